@@ -1,0 +1,1 @@
+"""Kafka on one machine, without Docker or an installed Java."""

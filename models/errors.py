@@ -1,0 +1,44 @@
+"""The exception tree.
+
+::
+
+    SwitchboardError
+    ├── ConfigurationError      a setting or the environment is wrong: say what to set, exit 78
+    ├── InvalidRecord           one record cannot be processed as it is: dead-lettered, never retried
+    ├── DependencyUnavailable   something outside is down or slow: retried in place, never dead-lettered
+    └── ConsistencyError        going on would lose or invent data: the worker stops
+"""
+
+from __future__ import annotations
+
+
+class SwitchboardError(Exception):
+    """Root of all errors that this project raises on purpose."""
+
+
+class ConfigurationError(SwitchboardError):
+    """A setting or the environment is wrong.  The message says what to do."""
+
+
+class InvalidRecord(SwitchboardError):
+    """A record cannot be processed as it is.
+
+    ``reason`` is a short machine-readable slug (``invalid_json``, ``unknown_role``, ...), the message a
+    sentence for a person.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class DependencyUnavailable(SwitchboardError):
+    """Something outside (``dependency``: "qdrant", "embedder", "gemini") is down, slow or throttling."""
+
+    def __init__(self, dependency: str, message: str) -> None:
+        super().__init__(f"{dependency}: {message}")
+        self.dependency = dependency
+
+
+class ConsistencyError(SwitchboardError):
+    """Going on would lose or invent data.  The worker stops; the message names the way out."""

@@ -1,0 +1,52 @@
+"""Deterministic ids: uuid5 over what a thing is made of, so that a replay writes the same ids.
+
+That is what makes at-least-once delivery *effectively once*: the second copy overwrites the first.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha1
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+#: Root of all ids.  Changing it orphans everything ever written.
+NAMESPACE = uuid5(NAMESPACE_URL, "https://switchboard.invalid/ids/v1")
+
+_NAMESPACE_BYTES = NAMESPACE.bytes
+_SPACES = re.compile(r"\s+")
+
+
+def deterministic_id(kind: str, *parts: str | int) -> str:
+    """Return the uuid5 (as text) of ``kind`` and ``parts``.
+
+    Parts are joined by the unit separator, a control character that validated input never holds, so
+    ``("a", "bc")`` and ``("ab", "c")`` differ.  Same result as :func:`uuid.uuid5`, in a third of the time.
+    """
+    name = "\x1f".join((kind, *map(str, parts)))
+    digest = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).digest()
+    return str(UUID(bytes=digest[:16], version=5))
+
+
+def window_id(tenant_id: str, conversation_id: str, from_index: int, to_index: int) -> str:
+    """Id of the window over messages ``from_index``..``to_index`` (inclusive) of a conversation."""
+    return deterministic_id("window", tenant_id, conversation_id, from_index, to_index)
+
+
+def normalize_statement(statement: str) -> str:
+    """Fold what does not change a statement's meaning: case, white space, the closing stop."""
+    return _SPACES.sub(" ", statement).strip().rstrip(".!").casefold()
+
+
+def fact_id(tenant_id: str, user_id: str, statement: str) -> str:
+    """Id of a statement about a person: the same statement again is the same fact."""
+    return deterministic_id("fact", tenant_id, user_id, normalize_statement(statement))
+
+
+def candidate_id(fact: str, window: str) -> str:
+    """Id of the candidate for ``fact`` that was found in ``window``."""
+    return deterministic_id("candidate", fact, window)
+
+
+def summary_id(tenant_id: str, conversation_id: str, from_index: int, to_index: int) -> str:
+    """Id of the summary (and of the request for it) over a range of messages."""
+    return deterministic_id("summary", tenant_id, conversation_id, from_index, to_index)

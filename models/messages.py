@@ -1,0 +1,43 @@
+"""``chat.messages.v1``: one message of a conversation, as producers publish it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+
+#: Identifiers name things in keys, headers and logs, so they are short and never empty.
+Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+#: RFC 3339 with an offset.  A naive time is refused: it cannot be compared with anything.
+Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
+
+DEFAULT_TENANT = "default"
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One chat message.  The record's key is ``conversation_id``; unknown fields are ignored.
+
+    ``user_id`` is the person whose memory the message belongs to: the speaker of a ``user`` message,
+    and the person spoken with for the other roles.
+    """
+
+    message_id: Identifier
+    conversation_id: Identifier
+    user_id: Identifier
+    role: Role
+    content: str
+    sent_at: Timestamp
+    tenant_id: Identifier = DEFAULT_TENANT
+    metadata: dict[str, Any] = {}

@@ -1,0 +1,38 @@
+"""``chat.response-chunks.v1``, ``chat.responses.v1`` and ``chat.duplicates.v1`` (seed 003)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.messages import Identifier, Timestamp
+from models.windows import NonNegative
+
+
+class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a response as a model streams it.  Key: ``response_id``.
+
+    ``sequence`` counts from 0 without holes; ``text`` may be empty, half a word or many sentences;
+    ``final`` is true on the last chunk.
+    """
+
+    response_id: Identifier
+    conversation_id: Identifier
+    sequence: NonNegative
+    text: str
+    final: bool = False
+
+
+class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence that was filtered out of a response, and the one it repeats (seed 003).
+
+    ``position_in_response`` is the 0-based character position of the sentence in the incoming text.
+    """
+
+    event_id: Identifier
+    session_id: Identifier
+    response_id: Identifier
+    timestamp: Timestamp
+    duplicate_sentence: str
+    similar_sentence: str
+    similarity_score: float
+    position_in_response: NonNegative

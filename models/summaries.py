@@ -1,0 +1,74 @@
+"""``memory.summary-requests.v1`` and ``memory.summaries.v1`` (seed 004)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from models.windows import NonNegative, WindowMessage, WindowSource
+
+
+class UserProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """What the conversation says about the person."""
+
+    preferences: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The structured summary of a range of messages.  Lists are empty, never null."""
+
+    profile: UserProfile = UserProfile()
+    key_facts: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    todos: tuple[str, ...] = ()
+
+
+class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The token table of a conversation crossed its threshold.  Key: ``conversation_id``.
+
+    ``from_index`` and ``to_index`` are absolute message indices, 0-based and inclusive.  A roll-up
+    request (``roll_up``: the summaries alone fill the context) carries ``previous`` and no messages, and
+    its range is the union of theirs.  ``attempt`` counts repeats of an unanswered request, which keeps
+    its ``request_id``.
+    """
+
+    request_id: Identifier
+    conversation_id: Identifier
+    user_id: Identifier
+    from_index: NonNegative
+    to_index: NonNegative
+    messages: tuple[WindowMessage, ...]
+    tokens: NonNegative
+    threshold: NonNegative
+    source: WindowSource
+    previous: tuple[SessionSummary, ...] = ()
+    replaces: tuple[Identifier, ...] = ()
+    roll_up: bool = False
+    attempt: Annotated[int, msgspec.Meta(ge=1)] = 1
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """An accepted summary of ``from_index``..``to_index``.  Key: ``conversation_id``.
+
+    ``summary_id`` is made of the conversation and the range; ``replaces`` lists the summaries that a
+    roll-up took the place of, so that each stays traceable to its messages.
+    """
+
+    summary_id: Identifier
+    request_id: Identifier
+    conversation_id: Identifier
+    user_id: Identifier
+    from_index: NonNegative
+    to_index: NonNegative
+    summary: SessionSummary
+    tokens: NonNegative
+    source: WindowSource
+    summarizer: str
+    created_at: Timestamp
+    replaces: tuple[Identifier, ...] = ()
+    tenant_id: Identifier = DEFAULT_TENANT

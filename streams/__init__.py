@@ -1,0 +1,1 @@
+"""How it moves: settings, topics, the runtime, the agents, the adapters, the command line."""

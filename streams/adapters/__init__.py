@@ -1,0 +1,1 @@
+"""Adapters: the ports of :mod:`models.ports`, implemented on what lies outside the process."""

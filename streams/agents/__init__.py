@@ -1,0 +1,1 @@
+"""Agents: one file per stage, thin: decode, call a processor, return effects."""
