@@ -1,0 +1,346 @@
+"""Every setting, with its default, its limits, its unit and what it does.
+
+A setting is an environment variable ``SWITCHBOARD_<NAME>`` (and ``GEMINI_API_KEY``).  The defaults work on
+one machine.  :func:`load_settings` reads and checks them once, at start; ``switchboard settings`` prints
+what :func:`describe` returns.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import annotated_types
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.errors import ConfigurationError
+
+PREFIX = "SWITCHBOARD_"
+
+#: Bytes of content that one window may hold.  JSON at most doubles text without control characters, and
+#: ``memory.windows.v1`` takes records of 2 MiB.
+WINDOW_CONTENT_BYTES = 1_000_000
+
+#: Broker default of ``group.min.session.timeout.ms``: a shorter session is refused when joining.
+_SHORTEST_SESSION_SECONDS = 6.0
+
+_HOST_PORT = re.compile(r"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$")
+
+
+def _data_dir() -> Path:
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "switchboard"
+
+
+def _instance_id() -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:100] or "local"
+
+
+def _setting(default: Any, description: str, unit: str = "", **limits: Any) -> Any:
+    """Declare a setting; a callable ``default`` is called at load time."""
+    where = {"default_factory": default} if callable(default) else {"default": default}
+    return Field(**where, description=description, json_schema_extra={"unit": unit}, **limits)
+
+
+class Settings(BaseSettings):
+    """All settings.  Durations are seconds unless the name says otherwise; sizes are bytes."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, populate_by_name=True
+    )
+
+    # Where things are
+    bootstrap_servers: str = _setting("127.0.0.1:9092", "Kafka brokers, host:port separated by commas")
+    redis_url: str = _setting(
+        "", "Redis or Valkey; empty: not used", "URL", pattern=r"^(|(rediss?|unix)://.+)$"
+    )
+    qdrant_url: str = _setting(
+        "", "Qdrant server; empty: embedded, in the data folder", "URL", pattern=r"^(|https?://.+)$"
+    )
+    data_dir: Path = _setting(_data_dir, "folder of the embedded Qdrant and of what else is kept locally")
+    topic_prefix: str = _setting(
+        "",
+        "put before the name of every topic, changelog and consumer group: lets tenants share a broker",
+        pattern=r"^[A-Za-z0-9._-]*$",
+        max_length=60,
+    )
+    replication_factor: int = _setting(1, "copies of each topic that is created", "brokers", ge=1, le=32)
+    gemini_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias="GEMINI_API_KEY",
+        description="key of the Gemini API; empty: rules and local models only",
+        json_schema_extra={"unit": ""},
+    )
+
+    # Who this process is, and where it listens
+    instance_id: str = _setting(
+        _instance_id,
+        "names this process: the static member <service>-<instance_id> of its consumer group; "
+        "two workers of one service on one host need different ones",
+        pattern=r"^[A-Za-z0-9._-]{1,100}$",
+    )
+    api_host: str = _setting("127.0.0.1", "address the HTTP API and the metrics listen on", min_length=1)
+    api_port: int = _setting(8371, "port of the HTTP API (0: any free one)", "TCP port", ge=0, le=65535)
+    metrics_port: int = _setting(
+        9464, "port of /metrics and health (0: any free one)", "TCP port", ge=0, le=65535
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _setting("info", "least severe log line shown")
+    log_format: Literal["console", "json"] = _setting("console", "how log lines look on stderr")
+
+    # Windows (ingest)
+    window_size: int = _setting(10, "messages in a window", "messages", ge=2, le=100)
+    window_overlap: int = _setting(
+        3, "messages that a window repeats from the one before", "messages", ge=0, le=99
+    )
+    idle_seconds: float = _setting(900.0, "silence after which a conversation's rest is flushed", "s", gt=0)
+    idle_grace_seconds: float = _setting(
+        10.0, "how long nothing may have arrived for a conversation before the tick may close it", "s", ge=0
+    )
+    tick_seconds: float = _setting(1.0, "how often idle conversations are looked for", "s", gt=0, le=60)
+    max_content_bytes: int = _setting(
+        65_536, "longest message content, as UTF-8; longer ones are dead-lettered", "bytes", ge=1, le=500_000
+    )
+    recent_message_ids: int = _setting(
+        64, "message ids a conversation remembers to tell a producer's retry", "ids", ge=1, le=10_000
+    )
+
+    # Token table and summaries
+    token_threshold: int = _setting(
+        1200, "unsummarized tokens above which a summary is requested", "tokens", ge=1, le=1_000_000
+    )
+    summary_retry_seconds: float = _setting(
+        60.0, "how long a summary request stays unanswered before it is sent again", "s", gt=0
+    )
+
+    # Response filter (respond)
+    content_similarity_threshold: float = _setting(
+        0.85, "similarity from which a sentence is a duplicate; 1: no content filtering", "ratio", ge=0, le=1
+    )
+    duplicate_window_sentences: int = _setting(
+        50, "earlier sentences that a new one is compared with", "sentences", ge=1, le=10_000
+    )
+    max_hold_ms: int = _setting(
+        500, "longest that text which might still be a duplicate is held back", "ms", ge=0, le=60_000
+    )
+    response_idle_seconds: float = _setting(60.0, "silence after which a response is closed", "s", gt=0)
+    response_memory: Literal["response", "conversation"] = _setting(
+        "response", "what a sentence is compared with: its own response, or the whole conversation"
+    )
+
+    # Runtime: batches and flow
+    auto_offset_reset: Literal["earliest", "latest"] = _setting(
+        "earliest", "where a group starts in a partition that it never committed"
+    )
+    batch_records: int = _setting(1000, "most records in one batch of a stage", "records", ge=1, le=100_000)
+    batch_bytes: int = _setting(
+        1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
+    )
+    call_batch_records: int = _setting(
+        32, "most records in one batch of a stage that calls out", "records", ge=1, le=10_000
+    )
+    calls_in_flight: int = _setting(8, "calls a stage may have open at once", "calls", ge=1, le=1000)
+    batches_in_flight: int = _setting(
+        8, "batches a service may have unconfirmed at once", "batches", ge=1, le=1000
+    )
+    fetch_max_wait_ms: int = _setting(50, "longest the broker waits to fill a fetch", "ms", ge=1, le=30_000)
+    commit_interval_seconds: float = _setting(1.0, "how often offsets are committed", "s", gt=0, le=60)
+
+    # Runtime: patience
+    session_timeout_seconds: float = _setting(
+        10.0,
+        "silence after which the group gives a worker's partitions away",
+        "s",
+        ge=_SHORTEST_SESSION_SECONDS,
+        le=1800,
+    )
+    heartbeat_seconds: float = _setting(3.0, "how often a worker tells its group that it lives", "s", gt=0)
+    request_timeout_seconds: float = _setting(30.0, "longest wait for an answer of the broker", "s", ge=1)
+    step_timeout_seconds: float = _setting(60.0, "longest that one call of a stage may take", "s", gt=0)
+    hang_timeout_seconds: float = _setting(
+        120.0, "no progress for this long, with work at hand: the worker stops", "s", gt=0
+    )
+    recovery_stall_seconds: float = _setting(
+        60.0, "no progress for this long while recovering state: the worker stops", "s", gt=0
+    )
+    shutdown_timeout_seconds: float = _setting(25.0, "longest that a clean stop may take", "s", gt=0, le=300)
+    retry_min_seconds: float = _setting(0.2, "first wait before a failed call is repeated", "s", gt=0)
+    retry_max_seconds: float = _setting(30.0, "longest wait between repeats", "s", gt=0)
+
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _check_servers(cls, value: str) -> str:
+        servers = [server.strip() for server in value.split(",") if server.strip()]
+        for server in servers:
+            match = _HOST_PORT.match(server)
+            if match is None or not 0 < int(match[2]) <= 65535:
+                raise ValueError(f"{server!r} is not host:port (for example 127.0.0.1:9092)")
+        if not servers:
+            raise ValueError("at least one host:port is needed")
+        return ",".join(servers)
+
+    @field_validator("log_level", "log_format", "auto_offset_reset", "response_memory", mode="before")
+    @classmethod
+    def _fold_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("data_dir")
+    @classmethod
+    def _expand(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Settings:
+        for small, large, relation in (
+            ("window_overlap", "window_size", "below"),
+            ("heartbeat_seconds", "session_timeout_seconds", "below"),
+            ("commit_interval_seconds", "shutdown_timeout_seconds", "below"),
+            ("step_timeout_seconds", "hang_timeout_seconds", "below"),
+            ("retry_min_seconds", "retry_max_seconds", "at most"),
+        ):
+            low, high = getattr(self, small), getattr(self, large)
+            if low > high or (relation == "below" and low == high):
+                wrong = f"{env_name(small)}={low:g} must be {relation} {env_name(large)}={high:g}"
+                raise ValueError(f"{wrong}: change one of them")
+        if self.window_size * self.max_content_bytes > WINDOW_CONTENT_BYTES:
+            raise ValueError(
+                f"{env_name('window_size')}={self.window_size} messages of "
+                f"{env_name('max_content_bytes')}={self.max_content_bytes} may exceed the "
+                f"{WINDOW_CONTENT_BYTES:,} bytes of content that fit into one window record: lower one of them"
+            )
+        return self
+
+    def group(self, service: str) -> str:
+        """Return the consumer group (and Faust app id) of ``service``: ``switchboard-ingest``, prefixed."""
+        return f"{self.topic_prefix}switchboard-{service}"
+
+    def static_member(self, service: str) -> str:
+        """Return the static membership id (``group.instance.id``) of ``service`` in this process."""
+        return f"{service}-{self.instance_id}"
+
+
+class SettingRow(NamedTuple):
+    """One line of ``switchboard settings``.  Secrets are masked in ``value`` and ``default``."""
+
+    env: str
+    value: str
+    default: str
+    unit: str
+    allowed: str
+    description: str
+    changed: bool
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the environment, check it, and return the settings (``overrides`` win over it).
+
+    Raises :class:`ConfigurationError`, whose text names every variable that is wrong, its value and what
+    is allowed, and every ``SWITCHBOARD_`` variable that no setting has (a typo would go unnoticed).
+    """
+    problems = _unknown_variables(os.environ)
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        problems += [_explain(detail) for detail in error.errors()]
+    if problems:
+        raise ConfigurationError("\n".join(["the settings are wrong:", *(f"  {line}" for line in problems)]))
+    return settings
+
+
+def describe(settings: Settings) -> list[SettingRow]:
+    """Return one row per setting, in the order of declaration."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value, default = getattr(settings, name), field.get_default(call_default_factory=True)
+        extra = field.json_schema_extra
+        rows.append(
+            SettingRow(
+                env=env_name(name),
+                value=_show(value),
+                default=_show(default),
+                unit=str(extra.get("unit", "")) if isinstance(extra, dict) else "",
+                allowed=_allowed(field),
+                description=field.description or "",
+                changed=value != default,
+            )
+        )
+    return rows
+
+
+def env_name(name: str) -> str:
+    """Return the environment variable of the setting ``name``."""
+    alias = Settings.model_fields[name].validation_alias
+    return alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"
+
+
+def _show(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return "***" if value.get_secret_value() else ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(field: FieldInfo) -> str:
+    """Say in words what a field accepts, from its type and limits."""
+    kind = field.annotation
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    low = high = ""
+    for limit in field.metadata:
+        if isinstance(limit, annotated_types.Ge):
+            low = f"from {limit.ge}"
+        elif isinstance(limit, annotated_types.Gt):
+            low = f"above {limit.gt}"
+        elif isinstance(limit, annotated_types.Le):
+            high = f"to {limit.le}"
+    if kind in (int, float):
+        number = "whole number" if kind is int else "number"
+        return " ".join(part for part in (number, low, high) if part)
+    pattern = next((limit.pattern for limit in field.metadata if getattr(limit, "pattern", None)), "")
+    return f"text matching {pattern}" if pattern else "path" if kind is Path else "text"
+
+
+def _explain(detail: ErrorDetails) -> str:
+    location = str(detail["loc"][0]) if detail["loc"] else ""
+    message = detail["msg"].removeprefix("Value error, ")
+    names = {env_name(name): name for name in Settings.model_fields}
+    name = names.get(location, location)
+    if name not in Settings.model_fields:
+        return f"{location}: {message}" if location else message
+    field = Settings.model_fields[name]
+    shown = "***" if field.annotation is SecretStr else repr(detail["input"])
+    text = f"{env_name(name)}={shown}: {message}; allowed: {_allowed(field)}; {field.description}"
+    if _is_service_link(env_name(name), str(detail["input"])):
+        text += " (Kubernetes sets this for a Service of that name: set enableServiceLinks: false on the pod)"
+    return text
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    known = {env_name(name) for name in Settings.model_fields}
+    problems = []
+    for variable in sorted(environ):
+        name = variable.upper()
+        if not name.startswith(PREFIX) or name in known or _is_service_link(name, environ[variable]):
+            continue
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else "`switchboard settings` lists them"
+        problems.append(f"{variable}: no such setting; {hint}")
+    return problems
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    """Kubernetes describes a Service called ``switchboard-x`` in variables ``SWITCHBOARD_X_...``."""
+    link = re.search(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$", name)
+    return link is not None or (name.endswith("_PORT") and "://" in value)
