@@ -4,7 +4,7 @@ Base units (seconds, records, characters), prefix ``switchboard_``.  A :class:`M
 registry, so that a test makes its own; a worker makes one with :func:`process_metrics`.
 
 The hot path counts per batch, not per record, and keeps its children: ``labels()`` here looks a child up
-in a plain dict, a third of the cost of prometheus_client's, which takes a lock and checks its arguments.
+in a plain dict, at a seventh of the cost of prometheus_client's, which takes a lock and checks its arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from prometheus_client import (
 from prometheus_client.metrics import MetricWrapperBase
 
 # The library adds a `_created` series to every counter and histogram: a third more series that nobody asks for.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
 
 M = TypeVar("M", bound=MetricWrapperBase)
 

@@ -1,0 +1,208 @@
+"""``/metrics``, ``/healthz`` and ``/readyz`` from a thread of their own.
+
+The thread answers even when the event loop hangs, which is when the answer matters most:
+
+* ``/healthz`` is 503 when the loop has not called :meth:`HealthState.beat` for ``hang_timeout_seconds``,
+  or when the worker said that it stops.  Restart it.
+* ``/readyz`` is 503 while anything keeps the worker from its work ("recovering state: 12,000 of 370,000
+  records", "waiting for qdrant for 12 s", "no partitions assigned").  Leave it alone.
+
+Both answer JSON: ``{"status": "ok" | "unavailable", "reasons": [...], "details": {...}}``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from models.errors import ConfigurationError
+
+#: A value that `/readyz` and `/healthz` show under "details".
+Detail = str | int | float | bool | list[str] | dict[str, int] | None
+
+
+class HealthState:
+    """What the worker says about itself.  Safe to use from any thread.
+
+    A worker starts alive (it has just beaten) and not ready ("starting").  Each reason not to be ready has
+    a name, so that one part clearing its own does not clear another's.
+    """
+
+    def __init__(self, hang_timeout_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._hang_timeout = hang_timeout_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last_beat = clock()
+        self._failure: str | None = None
+        self._blocks: dict[str, str] = {"starting": "starting"}
+        self._waiting: dict[str, tuple[int, float]] = {}
+        self._details: dict[str, Detail] = {}
+
+    def beat(self) -> None:
+        """The event loop is alive.  To be called every second."""
+        self._last_beat = self._clock()
+
+    def fail(self, reason: str) -> None:
+        """The worker is stopping for good, and why; `/healthz` says so until the process ends."""
+        with self._lock:
+            self._failure = reason
+
+    def block(self, name: str, reason: str) -> None:
+        """Not ready, because of ``reason``; a later call with the same ``name`` replaces the reason."""
+        with self._lock:
+            self._blocks[name] = reason
+
+    def clear(self, name: str) -> None:
+        """``name`` no longer keeps the worker from being ready."""
+        with self._lock:
+            self._blocks.pop(name, None)
+
+    def waiting(self, dependency: str) -> None:
+        """A stage started to wait for ``dependency``.  Calls nest: several stages may wait for one."""
+        with self._lock:
+            count, since = self._waiting.get(dependency, (0, self._clock()))
+            self._waiting[dependency] = (count + 1, since)
+
+    def arrived(self, dependency: str) -> None:
+        """A stage that waited for ``dependency`` goes on."""
+        with self._lock:
+            count, since = self._waiting.pop(dependency, (0, 0.0))
+            if count > 1:
+                self._waiting[dependency] = (count - 1, since)
+
+    def describe(self, name: str, value: Detail) -> None:
+        """Show ``value`` under "details"."""
+        with self._lock:
+            self._details[name] = value
+
+    def why_unhealthy(self) -> list[str]:
+        """Return the reasons to restart this worker; none when it is alive."""
+        silence = self._clock() - self._last_beat
+        reasons = []
+        with self._lock:
+            if self._failure is not None:
+                reasons.append(self._failure)
+        if silence > self._hang_timeout:
+            reasons.append(f"the event loop has not answered for {silence:.0f} s")
+        return reasons
+
+    def why_not_ready(self) -> list[str]:
+        """Return what keeps the worker from its work; none when it is ready."""
+        reasons = self.why_unhealthy()
+        now = self._clock()
+        with self._lock:
+            reasons += self._blocks.values()
+            reasons += [f"waiting for {name} for {now - t:.0f} s" for name, (_, t) in self._waiting.items()]
+        return reasons
+
+    def details(self) -> dict[str, Detail]:
+        """Return a copy of what :meth:`describe` was told."""
+        with self._lock:
+            return dict(self._details)
+
+
+class HealthServer:
+    """Serves one worker's metrics and health until closed.  A context manager.
+
+    ``port`` 0 takes any free one; :attr:`port` tells which.  Raises :class:`ConfigurationError` when the
+    port is taken or not allowed.
+    """
+
+    def __init__(
+        self, port: int, registry: CollectorRegistry, state: HealthState, host: str = "127.0.0.1"
+    ) -> None:
+        self._server = _bind(host, port, _handler(registry, state))
+        self.host = host
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop answering and free the port."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+    def __enter__(self) -> HealthServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        # HTTPServer.server_bind asks DNS for the machine's name, which can take seconds and is never used
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "switchboard", self.server_address[1]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away in the middle of its request is no news."""
+
+
+def _bind(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> _Server:
+    try:
+        return _Server((host, port), handler)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            why = "is taken by another process"
+        elif error.errno == errno.EACCES:
+            why = "is not allowed for this user"
+        else:
+            why = f"cannot be opened ({error.strerror or error})"
+        raise ConfigurationError(
+            f"{host}:{port}, the port for metrics and health, {why}: "
+            "set SWITCHBOARD_METRICS_PORT to a free one, or to 0 for any"
+        ) from error
+
+
+def _handler(registry: CollectorRegistry, state: HealthState) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 10  # a client that sends nothing does not keep its thread for ever
+
+        def do_GET(self) -> None:
+            path = urlsplit(self.path).path
+            if path == "/metrics":
+                self._answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry))
+            elif path == "/healthz":
+                self._report(state.why_unhealthy())
+            elif path == "/readyz":
+                self._report(state.why_not_ready())
+            else:
+                self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"/metrics, /healthz or /readyz\n")
+
+        def _report(self, reasons: list[str]) -> None:
+            status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
+            body = {
+                "status": "unavailable" if reasons else "ok",
+                "reasons": reasons,
+                "details": state.details(),
+            }
+            self._answer(status, "application/json", json.dumps(body).encode() + b"\n")
+
+        def _answer(self, status: HTTPStatus, content_type: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """A line per scrape would drown everything else."""
+
+    return Handler

@@ -1,0 +1,152 @@
+"""The health server: it answers whatever the event loop does, and it says why."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+from models.errors import ConfigurationError
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def state(clock: Clock) -> HealthState:
+    return HealthState(hang_timeout_seconds=30, clock=clock)
+
+
+@pytest.fixture
+def server(state: HealthState) -> Iterator[HealthServer]:
+    with HealthServer(0, Metrics().registry, state) as running:
+        yield running
+
+
+def ask(server: HealthServer, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def reasons(server: HealthServer, path: str) -> tuple[int, list[str]]:
+    status, body = ask(server, path)
+    return status, json.loads(body)["reasons"]
+
+
+def test_a_worker_starts_alive_and_not_ready(server: HealthServer, state: HealthState) -> None:
+    assert reasons(server, "/healthz") == (200, [])
+    assert reasons(server, "/readyz") == (503, ["starting"])
+    state.clear("starting")
+    assert reasons(server, "/readyz") == (200, [])
+
+
+def test_a_loop_that_stops_beating_is_unhealthy_and_not_ready(
+    server: HealthServer, state: HealthState, clock: Clock
+) -> None:
+    state.clear("starting")
+    clock.now += 30
+    assert reasons(server, "/healthz") == (200, [])
+    clock.now += 1
+    assert reasons(server, "/healthz") == (503, ["the event loop has not answered for 31 s"])
+    assert reasons(server, "/readyz") == (503, ["the event loop has not answered for 31 s"])
+    state.beat()
+    assert reasons(server, "/healthz") == (200, [])
+
+
+def test_each_reason_is_cleared_by_its_own_name_only(server: HealthServer, state: HealthState) -> None:
+    state.clear("starting")
+    state.block("recovery", "recovering state: 0 of 370,000 records")
+    state.block("recovery", "recovering state: 12,000 of 370,000 records")
+    state.block("assignment", "no partitions assigned")
+    assert reasons(server, "/readyz") == (
+        503,
+        ["recovering state: 12,000 of 370,000 records", "no partitions assigned"],
+    )
+    state.clear("assignment")
+    assert reasons(server, "/readyz") == (503, ["recovering state: 12,000 of 370,000 records"])
+
+
+def test_waiting_for_a_dependency_says_how_long_until_the_last_stage_goes_on(
+    server: HealthServer, state: HealthState, clock: Clock
+) -> None:
+    state.clear("starting")
+    state.waiting("qdrant")
+    clock.now += 5
+    state.waiting("qdrant")
+    clock.now += 7
+    assert reasons(server, "/readyz") == (503, ["waiting for qdrant for 12 s"])
+    assert reasons(server, "/healthz") == (200, [])
+    state.arrived("qdrant")
+    assert reasons(server, "/readyz")[0] == 503
+    state.arrived("qdrant")
+    state.arrived("qdrant")  # once too often does no harm
+    assert reasons(server, "/readyz") == (200, [])
+
+
+def test_a_failure_is_unhealthy(server: HealthServer, state: HealthState) -> None:
+    state.fail("another worker took the name ingest-1")
+    assert reasons(server, "/healthz") == (503, ["another worker took the name ingest-1"])
+
+
+def test_details_are_shown(server: HealthServer, state: HealthState) -> None:
+    state.describe("partitions", {"chat.messages.v1": 8})
+    assert json.loads(ask(server, "/readyz")[1])["details"] == {"partitions": {"chat.messages.v1": 8}}
+
+
+def test_metrics_and_unknown_paths(server: HealthServer) -> None:
+    status, text = ask(server, "/metrics?x=1")
+    assert status == 200
+    assert "switchboard_build_info{" in text
+    assert ask(server, "/")[0] == 404
+
+
+async def test_it_answers_while_the_event_loop_hangs(server: HealthServer) -> None:
+    # asked from inside the loop and without await: the loop stands still until the answer is there
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_taken_port_names_the_setting(server: HealthServer, state: HealthState) -> None:
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_METRICS_PORT") as refused:
+        HealthServer(server.port, Metrics().registry, state)
+    assert str(server.port) in str(refused.value)
+    assert "taken" in str(refused.value)
+
+
+def test_a_host_that_is_not_ours_names_the_setting(state: HealthState) -> None:
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_METRICS_PORT"):
+        HealthServer(0, Metrics().registry, state, host="192.0.2.1")
+
+
+def test_closing_frees_the_port(state: HealthState) -> None:
+    server = HealthServer(0, Metrics().registry, state)
+    server.close()
+    with HealthServer(server.port, Metrics().registry, state) as again:
+        assert again.port == server.port
+
+
+def test_a_client_that_hangs_up_leaves_the_server_answering(server: HealthServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as half:
+        half.sendall(b"GET /metr")
+    assert ask(server, "/healthz")[0] == 200
