@@ -1,0 +1,238 @@
+"""Which topics there are, as the files in ``schemas/topics`` say.
+
+One file per topic, plus ``changelogs.yaml`` for the stages' tables.  A topic whose records a stage reads
+(``dead_letter: true``) has a ``<topic>.dlq`` by rule: the same partitions, 30 days, and twice the record
+size, or the largest bad record could not be kept.
+
+A topic has two names: its contract name (``chat.messages.v1``), and its name on the broker, which puts
+``Settings.topic_prefix`` before it.  They are equal unless a prefix is set.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import yaml
+
+from models.errors import ConfigurationError
+
+DEAD_LETTER_SUFFIX = ".dlq"
+DEAD_LETTER_RETENTION_MS = 30 * 24 * 3_600_000
+DEFAULT_PARTITIONS = 8
+DEFAULT_SEGMENT_BYTES = 128 * 1024 * 1024
+
+#: libyaml when the wheel has it: ten times as fast, and the catalog is read at every start.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_TopicName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+
+
+class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One topic: names, how records are keyed and routed, and how the broker keeps them.
+
+    ``key`` is the field that a record's key holds, ``routed_by`` the one whose murmur2 hash picks its
+    partition.  ``type`` is the dotted path of the value's struct, ``""`` where values are not ours to
+    describe (dead letters, changelogs).  Times in milliseconds, sizes in bytes; ``None`` leaves the
+    broker's default.
+    """
+
+    name: _TopicName
+    contract_name: str = ""
+    description: str
+    owner: str
+    readers: tuple[str, ...] = ()
+    key: str
+    routed_by: str
+    partitions: _Positive = DEFAULT_PARTITIONS
+    co_partitioned_with: tuple[str, ...] = ()
+    cleanup_policy: Literal["delete", "compact"] = "delete"
+    retention_ms: _Positive | None = None
+    max_message_bytes: _Positive = 1_048_576
+    min_compaction_lag_ms: _Positive | None = None
+    delete_retention_ms: _Positive | None = None
+    segment_bytes: _Positive = DEFAULT_SEGMENT_BYTES
+    dead_letter: bool = False
+    dead_letter_of: str = ""
+    type: str = ""
+    schema: str = ""
+    examples: str = ""
+
+    @property
+    def is_changelog(self) -> bool:
+        """True for the changelog of a stage's table."""
+        return self.contract_name.endswith("-changelog")
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The topic's configuration on the broker, in Kafka's names.
+
+        Records carry the time of their arrival (``LogAppendTime``): retention and the compaction lag must
+        not depend on a producer's clock, nor on the age of the history that somebody sends in.
+        """
+        entries = {
+            "cleanup.policy": self.cleanup_policy,
+            "max.message.bytes": self.max_message_bytes,
+            "message.timestamp.type": "LogAppendTime",
+            "retention.ms": self.retention_ms,
+            "min.compaction.lag.ms": self.min_compaction_lag_ms,
+            "delete.retention.ms": self.delete_retention_ms,
+            "segment.bytes": self.segment_bytes,
+        }
+        return {name: str(value) for name, value in entries.items() if value is not None}
+
+
+class Catalog:
+    """All topics, found by contract name or by name on the broker."""
+
+    def __init__(self, specs: Iterable[TopicSpec], prefix: str = "") -> None:
+        self.prefix = prefix
+        self._specs = tuple(specs)
+        self._by_name = {spec.contract_name: spec for spec in self._specs}
+        self._by_name.update({spec.name: spec for spec in self._specs})
+
+    def __iter__(self) -> Iterator[TopicSpec]:
+        return iter(self._specs)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> TopicSpec:
+        """Return the topic of this contract or broker name; raises :class:`ConfigurationError` if none."""
+        try:
+            return self._by_name[name]
+        except KeyError:
+            close = difflib.get_close_matches(name, self._by_name, n=1)
+            hint = f"did you mean {close[0]}?" if close else "schemas/topics has one file per topic"
+            raise ConfigurationError(f"no topic is called {name!r}: {hint}") from None
+
+    def name(self, contract_name: str) -> str:
+        """Return the name on the broker of a topic."""
+        return self.get(contract_name).name
+
+    def partitions(self, name: str) -> int:
+        """Return how many partitions a topic has."""
+        return self.get(name).partitions
+
+    def dead_letter_name(self, name: str) -> str:
+        """Return the name on the broker of a topic's dead-letter topic; :class:`ConfigurationError` if none."""
+        spec = self.get(name)
+        if not spec.dead_letter:
+            raise ConfigurationError(f"{spec.name} has no dead-letter topic: set dead_letter: true in its file")
+        return spec.name + DEAD_LETTER_SUFFIX
+
+    def all(self) -> tuple[TopicSpec, ...]:
+        """Return every topic: those of the files, their dead-letter topics, the changelogs."""
+        return self._specs
+
+
+@lru_cache(maxsize=64)
+def load_catalog(prefix: str = "") -> Catalog:
+    """Read ``schemas/topics`` and return its catalog, with ``prefix`` before every name on the broker.
+
+    Raises :class:`ConfigurationError` if a file is wrong, or if topics that must line up differ in their
+    number of partitions.
+    """
+    specs = read_specs(files("schemas") / "topics")
+    return Catalog([msgspec.structs.replace(spec, name=prefix + spec.name) for spec in specs], prefix)
+
+
+def read_specs(folder: Traversable) -> list[TopicSpec]:
+    """Return the topics of ``folder`` by contract name: described, dead-letter, changelogs."""
+    described, changelogs = [], None
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name == "changelogs.yaml":
+            changelogs = file
+        elif file.name.endswith(".yaml"):
+            described.append(_topic(file))
+    specs = described + [_dead_letter(spec) for spec in described if spec.dead_letter]
+    if changelogs is not None:
+        specs += _changelogs(changelogs, {spec.name: spec for spec in described})
+    _check_partitions(specs)
+    return specs
+
+
+def _topic(file: Traversable) -> TopicSpec:
+    spec = _convert(_read(file), file.name)
+    if f"{spec.name}.yaml" != file.name:
+        raise ConfigurationError(
+            f"schemas/topics/{file.name} describes {spec.name}: rename the file or the topic"
+        )
+    return spec
+
+
+def _dead_letter(spec: TopicSpec) -> TopicSpec:
+    name = spec.name + DEAD_LETTER_SUFFIX
+    return TopicSpec(
+        name=name,
+        contract_name=name,
+        description=f"Records of {spec.name} that could not be processed, byte for byte; the headers say why.",
+        owner=", ".join(spec.readers),
+        readers=("operators",),
+        key=spec.key,
+        routed_by=spec.routed_by,
+        partitions=spec.partitions,
+        co_partitioned_with=(spec.name,),
+        retention_ms=DEAD_LETTER_RETENTION_MS,
+        max_message_bytes=2 * spec.max_message_bytes,
+        dead_letter_of=spec.name,
+    )
+
+
+def _changelogs(file: Traversable, described: dict[str, TopicSpec]) -> list[TopicSpec]:
+    content = _read(file)
+    specs = []
+    for table in content["tables"]:
+        source = described.get(table["source"])
+        if source is None:
+            raise ConfigurationError(f"schemas/topics/{file.name}: no topic is called {table['source']!r}")
+        entry = content["defaults"] | {
+            "name": f"switchboard-{table['service']}-{table['table']}-changelog",
+            "description": table["description"],
+            "owner": table["service"],
+            "readers": [table["service"]],
+            "key": table["key"],
+            "routed_by": table["key"],
+            "partitions": source.partitions,
+            "co_partitioned_with": [source.name],
+        }
+        specs.append(_convert(entry, file.name))
+    return specs
+
+
+def _check_partitions(specs: list[TopicSpec]) -> None:
+    by_name = {spec.name: spec for spec in specs}
+    for spec in specs:
+        for other in spec.co_partitioned_with:
+            if other not in by_name:
+                raise ConfigurationError(f"{spec.name} lines up with {other}, which no file describes")
+            count = by_name[other].partitions
+            if count != spec.partitions:
+                raise ConfigurationError(
+                    f"{spec.name} has {spec.partitions} partitions and {other} has {count}: "
+                    "they are read together by key, so both files must give the same number"
+                )
+
+
+def _read(file: Traversable) -> dict[str, Any]:
+    try:
+        content = yaml.load(file.read_bytes(), _Loader)
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"schemas/topics/{file.name} is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"schemas/topics/{file.name} is not a mapping")
+    return content
+
+
+def _convert(entry: dict[str, Any], file_name: str) -> TopicSpec:
+    try:
+        spec = msgspec.convert(entry, TopicSpec)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"schemas/topics/{file_name}: {error}") from error
+    return msgspec.structs.replace(spec, contract_name=spec.name, description=spec.description.strip())
