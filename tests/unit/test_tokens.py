@@ -1,0 +1,104 @@
+"""Token counts agree with tiktoken, to the token (seed 004)."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+
+import pytest
+import quicktok
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tiktoken_ext import openai_public
+
+from models.messages import Role
+from processors.tokens import message_tokens
+from streams.adapters.tokenizer import cl100k_counter
+
+VOCABULARY_SIZE = 100_256
+
+TEXTS = [
+    "",
+    " ",
+    "Hello",
+    "I like blueberries, especially in smoothies.",
+    "I'll we've they're IT'S don’t",
+    "naïve façade – “quotes” … ½ №5 ﬁne",
+    "東京は夜の七時。我喜欢蓝莓!한국어도 됩니다",
+    "مرحبا بالعالم — שלום עולם",
+    "👩‍👩‍👧‍👦 🇩🇪 👍🏽 ☕️ e\u0301",
+    "def f(x):\n\treturn {k: v for k, v in x.items() if v != '\\n'}\r\n\r\n    # done\n",
+    "<|endoftext|><|fim_prefix|><|im_start|>user<|endofprompt|>",
+    "\x00\x07\x1f\x7f\x85\u2028\ufeff\U0010ffff",
+    "3.14159 1,000,000 0x1F 2026-02-14T07:30:00Z",
+    "   leading, trailing   \n \n\n\t ",
+    "'S 'ſ 'K 'LL",
+    " " * 3000 + "a" * 3000 + "\n" * 3000 + "1" * 3000 + "é" * 3000 + "ab " * 3000,
+]
+
+
+@pytest.fixture(scope="module")
+def reference() -> tiktoken.Encoding:
+    """tiktoken's own code over the vocabulary that quicktok carries: no download."""
+    pattern = re.search(r'"pat_str": r"""(.+?)""",', inspect.getsource(openai_public.cl100k_base))
+    assert pattern is not None
+    vocabulary = quicktok.get_encoding("cl100k_base")
+    ranks = {vocabulary.decode_single_token_bytes(rank): rank for rank in range(VOCABULARY_SIZE)}
+    assert len(ranks) == VOCABULARY_SIZE
+    special = {name: rank for rank, name in enumerate(vocabulary.special_tokens_set, start=VOCABULARY_SIZE + 1)}
+    return tiktoken.Encoding(
+        "cl100k_base", pat_str=pattern.group(1), mergeable_ranks=ranks, special_tokens=special
+    )
+
+
+count = cl100k_counter()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_agrees_with_tiktoken(reference: tiktoken.Encoding, text: str) -> None:
+    assert count(text) == len(reference.encode(text, disallowed_special=()))
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=300))
+def test_agrees_with_tiktoken_on_any_text(reference: tiktoken.Encoding, text: str) -> None:
+    assert count(text) == len(reference.encode(text, disallowed_special=()))
+
+
+@given(st.lists(st.sampled_from([*TEXTS[:-1], " ", "\n", "'", "\ud83d", "\ude00", "1"]), max_size=8))
+def test_agrees_with_tiktoken_where_pieces_meet(reference: tiktoken.Encoding, pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert count(text) == len(reference.encode(text, disallowed_special=()))
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_counts_whatever_json_can_carry(text: str) -> None:
+    assert count(json.loads(json.dumps(text))) >= 0
+
+
+def test_half_a_surrogate_pair_counts_as_the_replacement_character() -> None:
+    assert count(json.loads(r'"a\ud83db"')) == count("a\N{REPLACEMENT CHARACTER}b")
+    assert count("\ud83d\ude00") == count("😀")
+
+
+def test_special_token_text_is_ordinary_text(reference: tiktoken.Encoding) -> None:
+    assert "<|endoftext|>" in reference.special_tokens_set
+    assert count("<|endoftext|>") == 7
+
+
+def test_a_message_is_content_and_role_and_four() -> None:
+    assert message_tokens("user", "Hello", count) == 1 + 1 + 4
+    assert message_tokens("assistant", "", count) == 0 + 1 + 4
+    assert message_tokens(Role.USER, "Hello", count) == 6
+
+
+def test_a_role_is_counted_once() -> None:
+    seen: list[str] = []
+
+    def counted(text: str) -> int:
+        seen.append(text)
+        return len(text)
+
+    assert [message_tokens("tool", content, counted) for content in ("a", "bb", "a")] == [9, 10, 9]
+    assert seen.count("tool") == 1
