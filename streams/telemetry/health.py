@@ -27,9 +27,21 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from models.errors import ConfigurationError
+from streams.settings import Settings
 
 #: A value that `/readyz` and `/healthz` show under "details".
 Detail = str | int | float | bool | list[str] | dict[str, int] | None
+
+
+#: Distance of a service's default port from the setting's default, so that all run on one machine.
+_PORT_STEPS = {"ingest": 0, "memory": 1, "respond": 2}
+
+
+def health_port(settings: Settings, service: str) -> int:
+    """Return the port that ``service`` answers on: the one that is set, or its own default (9464, 9465, 9466)."""
+    if "metrics_port" in settings.model_fields_set:
+        return settings.metrics_port
+    return settings.metrics_port + _PORT_STEPS.get(service, 0)
 
 
 class HealthState:
@@ -125,7 +137,9 @@ class HealthServer:
         self._server = _bind(host, port, _handler(registry, state))
         self.host = host
         self.port: int = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="health", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:

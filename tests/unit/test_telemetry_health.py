@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from models.errors import ConfigurationError
-from streams.telemetry.health import HealthServer, HealthState
+from streams.settings import load_settings
+from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.metrics import Metrics
 
 
@@ -150,3 +151,16 @@ def test_a_client_that_hangs_up_leaves_the_server_answering(server: HealthServer
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as half:
         half.sendall(b"GET /metr")
     assert ask(server, "/healthz")[0] == 200
+
+
+def test_services_have_ports_of_their_own_until_one_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
+    assert [health_port(load_settings(), name) for name in ("ingest", "memory", "respond")] == [
+        9464,
+        9465,
+        9466,
+    ]
+    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9500")
+    assert health_port(load_settings(), "memory") == 9500
+    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "0")
+    assert health_port(load_settings(), "memory") == 0

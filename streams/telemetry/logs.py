@@ -1,0 +1,123 @@
+"""Structured logs on stderr: ids and counts, never contents.
+
+Everything goes one way: our own events, and the ``logging`` records of Faust, mode, aiokafka and the rest,
+which are let through from WARNING on (aiokafka tells every heartbeat at INFO).  Stdout stays free for data.
+
+Contents cannot slip in by accident: the fields that hold them on the wire are replaced by their length,
+and tracebacks are shown without the values of local variables.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Literal, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+Level = Literal["debug", "info", "warning", "error"]
+
+#: Fields of the wire types that hold what people said.
+CONTENT_FIELDS = frozenset(
+    {
+        "body",
+        "content",
+        "duplicate_sentence",
+        "key_facts",
+        "messages",
+        "query",
+        "quote",
+        "similar_sentence",
+        "statement",
+        "summary",
+        "text",
+        "value",
+    }
+)
+
+#: Loggers of our own packages, whose level is the one that was asked for.
+_OURS = ("deploy", "models", "processors", "schemas", "streams", "switchboard")
+
+
+def configure_logging(
+    level: Level = "info", form: Literal["console", "json"] = "console", stream: TextIO | None = None
+) -> None:
+    """Send all logs of this process to ``stream`` (stderr), ours from ``level`` on.
+
+    To be called once, before anything logs; a second call replaces the first.
+    """
+    out = stream if stream is not None else sys.stderr
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_contents,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, structlog.stdlib.ExtraAdder(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers(form, out)],
+        )
+    )
+    _route(handler, level)
+
+
+def get_logger(name: str, **ids: str | int) -> structlog.stdlib.BoundLogger:
+    """Return the logger of a module, with ``ids`` in every line that it writes."""
+    logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name, **ids)
+    return logger
+
+
+def _renderers(form: str, out: TextIO) -> list[Processor]:
+    if form == "json":
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    # structlog's default shows local variables in tracebacks, and those hold messages
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
+        )
+    ]
+
+
+def _route(handler: logging.Handler, level: Level) -> None:
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(level.upper())
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and name.split(".")[0] not in _OURS:
+            _defer_to_root(logger)
+    logging.captureWarnings(True)
+
+
+def _defer_to_root(logger: logging.Logger) -> None:
+    """Undo what a library set up for itself, so that its records meet the root's handler and level."""
+    logger.handlers.clear()
+    logger.propagate = True
+    logger.setLevel(logging.NOTSET)
+
+
+def _without_contents(logger: object, method: str, event: EventDict) -> MutableMapping[str, Any]:
+    for field in CONTENT_FIELDS & event.keys():
+        value = event[field]
+        if value is not None and not isinstance(value, bool | int | float):
+            event[field] = f"<{len(value)} long>" if hasattr(value, "__len__") else f"<{type(value).__name__}>"
+    return event
