@@ -38,7 +38,7 @@ _PORT_STEPS = {"ingest": 0, "memory": 1, "respond": 2}
 
 
 def health_port(settings: Settings, service: str) -> int:
-    """Return the port that ``service`` answers on: the one that is set, or its own default (9464, 9465, 9466)."""
+    """Return the port of ``service``: the one that is set, or its own default (9464, 9465, 9466)."""
     if "metrics_port" in settings.model_fields_set:
         return settings.metrics_port
     return settings.metrics_port + _PORT_STEPS.get(service, 0)
