@@ -1,0 +1,284 @@
+"""One real Apache Kafka node on this machine, without Docker and without an installed Java.
+
+``python -m deploy.local.kafka --port 9092 --data-dir data/kafka`` runs it in the foreground.  In code::
+
+    with LocalKafka(folder) as kafka:
+        client = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from deploy.local import leash
+from deploy.local.java import find_java
+from deploy.local.kafka_config import logging_configuration, server_properties
+from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
+from deploy.local.ports import LOOPBACK, free_ports, is_free
+from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
+
+START_TIMEOUT = 30.0  # seconds; a start takes 3 to 5 on two busy cores
+_STOP_GRACE = 15.0  # seconds between SIGTERM and SIGKILL
+_ADVICE = [
+    (r"No space left on device", "the disk is full: free some space, or give another folder"),
+    (r"Address already in use", "a port is taken by another process: choose another"),
+    (r"Failed to acquire lock on file", "another Kafka runs on this folder: stop it, or give another folder"),
+    (r"Could not reserve enough space|insufficient memory|OutOfMemoryError", "there is too little free memory"),
+    (r"UnsupportedClassVersionError", "this Java is too old for Kafka: run `make install`, which brings one"),
+    (
+        r"Invalid cluster\.id|meta\.properties",
+        "this folder is damaged or belongs to another Kafka: give an empty one",
+    ),
+]
+
+
+class LocalKafka:
+    """A Kafka node whose data lives under ``data_dir``: a child process that never outlives this one.
+
+    ``port`` 0 picks free ports; they stay the same over ``stop``, ``kill`` and ``restart``.  ``heap`` is Java's
+    notation ("384m").  ``overrides`` are broker settings that win over deploy.local.kafka_config.
+
+    Raises ConfigurationError (port taken, no Java) and DependencyUnavailable (it did not start; the message
+    ends with the log).  Not for use by several threads at once.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path | str,
+        port: int = 0,
+        heap: str = "384m",
+        overrides: Mapping[str, str] | None = None,
+    ) -> None:
+        self.data_dir = Path(data_dir).resolve()
+        self.port = port
+        self.heap = heap
+        self._choose_port = port == 0
+        self._controller_port = 0
+        self._overrides = dict(overrides or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_file = self.data_dir / "kafka.log"
+        self._output_file = self.data_dir / "java.out"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port`` for clients.  With ``port`` 0: known once started."""
+        return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the running node.  Raises DependencyUnavailable when it does not run."""
+        if not self.running:
+            raise DependencyUnavailable("kafka", "it does not run: call start() first")
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists (also while paused)."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the node and wait until it answers clients.  Does nothing if it runs already."""
+        if self.running:
+            return
+        java, jars = find_java(), ensure_jars()
+        deadline = time.monotonic() + START_TIMEOUT
+        attempts = 3 if self._choose_port and self.port == 0 else 1  # another process may take a port meanwhile
+        for attempt in range(1, attempts + 1):
+            self._settle_ports(afresh=attempt > 1)
+            try:
+                self._launch(java, jars)
+                self._wait_until_it_answers(deadline)
+                return
+            except BaseException as error:
+                self.kill()
+                port_taken = isinstance(error, SwitchboardError) and "Address already in use" in str(error)
+                if not (port_taken and attempt < attempts):
+                    raise
+
+    def stop(self) -> None:
+        """Shut down in order.  Does nothing if it does not run."""
+        if self._process is not None:
+            leash.end(self._process, _STOP_GRACE)
+
+    def kill(self) -> None:
+        """SIGKILL: what a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def restart(self) -> None:
+        """Stop (if it runs) and start again: same ports, same data."""
+        self.stop()
+        self.start()
+
+    def pause(self) -> None:
+        """Freeze the process (SIGSTOP): connections stay open and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Undo ``pause``."""
+        self._signal(signal.SIGCONT)
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The end of what Java printed and of the node's log."""
+        parts = []
+        for path in (self._output_file, self._log_file):
+            if path.exists():
+                parts.extend(path.read_text(errors="replace").splitlines()[-lines:])
+        return "\n".join(parts)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self.running:
+            raise DependencyUnavailable("kafka", "it does not run: call start() first")
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def _settle_ports(self, afresh: bool) -> None:
+        if self._choose_port and (afresh or self.port == 0):
+            self.port, self._controller_port = free_ports(2)
+            return
+        if self._controller_port == 0:
+            (self._controller_port,) = free_ports(1)
+        if not is_free(self.port):
+            raise ConfigurationError(
+                f"port {self.port} is in use by another process: stop that one (`make down` stops what "
+                "`make demo` started) or choose another port"
+            )
+
+    def _launch(self, java: Path, jars: Path) -> None:
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            for old in (self._log_file, self._output_file):  # so that its tail speaks of this start
+                if old.exists():
+                    old.replace(old.with_name(f"{old.name}.before"))
+            properties = self.data_dir / "server.properties"
+            properties.write_text(
+                server_properties(self.data_dir, self.port, self._controller_port, self._overrides)
+            )
+            log4j2 = self.data_dir / "log4j2.yaml"
+            log4j2.write_text(logging_configuration(self._log_file))
+        except OSError as error:
+            raise ConfigurationError(
+                f"Kafka's folder {self.data_dir} cannot be written: {error.strerror}"
+            ) from error
+        machine: list[str | Path] = [java, f"-Dlog4j2.configurationFile={log4j2}", "-cp", f"{jars}/*"]
+        if not (self.data_dir / "log" / "meta.properties").exists():
+            self._format([*machine, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool"], properties)
+        # The serial collector: the least memory and the fastest start, and the heap is small.
+        broker = [*machine, "-XX:+UseSerialGC", f"-Xmx{self.heap}", "kafka.Kafka", properties]
+        with self._output_file.open("ab") as output:
+            self._process = leash.spawn(broker, output=output)
+
+    def _format(self, storage_tool: Sequence[str | Path], properties: Path) -> None:
+        command = [*storage_tool, "format", "--cluster-id", _new_cluster_id(), "--config", properties]
+        with self._output_file.open("ab") as output:
+            tool = leash.spawn(command, output=output)
+            try:
+                status = tool.wait(START_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                tool.kill()
+                status = tool.wait()
+        if status != 0:
+            raise self._failure(f"its folder could not be formatted (status {status})")
+
+    def _wait_until_it_answers(self, deadline: float) -> None:
+        while time.monotonic() < deadline:
+            if not self.running:
+                raise self._failure("it ended while starting")
+            # A refused connection is cheap; the client would log it as an error.
+            with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), timeout=1):
+                if _answers(self.bootstrap_servers):
+                    return
+            time.sleep(0.05)
+        raise self._failure(f"it did not answer within {START_TIMEOUT:.0f} s")
+
+    def _failure(self, what: str) -> DependencyUnavailable:
+        log = self.log_tail()
+        advice = next((advice for pattern, advice in _ADVICE if re.search(pattern, log)), "see the log")
+        return DependencyUnavailable("kafka", f"{what}: {advice}. Its log in {self.data_dir} ends:\n{log}")
+
+
+def _new_cluster_id() -> str:
+    """Kafka's form of a random UUID: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _answers(bootstrap_servers: str) -> bool:
+    """Whether a client gets metadata that names a broker.  In a thread: the caller may have an event loop."""
+
+    async def ask() -> bool:
+        client = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers, request_timeout_ms=5000)
+        try:
+            async with asyncio.timeout(5):
+                await client.start()
+                cluster = await client.describe_cluster()
+            return bool(cluster["brokers"])
+        except (KafkaError, OSError, TimeoutError):
+            return False
+        finally:
+            await client.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, ask()).result()
+
+
+def main() -> None:
+    """Run in the foreground until SIGINT or SIGTERM."""
+    parser = argparse.ArgumentParser(
+        prog="python -m deploy.local.kafka", description="Apache Kafka on this machine."
+    )
+    parser.add_argument(
+        "--port", type=int, default=9092, help="where clients connect; 0 picks one (default: 9092)"
+    )
+    parser.add_argument("--data-dir", type=Path, default=Path("data/kafka"), help="default: data/kafka")
+    parser.add_argument("--heap", default="384m", help="Java heap (default: 384m)")
+    options = parser.parse_args()
+    asked_to_end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked_to_end.set())
+    kafka = LocalKafka(options.data_dir, options.port, options.heap)
+    try:
+        kafka.start()
+        print(
+            f"Apache Kafka {KAFKA_VERSION} answers on {kafka.bootstrap_servers}, data in {kafka.data_dir}",
+            flush=True,
+        )
+        while not asked_to_end.wait(0.5):
+            if not kafka.running:
+                sys.exit(f"Kafka has ended. Its log:\n{kafka.log_tail()}")
+        kafka.stop()
+    except SwitchboardError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Child processes that never outlive the process that started them, not even when that is killed with -9.
+
+The kernel is asked (``PR_SET_PDEATHSIG``) to kill the child when its parent goes.  Two traps are avoided:
+
+* the signal follows the *thread* that forked, so all children are started from one thread that lives as long
+  as the process does;
+* the request is made by the child itself, in a small program that then turns into the real one (``exec``):
+  running Python between fork and exec (``preexec_fn``) can deadlock in a process that has threads.
+
+Where the kernel cannot do this (macOS), children are ended when the interpreter exits normally.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+_PR_SET_PDEATHSIG = 1
+_children: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+_spawner: ThreadPoolExecutor | None = None
+_spawner_pid = 0
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    output: IO[bytes] | int | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start ``command`` in a session of its own: Ctrl-C reaches its parent, which stops it in order.
+
+    ``output`` takes both stdout and stderr.  The returned pid is that of the command itself.
+    """
+    arguments = [sys.executable, "-I", "-S", __file__, str(os.getpid()), *map(str, command)]
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+
+    child = _spawning_thread().submit(start).result()
+    _children.add(child)
+    return child
+
+
+def end(child: subprocess.Popen[bytes], grace: float) -> int:
+    """SIGTERM, wait up to ``grace`` seconds, then SIGKILL.  Returns the exit status."""
+    if child.poll() is None:
+        # A process that is stopped (SIGSTOP) would only see the SIGTERM once continued.
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(number)
+        try:
+            child.wait(grace)
+        except subprocess.TimeoutExpired:
+            child.kill()
+    return child.wait()
+
+
+def _spawning_thread() -> ThreadPoolExecutor:
+    global _spawner, _spawner_pid
+    if _spawner is None or _spawner_pid != os.getpid():  # a forked process has no copy of the thread
+        _spawner = ThreadPoolExecutor(1, thread_name_prefix="leash")
+        _spawner_pid = os.getpid()
+    return _spawner
+
+
+@atexit.register
+def _end_children() -> None:
+    if _spawner_pid == os.getpid():
+        for child in list(_children):
+            if child.poll() is None:
+                child.kill()
+
+
+def _become(parent: int, command: list[str]) -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+            sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
+    if os.getppid() != parent:  # it died before the kernel was asked
+        sys.exit("the parent process is gone")
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    _become(int(sys.argv[1]), sys.argv[2:])
