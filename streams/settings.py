@@ -7,24 +7,21 @@ what :func:`describe` returns.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal
 
-import annotated_types
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic.config import JsonDict
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.errors import ConfigurationError
+from streams.settings_text import PREFIX, SettingRow, describe, env_name, explain, unknown_variables
 
-PREFIX = "SWITCHBOARD_"
+__all__ = ["SettingRow", "Settings", "describe", "load_settings"]
 
 #: Bytes of content that one window may hold.  JSON at most doubles text without control characters, and
 #: ``memory.windows.v1`` takes records of 2 MiB.
@@ -50,33 +47,50 @@ def _instance_id() -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:100] or "local"
 
 
-def _setting(default: Any, description: str, unit: str = "", **limits: Any) -> Any:
-    """Declare a setting; a callable ``default`` is called at load time."""
+def _setting(default: Any, description: str, unit: str = "", *, allowed: str = "", **limits: Any) -> Any:
+    """Declare a setting; a callable ``default`` is called at load time.
+
+    ``allowed`` says what is accepted where the type and the limits do not say it for themselves.
+    """
     where = {"default_factory": default} if callable(default) else {"default": default}
-    return Field(**where, description=description, json_schema_extra={"unit": unit}, **limits)
+    extra: JsonDict = {"unit": unit, "allowed": allowed}
+    return Field(**where, description=description, json_schema_extra=extra, **limits)
 
 
 class Settings(BaseSettings):
     """All settings.  Durations are seconds unless the name says otherwise; sizes are bytes."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, populate_by_name=True
+        env_prefix=PREFIX,
+        frozen=True,
+        extra="forbid",
+        env_ignore_empty=True,
+        populate_by_name=True,
+        allow_inf_nan=False,
     )
 
     # Where things are
-    bootstrap_servers: str = _setting("127.0.0.1:9092", "Kafka brokers, host:port separated by commas")
+    bootstrap_servers: str = _setting("127.0.0.1:9092", "Kafka brokers", allowed="host:port[,host:port...]")
     redis_url: str = _setting(
-        "", "Redis or Valkey; empty: not used", "URL", pattern=r"^(|(rediss?|unix)://.+)$"
+        "",
+        "Redis or Valkey; empty: not used",
+        allowed="redis://, rediss:// or unix:// URL, or empty",
+        pattern=r"^(|(rediss?|unix)://.+)$",
     )
     qdrant_url: str = _setting(
-        "", "Qdrant server; empty: embedded, in the data folder", "URL", pattern=r"^(|https?://.+)$"
+        "",
+        "Qdrant server; empty: embedded, in the data folder",
+        allowed="http:// or https:// URL, or empty",
+        pattern=r"^(|https?://.+)$",
     )
-    data_dir: Path = _setting(_data_dir, "folder of the embedded Qdrant and of what else is kept locally")
+    data_dir: Path = _setting(
+        _data_dir, "folder of the embedded Qdrant and of what else is kept locally", allowed="path"
+    )
     topic_prefix: str = _setting(
         "",
         "put before the name of every topic, changelog and consumer group: lets tenants share a broker",
-        pattern=r"^[A-Za-z0-9._-]*$",
-        max_length=60,
+        allowed="up to 60 letters, digits, '.', '_' and '-'",
+        pattern=r"^[A-Za-z0-9._-]{0,60}$",
     )
     replication_factor: int = _setting(1, "copies of each topic that is created", "brokers", ge=1, le=32)
     gemini_api_key: SecretStr = Field(
@@ -91,6 +105,7 @@ class Settings(BaseSettings):
         _instance_id,
         "names this process: the static member <service>-<instance_id> of its consumer group; "
         "two workers of one service on one host need different ones",
+        allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
     )
     api_host: str = _setting("127.0.0.1", "address the HTTP API and the metrics listen on", min_length=1)
@@ -232,115 +247,19 @@ class Settings(BaseSettings):
         return f"{service}-{self.instance_id}"
 
 
-class SettingRow(NamedTuple):
-    """One line of ``switchboard settings``.  Secrets are masked in ``value`` and ``default``."""
-
-    env: str
-    value: str
-    default: str
-    unit: str
-    allowed: str
-    description: str
-    changed: bool
-
-
 def load_settings(**overrides: Any) -> Settings:
     """Read the environment, check it, and return the settings (``overrides`` win over it).
 
     Raises :class:`ConfigurationError`, whose text names every variable that is wrong, its value and what
     is allowed, and every ``SWITCHBOARD_`` variable that no setting has (a typo would go unnoticed).
     """
-    problems = _unknown_variables(os.environ)
+    problems = unknown_variables(os.environ, Settings.model_fields)
+    settings = None
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
-        problems += [_explain(detail) for detail in error.errors()]
-    if problems:
+        problems += [explain(detail, Settings.model_fields) for detail in error.errors()]
+    if settings is None or problems:
+        # Not chained: the library's error repeats the values, secrets among them.
         raise ConfigurationError("\n".join(["the settings are wrong:", *(f"  {line}" for line in problems)]))
     return settings
-
-
-def describe(settings: Settings) -> list[SettingRow]:
-    """Return one row per setting, in the order of declaration."""
-    rows = []
-    for name, field in Settings.model_fields.items():
-        value, default = getattr(settings, name), field.get_default(call_default_factory=True)
-        extra = field.json_schema_extra
-        rows.append(
-            SettingRow(
-                env=env_name(name),
-                value=_show(value),
-                default=_show(default),
-                unit=str(extra.get("unit", "")) if isinstance(extra, dict) else "",
-                allowed=_allowed(field),
-                description=field.description or "",
-                changed=value != default,
-            )
-        )
-    return rows
-
-
-def env_name(name: str) -> str:
-    """Return the environment variable of the setting ``name``."""
-    alias = Settings.model_fields[name].validation_alias
-    return alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"
-
-
-def _show(value: object) -> str:
-    if isinstance(value, SecretStr):
-        return "***" if value.get_secret_value() else ""
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _allowed(field: FieldInfo) -> str:
-    """Say in words what a field accepts, from its type and limits."""
-    kind = field.annotation
-    if get_origin(kind) is Literal:
-        return " or ".join(get_args(kind))
-    low = high = ""
-    for limit in field.metadata:
-        if isinstance(limit, annotated_types.Ge):
-            low = f"from {limit.ge}"
-        elif isinstance(limit, annotated_types.Gt):
-            low = f"above {limit.gt}"
-        elif isinstance(limit, annotated_types.Le):
-            high = f"to {limit.le}"
-    if kind in (int, float):
-        number = "whole number" if kind is int else "number"
-        return " ".join(part for part in (number, low, high) if part)
-    pattern = next((limit.pattern for limit in field.metadata if getattr(limit, "pattern", None)), "")
-    return f"text matching {pattern}" if pattern else "path" if kind is Path else "text"
-
-
-def _explain(detail: ErrorDetails) -> str:
-    location = str(detail["loc"][0]) if detail["loc"] else ""
-    message = detail["msg"].removeprefix("Value error, ")
-    names = {env_name(name): name for name in Settings.model_fields}
-    name = names.get(location, location)
-    if name not in Settings.model_fields:
-        return f"{location}: {message}" if location else message
-    field = Settings.model_fields[name]
-    shown = "***" if field.annotation is SecretStr else repr(detail["input"])
-    text = f"{env_name(name)}={shown}: {message}; allowed: {_allowed(field)}; {field.description}"
-    if _is_service_link(env_name(name), str(detail["input"])):
-        text += " (Kubernetes sets this for a Service of that name: set enableServiceLinks: false on the pod)"
-    return text
-
-
-def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    known = {env_name(name) for name in Settings.model_fields}
-    problems = []
-    for variable in sorted(environ):
-        name = variable.upper()
-        if not name.startswith(PREFIX) or name in known or _is_service_link(name, environ[variable]):
-            continue
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else "`switchboard settings` lists them"
-        problems.append(f"{variable}: no such setting; {hint}")
-    return problems
-
-
-def _is_service_link(name: str, value: str) -> bool:
-    """Kubernetes describes a Service called ``switchboard-x`` in variables ``SWITCHBOARD_X_...``."""
-    link = re.search(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$", name)
-    return link is not None or (name.endswith("_PORT") and "://" in value)

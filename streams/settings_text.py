@@ -1,0 +1,133 @@
+"""Settings in words: their environment variables, what they accept, and what is wrong with a value."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args, get_origin
+
+import annotated_types
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings
+
+PREFIX = "SWITCHBOARD_"
+
+_MASK = "***"
+
+
+class SettingRow(NamedTuple):
+    """One line of ``switchboard settings``.  Secrets are masked in ``value`` and ``default``."""
+
+    env: str
+    value: str
+    default: str
+    unit: str
+    allowed: str
+    description: str
+    changed: bool
+
+
+def describe(settings: BaseSettings) -> list[SettingRow]:
+    """Return one row per setting, in the order of declaration."""
+    rows = []
+    for name, field in type(settings).model_fields.items():
+        value, default = getattr(settings, name), field.get_default(call_default_factory=True)
+        rows.append(
+            SettingRow(
+                env=env_name(name, field),
+                value=_show(value),
+                default=_show(default),
+                unit=_extra(field, "unit"),
+                allowed=allowed(field),
+                description=field.description or "",
+                changed=value != default,
+            )
+        )
+    return rows
+
+
+def env_name(name: str, field: FieldInfo | None = None) -> str:
+    """Return the environment variable of the setting ``name``."""
+    alias = field.validation_alias if field is not None else None
+    return alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"
+
+
+def allowed(field: FieldInfo) -> str:
+    """Say in words what a setting accepts, from its type and limits."""
+    if stated := _extra(field, "allowed"):
+        return stated
+    kind = field.annotation
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    if kind not in (int, float):
+        return "text"
+    words = ["whole number" if kind is int else "number"]
+    for limit in field.metadata:
+        if isinstance(limit, annotated_types.Ge):
+            words.append(f"from {limit.ge:g}")
+        elif isinstance(limit, annotated_types.Gt):
+            words.append(f"above {limit.gt:g}")
+        elif isinstance(limit, annotated_types.Le):
+            words.append(f"to {limit.le}")
+    return " ".join(words)
+
+
+def explain(detail: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
+    """Turn one validation error into a line that names the variable, its value and what is allowed."""
+    location = str(detail["loc"][0]) if detail["loc"] else ""
+    message = detail["msg"].removeprefix("Value error, ")
+    by_env = {env_name(name, field): name for name, field in fields.items()}
+    name = by_env.get(location, location)
+    if name not in fields:
+        return f"{location}: {message}" if location else message
+    field = fields[name]
+    shown = _MASK if field.annotation is SecretStr else _mask_userinfo(repr(detail["input"]))
+    reason = "" if detail["type"] in ("string_pattern_mismatch", "literal_error") else f"{message}; "
+    text = f"{env_name(name, field)}={shown}: {reason}allowed: {allowed(field)} ({field.description})"
+    if _is_service_link(env_name(name, field), str(detail["input"])):
+        text += "; Kubernetes sets this for a Service of that name: set enableServiceLinks: false on the pod"
+    return text
+
+
+def unknown_variables(environ: Mapping[str, str], fields: Mapping[str, FieldInfo]) -> list[str]:
+    """Return a line for each variable with our prefix that no setting has."""
+    known = {
+        name for name in (env_name(name, field) for name, field in fields.items()) if name.startswith(PREFIX)
+    }
+    problems = []
+    for variable in sorted(environ):
+        name = variable.upper()
+        if not name.startswith(PREFIX) or name in known or _is_service_link(name, environ[variable]):
+            continue
+        # Without the prefix, which is alike in all of them.
+        close = difflib.get_close_matches(
+            name.removeprefix(PREFIX), [k.removeprefix(PREFIX) for k in known], n=1
+        )
+        hint = f"did you mean {PREFIX}{close[0]}?" if close else "`switchboard settings` lists them"
+        problems.append(f"{variable}: no such setting; {hint}")
+    return problems
+
+
+def _extra(field: FieldInfo, key: str) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get(key, "")) if isinstance(extra, dict) else ""
+
+
+def _show(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return _MASK if value.get_secret_value() else ""
+    return f"{value:g}" if isinstance(value, float) else _mask_userinfo(str(value))
+
+
+def _mask_userinfo(text: str) -> str:
+    """Hide the user and password of a URL."""
+    return re.sub(r"://[^/\s]*@", f"://{_MASK}@", text)
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    """Kubernetes describes a Service called ``switchboard-x`` in variables ``SWITCHBOARD_X_...``."""
+    link = re.search(r"_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$", name)
+    return link is not None or (name.endswith("_PORT") and "://" in value)

@@ -1,0 +1,159 @@
+"""The catalog of topics: what the files say, what is derived, and which files are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from models.errors import ConfigurationError
+from streams.settings import WINDOW_CONTENT_BYTES, Settings
+from streams.topics import load_catalog
+from streams.topics.catalog import read_specs
+
+VALID = {"name": "a.b.v1", "description": "x", "owner": "ingest", "key": "k", "routed_by": "k"}
+
+
+def write(folder: Path, **changes: object) -> None:
+    entry = {key: value for key, value in (VALID | changes).items() if value is not None}
+    (folder / f"{entry.get('name', 'a.b.v1')}.yaml").write_text(yaml.safe_dump(entry))
+
+
+def test_the_topics_of_the_contract():
+    names = {spec.name for spec in load_catalog() if spec.type}
+    assert names == {
+        "chat.messages.v1",
+        "memory.windows.v1",
+        "memory.fact-candidates.v1",
+        "memory.facts.v1",
+        "memory.embedding-requests.v1",
+        "memory.embeddings.v1",
+        "memory.summary-requests.v1",
+        "memory.summaries.v1",
+        "chat.response-chunks.v1",
+        "chat.responses.v1",
+        "chat.duplicates.v1",
+    }
+
+
+def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records():
+    catalog = load_catalog()
+    services = {"ingest", "memory", "respond"}
+    for spec in catalog:
+        assert spec.dead_letter == bool(spec.type and services & set(spec.readers)), spec.name
+        if spec.dead_letter:
+            letters = catalog.get(catalog.dead_letter_name(spec.name))
+            assert letters.name == f"{spec.name}.dlq"
+            assert letters.partitions == spec.partitions
+            assert letters.max_message_bytes > spec.max_message_bytes
+            assert letters.retention_ms == 30 * 86_400_000
+    with pytest.raises(ConfigurationError, match="no dead-letter topic"):
+        catalog.dead_letter_name("chat.responses.v1")
+    with pytest.raises(ConfigurationError, match="no dead-letter topic"):
+        catalog.dead_letter_name("chat.messages.v1.dlq")
+
+
+def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
+    changelogs = {spec.name: spec for spec in load_catalog() if spec.is_changelog}
+    assert changelogs.keys() == {
+        "switchboard-ingest-conversations-changelog",
+        "switchboard-memory-extraction-changelog",
+        "switchboard-memory-facts-changelog",
+        "switchboard-respond-responses-changelog",
+    }
+    for spec in changelogs.values():
+        [source] = spec.co_partitioned_with
+        assert spec.partitions == load_catalog().partitions(source)
+        assert spec.config["cleanup.policy"] == "compact"
+        assert spec.config["min.compaction.lag.ms"] == "3600000"
+        assert spec.config["segment.bytes"] == str(16 * 1024 * 1024)
+        assert spec.max_message_bytes == 4 * 1024 * 1024
+
+
+def test_a_changelog_is_that_of_its_services_app():
+    assert f"{Settings(topic_prefix='p-').group('ingest')}-conversations-changelog" in load_catalog("p-")
+
+
+def test_facts_are_compacted_and_routed_by_person():
+    facts = load_catalog().get("memory.facts.v1")
+    assert (facts.key, facts.routed_by, facts.cleanup_policy) == ("fact_id", "user_id", "compact")
+    assert "retention.ms" not in facts.config
+    assert load_catalog().get("memory.summaries.v1").cleanup_policy == "delete"
+
+
+def test_a_window_of_the_largest_messages_fits_into_its_topic():
+    """JSON doubles a text of quotes; ids and envelope come on top."""
+    envelope = 100 * (3 * 256 * 4 + 200)
+    assert load_catalog().get("memory.windows.v1").max_message_bytes >= 2 * WINDOW_CONTENT_BYTES
+    default = Settings.model_fields["window_size"].default * Settings.model_fields["max_content_bytes"].default
+    assert 2 * default + envelope <= load_catalog().get("memory.windows.v1").max_message_bytes
+
+
+def test_a_prefix_goes_before_every_name_and_both_names_are_known():
+    catalog = load_catalog("tenant-1.")
+    spec = catalog.get("chat.messages.v1")
+    assert spec.name == "tenant-1.chat.messages.v1"
+    assert spec.contract_name == "chat.messages.v1"
+    assert catalog.get(spec.name) is spec
+    assert catalog.name("memory.facts.v1") == "tenant-1.memory.facts.v1"
+    assert catalog.dead_letter_name("chat.messages.v1") == "tenant-1.chat.messages.v1.dlq"
+    assert all(spec.name == f"tenant-1.{spec.contract_name}" for spec in catalog.all())
+
+
+def test_the_catalog_is_read_once():
+    assert load_catalog("x") is load_catalog("x")
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    assert "chat.mesages.v1" not in load_catalog()
+    with pytest.raises(ConfigurationError, match=r"did you mean chat\.messages\.v1\?"):
+        load_catalog().get("chat.mesages.v1")
+
+
+def test_topics_that_must_line_up_have_equal_counts(tmp_path):
+    write(tmp_path, name="a.b.v1", partitions=8, co_partitioned_with=["c.d.v1"])
+    write(tmp_path, name="c.d.v1", partitions=8)
+    assert [spec.partitions for spec in read_specs(tmp_path)] == [8, 8]
+    write(tmp_path, name="c.d.v1", partitions=4)
+    with pytest.raises(ConfigurationError, match=r"a\.b\.v1 has 8 partitions and c\.d\.v1 has 4"):
+        read_specs(tmp_path)
+    (tmp_path / "c.d.v1.yaml").unlink()
+    with pytest.raises(ConfigurationError, match=r"lines up with c\.d\.v1, which no file describes"):
+        read_specs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"partitions": 0}, "partitions"),
+        ({"partitions": "eight"}, "partitions"),
+        ({"key": None}, "key"),
+        ({"cleanup_policy": "compress"}, "cleanup_policy"),
+        ({"retention": 5}, "retention"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_field(tmp_path, changes, said):
+    write(tmp_path, **changes)
+    with pytest.raises(ConfigurationError, match=rf"a\.b\.v1\.yaml: .*{said}"):
+        read_specs(tmp_path)
+
+
+def test_a_file_is_called_like_its_topic(tmp_path):
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(VALID))
+    with pytest.raises(ConfigurationError, match=r"other\.yaml describes a\.b\.v1"):
+        read_specs(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- a", ""])
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, text):
+    (tmp_path / "a.b.v1.yaml").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"a\.b\.v1\.yaml is not"):
+        read_specs(tmp_path)
+
+
+def test_a_changelog_of_a_topic_that_no_file_describes_is_refused(tmp_path):
+    table = {"service": "s", "table": "t", "source": "x.y.v1", "key": "k", "description": "d"}
+    (tmp_path / "changelogs.yaml").write_text(yaml.safe_dump({"defaults": {}, "tables": [table]}))
+    with pytest.raises(ConfigurationError, match=r"no topic is called 'x\.y\.v1'"):
+        read_specs(tmp_path)
