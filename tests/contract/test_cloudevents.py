@@ -1,0 +1,114 @@
+"""CloudEvents headers, in and out, and through a Kafka record's packed form."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+
+from streams.cloudevents import incoming, outgoing
+
+EVENT = [
+    ("ce_specversion", b"1.0"),
+    ("ce_id", b"m-1"),
+    ("ce_source", b"/chat"),
+    ("ce_type", b"chat.message.v1"),
+    ("content-type", b"application/json"),
+]
+
+
+def test_a_plain_record_is_no_event():
+    assert incoming(None) is None
+    assert incoming([]) is None
+    assert incoming([("content-type", b"application/json"), ("trace", b"1")]) is None
+
+
+@pytest.mark.parametrize("missing", ["ce_specversion", "ce_id", "ce_source", "ce_type"])
+def test_without_a_required_attribute_it_is_no_event(missing):
+    assert incoming([header for header in EVENT if header[0] != missing]) is None
+
+
+def test_attributes_are_read_without_their_prefix():
+    extra = [("ce_traceparent", b"00-ab-cd-01"), ("ce_note", "naïve ☂".encode()), ("other", b"x")]
+    assert incoming(EVENT + extra) == {
+        "specversion": "1.0",
+        "id": "m-1",
+        "source": "/chat",
+        "type": "chat.message.v1",
+        "datacontenttype": "application/json",
+        "traceparent": "00-ab-cd-01",
+        "note": "naïve ☂",
+    }
+
+
+def test_header_names_are_read_in_any_case():
+    assert incoming([(name.title(), value) for name, value in EVENT]) == incoming(EVENT)
+
+
+def test_a_header_that_is_null_or_not_utf8_does_not_spoil_the_record():
+    attributes = incoming([*EVENT, ("ce_bad", b"\xff\xfe"), ("ce_null", None)])
+    assert attributes is not None
+    assert attributes.keys() & {"bad", "null"} == set()
+    assert incoming([*EVENT[1:], ("ce_specversion", b"\xff")]) is None
+
+
+def test_outputs_carry_what_the_binding_asks_for():
+    time = datetime(2025, 3, 1, 12, 30, tzinfo=UTC)
+    headers = outgoing("memory.window.v1", "/switchboard/ingest", "w-1", subject="c-ü", time=time)
+    assert dict(headers) == {
+        "ce_id": b"w-1",
+        "ce_specversion": b"1.0",
+        "ce_type": b"memory.window.v1",
+        "ce_source": b"/switchboard/ingest",
+        "ce_subject": "c-ü".encode(),
+        "ce_time": b"2025-03-01T12:30:00+00:00",
+        "content-type": b"application/json",
+    }
+
+
+def test_what_is_not_given_is_not_sent():
+    assert dict(outgoing("t", "s", "1")).keys() == {
+        "ce_id",
+        "ce_specversion",
+        "ce_type",
+        "ce_source",
+        "content-type",
+    }
+
+
+def test_an_output_inherits_the_extensions_of_its_cause_and_nothing_else():
+    cause = incoming([*EVENT, ("ce_time", b"x"), ("ce_dataschema", b"y"), ("ce_traceparent", b"00-ab-cd-01")])
+    headers = outgoing("memory.window.v1", "/switchboard/ingest", "w-1", cause=cause)
+    assert len(headers) == len(dict(headers))
+    assert set(headers) == {
+        *outgoing("memory.window.v1", "/switchboard/ingest", "w-1"),
+        ("ce_traceparent", b"00-ab-cd-01"),
+    }
+
+
+def test_one_output_does_not_see_another():
+    first = outgoing("t", "s", "1", subject="a")
+    first.append(("mine", b""))
+    assert outgoing("t", "s", "2") == [("ce_id", b"2"), *outgoing("t", "s", "1")[1:]]
+    assert ("mine", b"") not in outgoing("t", "s", "1", subject="a")
+
+
+def test_outputs_are_events_to_the_next_stage_after_a_trip_through_a_record_batch():
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=10_000,
+    )
+    sent = outgoing(
+        "memory.window.v1", "/switchboard/ingest", "w-1", subject="c-1", cause={"correlationid": "7"}
+    )
+    builder.append(0, timestamp=0, key=b"k", value=b"v", headers=sent)
+    [record] = DefaultRecordBatch(bytes(builder.build()))
+    attributes = incoming(record.headers)
+    assert attributes is not None
+    assert (attributes["id"], attributes["subject"], attributes["correlationid"]) == ("w-1", "c-1", "7")
