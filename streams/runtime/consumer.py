@@ -1,0 +1,357 @@
+"""The consumer: batches instead of records, epochs instead of read offsets, a ledger instead of ack lists.
+
+Subclasses of Faust's consumer, its thread and its transport.  What they replace, and why, is in
+:mod:`streams.runtime` (rules 1, 4, 5, 6 and 10); what of Faust they lean on is in
+:mod:`streams.runtime.faust_internals`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import aiokafka
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalStateError,
+    KafkaError,
+)
+from aiokafka.structs import OffsetAndMetadata
+
+from models.errors import ConsistencyError
+from streams.runtime.faust_internals import (
+    TP,
+    AIOKafkaConsumerThread,
+    Consumer,
+    ConsumerMessage,
+    ConsumerStoppedError,
+    Transport,
+    ack_lock,
+    ensure_aiokafka_TP,
+    server_list,
+)
+from streams.runtime.ledger import DeliveryLedger
+from streams.runtime.records import RecordBatch
+
+if TYPE_CHECKING:
+    from streams.runtime.service import ServiceApp
+
+#: How long one fetch may wait for data while every partition has room, and while some have not (those may
+#: get room at any moment, and their records may be in memory already).
+_FETCH_TIMEOUT = 1.0
+_FETCH_TIMEOUT_PRESSED = 0.02
+
+
+class Offsets:
+    """What the broker says of one partition: log start, log end, and the group's commit (or none)."""
+
+    __slots__ = ("beginning", "committed", "end")
+
+    def __init__(self, beginning: int, end: int, committed: int | None) -> None:
+        self.beginning = beginning
+        self.end = end
+        self.committed = committed
+
+
+class BatchConsumerThread(AIOKafkaConsumerThread):
+    """Faust's consumer thread with an aiokafka consumer of our own making (rule 10)."""
+
+    app: ServiceApp
+
+    def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
+        settings = self.app.runtime.settings
+        # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
+        # and it keeps equal partition numbers of all topics of a service on one worker.
+        self._assignor = self.app.assignor
+        return aiokafka.AIOKafkaConsumer(
+            client_id=f"switchboard-{self.app.runtime.name}",
+            group_id=self.app.conf.id,
+            group_instance_id=settings.static_member(self.app.runtime.name),
+            bootstrap_servers=server_list(transport.url, transport.default_port),
+            partition_assignment_strategy=[self._assignor],
+            enable_auto_commit=False,
+            auto_offset_reset=settings.auto_offset_reset,
+            isolation_level="read_committed",
+            fetch_max_wait_ms=settings.fetch_max_wait_ms,
+            max_poll_records=None,
+            # Waiting in place for a dependency must not cost the partitions.
+            max_poll_interval_ms=24 * 3600 * 1000,
+            max_partition_fetch_bytes=self.app.conf.consumer_max_fetch_size,
+            request_timeout_ms=int(settings.request_timeout_seconds * 1000),
+            session_timeout_ms=int(settings.session_timeout_seconds * 1000),
+            rebalance_timeout_ms=int(settings.session_timeout_seconds * 1000 * 2),
+            heartbeat_interval_ms=int(settings.heartbeat_seconds * 1000),
+            retry_backoff_ms=100,
+            metadata_max_age_ms=30_000,
+        )
+
+    async def offsets(self, tps: Iterable[TP]) -> dict[TP, Offsets]:
+        """Return log start, log end and commit of each partition, from the broker."""
+        result: dict[TP, Offsets] = await self.call_thread(self._offsets, list(tps))
+        return result
+
+    async def _offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
+        consumer = self._ensure_consumer()
+        wanted = {tp: ensure_aiokafka_TP(tp) for tp in tps}
+        beginnings, ends, committed = await asyncio.gather(
+            consumer.beginning_offsets(list(wanted.values())),
+            consumer.end_offsets(list(wanted.values())),
+            asyncio.gather(*(consumer.committed(tp) for tp in wanted.values())),
+        )
+        return {
+            tp: Offsets(beginnings[raw], ends[raw], commit)
+            for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
+        }
+
+    async def seek_all(self, positions: Mapping[TP, int]) -> None:
+        """Seek each partition; what was fetched before is discarded by aiokafka."""
+        await self.call_thread(self._seek_all, dict(positions))
+
+    async def _seek_all(self, positions: Mapping[TP, int]) -> None:
+        consumer = self._ensure_consumer()
+        for tp, offset in positions.items():
+            consumer.seek(ensure_aiokafka_TP(tp), offset)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit; ``False`` when the group moved on or the broker did not answer: it is tried again."""
+        consumer = self._ensure_consumer()
+        assigned = self.assignment()
+        wanted = {
+            ensure_aiokafka_TP(tp): OffsetAndMetadata(offset, "")
+            for tp, offset in offsets.items()
+            if tp in assigned
+        }
+        if not wanted:
+            return False
+        try:
+            await consumer.commit(wanted)
+        except (CommitFailedError, IllegalStateError) as exc:
+            # The partitions are somebody else's now; whoever has them reads these records again.
+            self.app.runtime.log.info("commit refused: the group has rebalanced", error=str(exc))
+            return False
+        except KafkaError as exc:
+            if not exc.retriable and not isinstance(exc, TimeoutError):
+                raise
+            self.app.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
+            return False
+        return True
+
+
+class BatchConsumer(Consumer):
+    """Delivers record batches, each stamped with the epoch of its fetch.
+
+    ``epoch`` grows with every seek, revoke and assignment.  ``ledger`` holds what was delivered in this
+    epoch.  ``positions`` says, per partition, where the last delivered batch ended.
+    """
+
+    app: ServiceApp
+    _thread: BatchConsumerThread
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.epoch = 0
+        self.ledger: DeliveryLedger[TP] = DeliveryLedger()
+        self.positions: dict[TP, int] = {}
+        super().__init__(*args, **kwargs)
+
+    def _new_consumer_thread(self) -> BatchConsumerThread:
+        return BatchConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    # -- epochs -----------------------------------------------------------------------------------------
+
+    def new_epoch(self) -> None:
+        """Start a new epoch: no batch of an older one will be started."""
+        self.epoch += 1
+        self.ledger.notify()
+
+    def stop_flow(self) -> None:
+        """Stop taking batches (a revoke or a shutdown begins)."""
+        self.new_epoch()
+        super().stop_flow()
+
+    async def wait_empty(self) -> None:
+        """Await what is in flight, commit it, and give up the rest: the end of an epoch."""
+        await self.app.runtime.drain()
+        try:
+            async with asyncio.timeout(self.app.runtime.settings.session_timeout_seconds / 2):
+                await self.commit()
+        except TimeoutError:
+            self.app.runtime.log.warning("the last commit was not answered; its records will be read again")
+        self.app.runtime.abandon()
+        self._unacked_messages.clear()
+        self.ledger.forget_all()
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Begin the new assignment's epoch before anything of it can be delivered."""
+        self.new_epoch()
+        self.app.runtime.abandon()
+        self.ledger.forget_all()
+        self.positions.clear()
+        self.app.runtime.on_assigned(assigned)
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    async def perform_seek(self) -> None:
+        """Seek every stream partition to its commit or, without one, to the configured reset position.
+
+        Faust leaves partitions without a commit where the fetcher happens to stand, which skips records.
+
+        Raises:
+            ConsistencyError: a commit or a high-water mark lies beyond the end of its partition.
+        """
+        try:
+            tps = [tp for tp in self.assignment() if not self._is_changelog_tp(tp)]
+            known = await self._thread.offsets(tps)
+            reset_to_end = self.app.runtime.settings.auto_offset_reset == "latest"
+            positions: dict[TP, int] = {}
+            for tp, offsets in known.items():
+                self.app.runtime.check_end(tp, offsets)
+                if offsets.committed is not None:
+                    positions[tp] = offsets.committed
+                    self._committed_offset[tp] = offsets.committed
+                else:
+                    positions[tp] = offsets.end if reset_to_end else offsets.beginning
+            self.new_epoch()
+            self.ledger.forget_all()
+            await self._thread.seek_all(positions)
+            self.positions = dict(positions)
+            self.app.runtime.abandon()
+            self.app.runtime.on_sought(positions)
+        except ConsistencyError as exc:
+            self.app.runtime.fail(exc)
+            raise
+
+    # -- delivery ---------------------------------------------------------------------------------------
+
+    async def _drain_messages(self, fetcher: Any) -> None:
+        """Hand batches to the conductor until the fetcher or the consumer is stopped.
+
+        Faust's own loop writes a read offset after delivering, so a delivery that outlives a seek makes
+        it drop the records fetched after the seek.  Positions are kept where the fetch happens instead.
+        """
+        try:
+            while not (self.should_stop or fetcher.should_stop):
+                async for _tp, message in self.getmany(timeout=_FETCH_TIMEOUT):
+                    await self.wait_first(self.callback(message), self.suspend_flow.wait())
+                await asyncio.sleep(0)
+        except ConsumerStoppedError:
+            if not self.app.should_stop:
+                raise
+        except asyncio.CancelledError:
+            if not self.app.should_stop:
+                raise
+        except Exception as exc:
+            self.app.runtime.fail(exc)
+            raise
+
+    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
+        """Fetch, cut into batches and yield them, as long as the epoch of the fetch lasts."""
+        epoch = self.epoch
+        records = await self._fetch(timeout)
+        if not records or not self.flow_active or self.epoch != epoch:
+            return
+        for tp, batch in self.scheduler.iterate(records):
+            if not self.flow_active or self.epoch != epoch:
+                return
+            if tp not in self._active_partitions:
+                continue
+            if not self._is_changelog_tp(tp):
+                await self._place(tp, batch)
+                if self.epoch != epoch:
+                    return
+            batch.epoch = epoch
+            message = self._to_message(tp, batch)
+            if self.app.topics.acks_enabled_for(tp.topic):
+                self.ledger.deliver(tp, message)
+            yield tp, message
+
+    def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
+        """Return the message whose value is the batch itself, and whose offset is the batch's last."""
+        return ConsumerMessage(
+            record.topic,
+            record.partition,
+            record.offset,
+            record.timestamp / 1000,
+            record.timestamp_type,
+            None,
+            None,
+            record,
+            None,
+            0,
+            0,
+            tp,
+            generation_id=self.app.consumer_generation_id,
+        )
+
+    async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]] | None:
+        if not self.flow_active:
+            await self.wait(self.can_resume_flow)
+            return None
+        active = self._get_active_partitions()
+        limit = self.app.runtime.settings.batches_in_flight
+        wanted = {tp for tp in active if self.ledger.outstanding(tp) < limit}
+        if not wanted:
+            # An empty set means "all" to aiokafka, so do not even ask.
+            await self.ledger.freed(timeout=0.5)
+            return None
+        pressed = len(wanted) < len(active)
+        records: Mapping[TP, list[Any]] = await self._thread.getmany(
+            wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout
+        )
+        return records
+
+    async def _place(self, tp: TP, batch: RecordBatch) -> None:
+        """Put the batch behind the one before it, or find out why it does not fit (rule 6)."""
+        position = self.positions.get(tp)
+        if position is None:
+            raise ConsistencyError(f"{tp.topic}-{tp.partition}: records arrived before a seek")
+        first = batch.first_offset
+        if first < position:
+            raise ConsistencyError(
+                f"{tp.topic}-{tp.partition} went back from offset {position} to {first}: the topic was "
+                f"deleted and made again. {self.app.runtime.reset_hint}"
+            )
+        if first > position:
+            beginning = (await self._thread.offsets([tp]))[tp].beginning
+            if beginning > position:
+                raise ConsistencyError(
+                    f"{tp.topic}-{tp.partition}: retention removed offsets {position} to {beginning - 1} "
+                    f"before they were read. Restore them, or accept the loss: {self.app.runtime.reset_hint}"
+                )
+        batch.position = position
+        self.positions[tp] = batch.next_position
+
+    # -- acks and commits -------------------------------------------------------------------------------
+
+    def ack(self, message: Any) -> bool:
+        """Mark a batch as done: its offset may be committed once all before it are done."""
+        with ack_lock:
+            if message.acked:
+                return False
+            message.acked = True
+        self._unacked_messages.discard(message)
+        self.ledger.notify()
+        return True
+
+    def discard(self, message: Any) -> None:
+        """Take a batch that will not be processed out of what shutdown waits for; it is not acked."""
+        self._unacked_messages.discard(message)
+
+    async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
+        """Commit the longest acked prefix of every partition."""
+        ready = self.ledger.committable()
+        if not ready:
+            return False
+        if not await self._thread.commit(ready):
+            return False
+        self.ledger.settle(ready)
+        self._committed_offset.update(ready)
+        return True
+
+    async def verify_all_partitions_active(self) -> None:
+        """Do nothing: Faust's check knows single records only; health and lag are watched elsewhere."""
+
+
+class BatchTransport(Transport):
+    """Faust's aiokafka transport, with :class:`BatchConsumer`."""
+
+    Consumer = BatchConsumer

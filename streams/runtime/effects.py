@@ -1,0 +1,101 @@
+"""Effects: what a step wants to happen.  A step returns them; the runtime carries them out in order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from models.errors import InvalidRecord
+from streams.runtime.records import Headers, SourceRecord
+
+
+class Output(NamedTuple):
+    """A record to produce.
+
+    ``key`` is the record's key; the partition is that of ``route`` (default: ``key``) under Kafka's
+    murmur2 hash, so ``memory.facts.v1`` can be keyed by fact and routed by user.  An explicit
+    ``partition`` wins over both.  ``topic`` is the catalog name, without the deployment's prefix.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    route: bytes | None = None
+    partition: int | None = None
+
+
+class StateChange(NamedTuple):
+    """A new value for ``key``.  ``next_offset`` is the offset after the last record folded in."""
+
+    payload: bytes
+    next_offset: int | None
+
+
+class DeadLetter(NamedTuple):
+    """A record that cannot be processed, and why (``reason`` is a slug, ``message`` a sentence)."""
+
+    record: SourceRecord
+    reason: str
+    message: str
+    attempts: int = 1
+
+
+class Effects:
+    """What one call of a step wants to happen; all of it is confirmed before the batch is acked.
+
+    ``outputs``, ``dead_letters``: in order.  ``changes``: state by key, the last value wins.  ``timers``:
+    wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
+    ``None`` clears it.  ``counts``: what a step wants counted, ``(metric, labels) -> n``; counted when
+    the effects are confirmed, so a crash counts nothing twice.
+    """
+
+    __slots__ = ("changes", "counts", "dead_letters", "outputs", "timers")
+
+    def __init__(self) -> None:
+        self.outputs: list[Output] = []
+        self.changes: dict[bytes, StateChange] = {}
+        self.dead_letters: list[DeadLetter] = []
+        self.timers: dict[bytes, float | None] = {}
+        self.counts: dict[tuple[str, tuple[str, ...]], float] = {}
+
+    def emit(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        *,
+        route: bytes | None = None,
+        partition: int | None = None,
+    ) -> None:
+        """Produce a record (see :class:`Output`)."""
+        self.outputs.append(Output(topic, key, value, headers, route, partition))
+
+    def store(self, key: bytes, payload: bytes, next_offset: int | None = None) -> None:
+        """Replace the state of ``key``; its high-water mark advances to ``next_offset`` if given."""
+        self.changes[key] = StateChange(payload, next_offset)
+
+    def dead_letter(self, record: SourceRecord, error: InvalidRecord) -> None:
+        """Send ``record``, byte for byte, to its topic's dead-letter queue."""
+        self.dead_letters.append(DeadLetter(record, error.reason, str(error)))
+
+    def wake(self, key: bytes, at: float | None) -> None:
+        """Call ``on_timer`` for ``key`` at ``at`` (epoch seconds); ``None`` clears the timer."""
+        self.timers[key] = at
+
+    def count(self, metric: str, *labels: str, by: float = 1) -> None:
+        """Add to a counter once the effects are confirmed."""
+        name = (metric, labels)
+        self.counts[name] = self.counts.get(name, 0) + by
+
+    def absorb(self, other: Effects) -> None:
+        """Append ``other``, which happened after this."""
+        self.outputs += other.outputs
+        self.changes |= other.changes
+        self.dead_letters += other.dead_letters
+        self.timers |= other.timers
+        for (metric, labels), n in other.counts.items():
+            self.count(metric, *labels, by=n)
+
+    def __bool__(self) -> bool:
+        return bool(self.outputs or self.changes or self.dead_letters)

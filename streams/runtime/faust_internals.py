@@ -1,0 +1,147 @@
+"""Every part of Faust and aiokafka that the runtime leans on beyond their public interface.
+
+Named in one place, so that an upgrade that breaks one says which: ``tests/unit/test_faust_internals.py``
+checks each entry of :data:`ASSUMPTIONS`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
+from aiokafka.errors import ConsumerStoppedError
+from aiokafka.producer.message_accumulator import MessageAccumulator
+from faust.app.base import App
+from faust.tables.base import Collection
+from faust.tables.recovery import Recovery
+from faust.tables.table import Table
+from faust.transport.conductor import Conductor
+from faust.transport.consumer import Consumer as BaseConsumer
+from faust.transport.drivers.aiokafka import (
+    AIOKafkaConsumerThread,
+    Consumer,
+    Transport,
+    ensure_aiokafka_TP,
+    server_list,
+)
+from faust.types import TP
+from faust.types.tuples import ConsumerMessage, Message, ack_lock
+
+__all__ = [
+    "ASSUMPTIONS",
+    "TP",
+    "AIOKafkaConsumerThread",
+    "App",
+    "Assumption",
+    "Consumer",
+    "ConsumerMessage",
+    "ConsumerStoppedError",
+    "Message",
+    "Recovery",
+    "Table",
+    "Transport",
+    "ack_lock",
+    "ensure_aiokafka_TP",
+    "server_list",
+]
+
+
+class Assumption(NamedTuple):
+    """What the runtime expects of the code it stands on: a sentence, and a check of it."""
+
+    says: str
+    holds: Callable[[], bool]
+
+
+def _mentions(thing: Any, *words: str) -> Callable[[], bool]:
+    return lambda: all(word in inspect.getsource(thing) for word in words)
+
+
+def _parameters(thing: Any, *names: str) -> Callable[[], bool]:
+    return lambda: [*inspect.signature(thing).parameters][: len(names)] == [*names]
+
+
+ASSUMPTIONS = [
+    Assumption(
+        "the consumer drains through _drain_messages(fetcher), which we replace",
+        _parameters(BaseConsumer._drain_messages, "self", "fetcher"),
+    ),
+    Assumption(
+        "the fetcher service calls consumer._drain_messages",
+        _mentions(inspect.getmodule(BaseConsumer), "await consumer._drain_messages(self)"),
+    ),
+    Assumption(
+        "the scheduler is made once, without arguments, and kept as consumer.scheduler",
+        _mentions(BaseConsumer.__init__, "self.scheduler = self.app.conf.ConsumerScheduler()"),
+    ),
+    Assumption(
+        "a message is made by _to_message(tp, record) and stamped with the app's generation",
+        _mentions(Consumer._to_message, "tp,", "generation_id=self.app.consumer_generation_id"),
+    ),
+    Assumption(
+        "revoke and shutdown stop the flow first and then wait for consumer.wait_empty()",
+        _mentions(App._on_partitions_revoked, "consumer.stop_flow", "_consumer_wait_empty"),
+    ),
+    Assumption(
+        "shutdown stops the flow and waits for consumer.wait_empty()",
+        _mentions(App._stop_consumer, "consumer.stop_flow()", "_consumer_wait_empty"),
+    ),
+    Assumption(
+        "recovery ends by seeking the stream partitions through consumer.perform_seek()",
+        _mentions(Recovery.on_recovery_completed, "consumer.perform_seek()", "resume_flow()"),
+    ),
+    Assumption(
+        "recovery counts changelog events by their message offset and flushes them through the table",
+        _mentions(Recovery._slurp_changelogs, "offsets[tp] = offset", "table.apply_changelog_batch(buf)"),
+    ),
+    Assumption(
+        "commits go through force_commit(topics, start_new_transaction)",
+        _parameters(BaseConsumer.force_commit, "self", "topics", "start_new_transaction"),
+    ),
+    Assumption(
+        "acks that are not inlined end in consumer.ack(message)",
+        _mentions(ConsumerMessage.on_final_ack, "consumer.ack(self)"),
+    ),
+    Assumption(
+        "active partitions are a set that pausing and resuming edit",
+        _mentions(BaseConsumer.pause_partitions, "_get_active_partitions().difference_update"),
+    ),
+    Assumption(
+        "the thread makes its consumer in _create_worker_consumer(transport)",
+        _parameters(AIOKafkaConsumerThread._create_worker_consumer, "self", "transport"),
+    ),
+    Assumption(
+        "the thread fetches through getmany(active_partitions, timeout)",
+        _parameters(AIOKafkaConsumerThread.getmany, "self", "active_partitions", "timeout"),
+    ),
+    Assumption(
+        "an empty set of partitions means all of them to aiokafka's fetcher",
+        _mentions(AIOKafkaFetcher.fetched_records, "if partitions and tp not in partitions"),
+    ),
+    Assumption(
+        "the app makes its transport in _new_transport()",
+        _parameters(App._new_transport, "self"),
+    ),
+    Assumption(
+        "topics that acks are enabled for are those with an acking channel",
+        _mentions(Conductor._update_indices, "if channel.acks:", "_acking_topics.add"),
+    ),
+    Assumption(
+        "a table recovers through apply_changelog_batch(batch)",
+        _parameters(Collection.apply_changelog_batch, "self", "batch"),
+    ),
+    Assumption(
+        "a table hears of lost partitions through on_rebalance(assigned, revoked, newly_assigned)",
+        _parameters(Collection.on_rebalance, "self", "assigned", "revoked", "newly_assigned"),
+    ),
+    Assumption(
+        "the changelog topic of a table is <app id>-<table>-changelog",
+        _mentions(Collection._changelog_topic_name, "{self.app.conf.id}-{self.name}-changelog"),
+    ),
+    Assumption(
+        "a batch waits in the producer until the one before it left, and its future is shielded",
+        _mentions(MessageAccumulator.add_batch, "wait_drain", "asyncio.shield(batch.future)"),
+    ),
+]

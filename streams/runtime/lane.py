@@ -1,0 +1,228 @@
+"""A lane: one stage at work on one partition number, from a batch to its ack.
+
+Everything that must happen in order happens here (rule 3).  Per batch: the step runs; its outputs are
+packed and submitted; when they and those of every earlier batch are confirmed, its state changes are
+submitted; when those are confirmed they enter the table and the batch is acked.  The next batch's step
+does not wait for any of that: it reads unconfirmed state through the overlay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from models.errors import ConsistencyError
+from streams.runtime.effects import Effects, Output
+from streams.runtime.publisher import Packed
+from streams.runtime.records import RecordBatch
+from streams.runtime.stage import TimerContext
+from streams.runtime.stepping import BoundStage, Prepared, Stepper
+from streams.runtime.table import NoState, PartitionState
+from streams.runtime.timers import Timers
+
+if TYPE_CHECKING:
+    from streams.runtime.service import ServiceRuntime
+
+
+class _Link:
+    """Where a batch stands, so that the next one of the lane can follow it."""
+
+    __slots__ = ("confirmed", "done", "stored", "submitted")
+
+    def __init__(self, *, reached: bool = False) -> None:
+        self.submitted = asyncio.Event()
+        self.confirmed = asyncio.Event()
+        self.stored = asyncio.Event()
+        self.done = asyncio.Event()
+        if reached:
+            for event in (self.submitted, self.confirmed, self.stored, self.done):
+                event.set()
+
+
+class Lane:
+    """Drives one stage on one partition number during one epoch."""
+
+    def __init__(
+        self, runtime: ServiceRuntime, bound: BoundStage, partition: int, state: PartitionState | NoState
+    ) -> None:
+        self.runtime = runtime
+        self.bound = bound
+        self.stage = bound.stage
+        self.partition = partition
+        self.state = state
+        self.epoch = runtime.epoch
+        self.timers = Timers(self._schedule)
+        self._stepper = Stepper(self)
+        self._queue: asyncio.Queue[Any] = asyncio.Queue()
+        self._last = _Link(reached=True)
+        self._finishing: set[asyncio.Task[None]] = set()
+        self._positions: dict[str, int] = {}
+        self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
+        if self.stage.timer_at is not None:
+            self._restore_timers(self.stage.timer_at)
+
+    # -- life -------------------------------------------------------------------------------------------
+
+    def put(self, event: Any) -> None:
+        """Take a delivered batch (a Faust event whose value is a :class:`RecordBatch`)."""
+        self._queue.put_nowait(event)
+
+    @property
+    def busy(self) -> bool:
+        """True while a step runs or a batch awaits its confirmation."""
+        return self._stepper.running or bool(self._finishing)
+
+    def close(self) -> None:
+        """Give up everything that is not confirmed; nothing of this lane will be acked any more."""
+        self.timers.close()
+        self._worker.cancel()
+        for task in self._finishing:
+            task.cancel()
+        while not self._queue.empty():
+            self._drop(self._queue.get_nowait())
+
+    def _restore_timers(self, timer_at: Callable[[bytes], float | None]) -> None:
+        for key, payload in self.state.items():
+            at = timer_at(payload)
+            if at is not None:
+                self.timers.set(key, at)
+
+    def _drop(self, event: Any) -> None:
+        if event is not None:
+            self.runtime.metrics.epoch_drops_total.labels(self.stage.name).inc()
+            self.runtime.consumer.discard(event.message)
+
+    # -- the loop ---------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        try:
+            while True:
+                event = await self._queue.get()
+                if event is None:
+                    await self._on_timers()
+                else:
+                    await self._on_batch(event)
+        except asyncio.CancelledError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - the boundary: whatever it is, the worker must not go on
+            self.runtime.fail(exc)
+
+    async def _on_batch(self, event: Any) -> None:
+        batch: RecordBatch = event.value
+        if batch.epoch != self.runtime.epoch:
+            self._drop(event)
+            return
+        self._check_position(batch)
+        metrics = self.runtime.metrics
+        labels = (self.runtime.name, self.stage.name, batch.source)
+        metrics.records_total.labels(*labels).inc(len(batch))
+        metrics.record_batches_total.labels(*labels).inc()
+        prepared = await self._stepper.run(batch)
+        await self._launch(prepared, event, batch.epoch)
+
+    def _check_position(self, batch: RecordBatch) -> None:
+        expected = self._positions.get(batch.source)
+        if expected is None:
+            expected = self.runtime.sought_position(batch)
+        if expected != batch.position:
+            raise ConsistencyError(
+                f"stage {self.stage.name} stands at offset {expected} of {batch.topic}-{batch.partition} and "
+                f"was handed {batch!r}, which continues from {batch.position}: a batch was lost on the way. "
+                "This is a defect; the worker stops rather than skip records. Restart it."
+            )
+        self._positions[batch.source] = batch.next_position
+
+    async def _on_timers(self) -> None:
+        stage = self.stage
+        if self.epoch != self.runtime.epoch or stage.on_timer is None:
+            return
+        if self.runtime.stalled():
+            # The process stood still (SIGSTOP, a suspended machine): the partition may be somebody
+            # else's by now, and unlike records, timers would write without anything to replay.
+            self.timers.postpone(1.0)
+            return
+        keys = self.timers.due(time.time())
+        if keys:
+            context = TimerContext(
+                self.partition, time.time(), self.runtime.caught_up(self.bound, self.partition)
+            )
+            prepared = self._stepper.run_timers(keys, context)
+            await self._launch(prepared, None, self.epoch)
+        self.timers.arm()
+
+    def _schedule(self, delay: float) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(delay, self._queue.put_nowait, None)
+
+    # -- confirmation, in order -------------------------------------------------------------------------
+
+    async def _launch(self, prepared: Prepared, event: Any, epoch: int) -> None:
+        await self.runtime.slots.acquire()
+        if epoch != self.runtime.epoch:
+            self.runtime.slots.release()
+            self._drop(event)
+            return
+        previous, self._last = self._last, _Link()
+        task = asyncio.create_task(self._finish(prepared, event, previous, self._last))
+        self._finishing.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._finishing.discard(task)
+        self.runtime.slots.release()
+        self.runtime.settled.set()
+
+    async def _finish(self, prepared: Prepared, event: Any, previous: _Link, link: _Link) -> None:
+        try:
+            started = time.perf_counter()
+            publisher = self.runtime.publisher
+            await previous.submitted.wait()
+            outputs = await publisher.submit(prepared.packed)
+            link.submitted.set()
+            await publisher.confirm(outputs)
+            await previous.confirmed.wait()
+            link.confirmed.set()
+            await previous.stored.wait()
+            changes = await publisher.submit(self._pack_changelog(prepared.values))
+            link.stored.set()
+            await publisher.confirm(changes)
+            await previous.done.wait()
+            self.state.confirm(prepared.values)
+            if event is not None:
+                event.ack()
+            link.done.set()
+            self._account(prepared.effects, time.perf_counter() - started)
+        except asyncio.CancelledError:
+            raise
+        except Exception as exc:  # noqa: BLE001 - the boundary: fail-stop, never ack past an error
+            self.runtime.fail(exc)
+
+    def _pack_changelog(self, values: dict[bytes, bytes]) -> Packed:
+        if not values:
+            return []
+        changelog, partition = self.bound.changelog, self.partition
+        return self.runtime.publisher.pack(
+            Output(changelog, key, value, (), None, partition) for key, value in values.items()
+        )
+
+    def _account(self, effects: Effects, seconds: float) -> None:
+        metrics, name = self.runtime.metrics, self.stage.name
+        metrics.confirm_seconds.labels(name).observe(seconds)
+        self._count_effects("output", len(effects.outputs))
+        self._count_effects("state", len(effects.changes))
+        self._count_effects("dead_letter", len(effects.dead_letters))
+        per_topic: dict[str, int] = {}
+        for output in effects.outputs:
+            per_topic[output.topic] = per_topic.get(output.topic, 0) + 1
+        for topic, n in per_topic.items():
+            metrics.outputs_total.labels(name, topic).inc(n)
+        for letter in effects.dead_letters:
+            metrics.dead_letters_total.labels(name, letter.record.topic, letter.reason).inc()
+        for (metric, labels), by in effects.counts.items():
+            counter = getattr(metrics, metric)
+            (counter.labels(*labels) if labels else counter).inc(by)
+
+    def _count_effects(self, kind: str, n: int) -> None:
+        if n:
+            self.runtime.metrics.effects_total.labels(self.stage.name, kind).inc(n)

@@ -1,0 +1,140 @@
+"""Producing: records are packed per partition, sent as whole batches, and confirmed as whole batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
+
+from models.errors import ConsistencyError
+from streams.runtime.effects import Output
+from streams.runtime.partitioner import partition_of
+
+#: What a record needs in a Kafka batch beyond key, value and headers (varints, CRC, batch header).
+_RECORD_OVERHEAD = 100
+
+Packed = list[tuple[str, int, Any]]
+Confirmation = asyncio.Future[Any]
+
+
+class OutputTooLarge(Exception):
+    """An output is larger than its topic takes.  The record that caused it is isolated."""
+
+    def __init__(self, topic: str, size: int, limit: int) -> None:
+        super().__init__(f"an output of {size} bytes is larger than {topic} takes ({limit} bytes)")
+        self.topic = topic
+
+
+class TopicLayout:
+    """What the publisher must know of each topic: its name on the broker, partitions and largest record."""
+
+    def __init__(
+        self,
+        full_name: Callable[[str], str],
+        partitions: Callable[[str], int],
+        max_message_bytes: Callable[[str], int],
+    ) -> None:
+        self._full_name = full_name
+        self._partitions = partitions
+        self._max_message_bytes = max_message_bytes
+        self._known: dict[str, tuple[str, int, int]] = {}
+
+    def __getitem__(self, topic: str) -> tuple[str, int, int]:
+        """Return ``(name on the broker, partitions, largest record in bytes)`` of a catalog topic."""
+        known = self._known.get(topic)
+        if known is None:
+            known = self._known[topic] = (
+                self._full_name(topic),
+                self._partitions(topic),
+                self._max_message_bytes(topic),
+            )
+        return known
+
+
+class Publisher:
+    """Packs outputs into Kafka batches and sends them through one idempotent producer.
+
+    One future per packed batch: a thousand records are confirmed by a handful of futures.  The producer
+    keeps the order of batches of a partition through its own retries; a batch it cannot deliver within
+    its delivery timeout fails its future for good, and the caller must stop.
+    """
+
+    def __init__(self, producer: AIOKafkaProducer, layout: TopicLayout, *, submit_timeout: float) -> None:
+        self._producer = producer
+        self._layout = layout
+        self._submit_timeout = submit_timeout
+
+    def pack(self, outputs: Iterable[Output]) -> Packed:
+        """Pack ``outputs`` in order, without sending.
+
+        Raises:
+            OutputTooLarge: a record exceeds what its topic takes; nothing is sent.
+        """
+        packed: Packed = []
+        open_builders: dict[tuple[str, int], Any] = {}
+        create_batch = self._producer.create_batch
+        for output in outputs:
+            topic, partitions, limit = self._layout[output.topic]
+            partition = output.partition
+            if partition is None:
+                route = output.route if output.route is not None else output.key
+                partition = partition_of(route, partitions) if route is not None else 0
+            key, value = output.key, output.value
+            size = _RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
+            if size > limit or (output.headers and size + _headers_size(output) > limit):
+                raise OutputTooLarge(output.topic, size + _headers_size(output), limit)
+            where = (topic, partition)
+            builder = open_builders.get(where)
+            headers = output.headers if type(output.headers) is list else list(output.headers)
+            # A full builder refuses the record; an empty one never does, so this ends.
+            if builder is None or not _append(builder, key, value, headers):
+                builder = open_builders[where] = create_batch()
+                packed.append((topic, partition, builder))
+                if not _append(builder, key, value, headers):
+                    raise ConsistencyError(f"an empty batch for {topic} refused a record of {size} bytes")
+        return packed
+
+    async def submit(self, packed: Packed) -> list[Confirmation]:
+        """Hand packed batches to the producer, in order; return one future per batch.
+
+        Raises:
+            ConsistencyError: the producer is closed or did not take a batch in time.
+        """
+        confirmations: list[Confirmation] = []
+        try:
+            for topic, partition, builder in packed:
+                async with asyncio.timeout(self._submit_timeout):
+                    confirmations.append(await self._producer.send_batch(builder, topic, partition=partition))
+        except (ProducerClosed, KafkaTimeoutError, TimeoutError, KafkaError) as exc:
+            for confirmation in confirmations:
+                confirmation.add_done_callback(_retrieve)
+            raise ConsistencyError(f"the producer took no batch for {topic}-{partition}: {exc!r}") from exc
+        return confirmations
+
+    @staticmethod
+    async def confirm(confirmations: Iterable[Confirmation]) -> None:
+        """Wait until every batch is written to all in-sync replicas.
+
+        Raises:
+            ConsistencyError: a batch could not be delivered.
+        """
+        results = await asyncio.gather(*confirmations, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise ConsistencyError(f"a batch could not be delivered: {result!r}") from result
+
+
+def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[Any]) -> bool:
+    return builder.append(timestamp=None, key=key, value=value, headers=headers) is not None
+
+
+def _headers_size(output: Output) -> int:
+    return sum(len(name) + len(value or b"") + 10 for name, value in output.headers)
+
+
+def _retrieve(confirmation: Confirmation) -> None:
+    if not confirmation.cancelled():
+        confirmation.exception()

@@ -1,0 +1,113 @@
+"""Record batches: the unit in which the runtime moves data from the consumer to a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class SourceRecord(Protocol):
+    """What a step may rely on of a Kafka record (aiokafka's ``ConsumerRecord`` has all of it)."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Headers: ...
+
+
+class Record(NamedTuple):
+    """A record built by hand: tests call a step with it, no broker needed.  ``timestamp`` is in ms."""
+
+    value: bytes | None
+    key: bytes | None = None
+    offset: int = 0
+    topic: str = "test"
+    partition: int = 0
+    timestamp: int = 0
+    headers: Headers = ()
+
+
+class RecordBatch:
+    """Consecutive records of one partition, delivered to a stage as one event.
+
+    ``position`` is where the fetch before it ended: the offset that this batch continues from.  Offsets
+    themselves may skip (compaction, transactions), so a hole in them says nothing; a ``position`` that
+    differs from where the stage stands says that a batch was lost.  ``epoch`` is the consumer's epoch at
+    the start of the fetch: a batch of an older one is dropped.  ``source`` is the topic's catalog name,
+    without the deployment's prefix, and ``source_index`` its place among the stage's sources.
+
+    To Faust the batch is one record: ``offset`` and ``timestamp`` (ms) are those of the last one.
+    """
+
+    __slots__ = (
+        "epoch",
+        "offset",
+        "partition",
+        "position",
+        "records",
+        "source",
+        "source_index",
+        "timestamp",
+        "timestamp_type",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        records: Sequence[SourceRecord],
+        *,
+        position: int | None = None,
+        epoch: int = 0,
+        source: str | None = None,
+        source_index: int = 0,
+    ) -> None:
+        first, last = records[0], records[-1]
+        self.records = records
+        self.topic = last.topic
+        self.partition = last.partition
+        self.offset = last.offset
+        self.timestamp = last.timestamp
+        self.timestamp_type = 0
+        self.position = first.offset if position is None else position
+        self.epoch = epoch
+        self.source = last.topic if source is None else source
+        self.source_index = source_index
+
+    @property
+    def first_offset(self) -> int:
+        """Offset of the first record."""
+        return self.records[0].offset
+
+    @property
+    def next_position(self) -> int:
+        """Where the next batch of this partition continues."""
+        return self.offset + 1
+
+    def singles(self) -> Iterator[RecordBatch]:
+        """Yield one batch per record, to find the one that makes a step fail."""
+        for record in self.records:
+            yield RecordBatch(
+                (record,),
+                position=record.offset,
+                epoch=self.epoch,
+                source=self.source,
+                source_index=self.source_index,
+            )
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        return f"<RecordBatch {self.topic}-{self.partition} {self.first_offset}..{self.offset}>"

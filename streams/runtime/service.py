@@ -1,0 +1,360 @@
+"""A service: one Faust app, its stages, and what keeps them honest (epochs, slots, drains, fail-stop)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import faust
+import structlog
+from aiokafka import AIOKafkaProducer
+
+from models.errors import ConfigurationError, ConsistencyError
+from streams.runtime.consumer import BatchConsumer, BatchTransport, Offsets
+from streams.runtime.faust_internals import TP
+from streams.runtime.lane import Lane
+from streams.runtime.publisher import Publisher, TopicLayout
+from streams.runtime.records import RecordBatch
+from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
+from streams.runtime.stage import Stage
+from streams.runtime.stepping import BoundStage
+from streams.runtime.table import NoState, PartitionState, StateTable
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import Catalog
+
+#: How long the producer tries to deliver a batch before the worker gives up: a broker may be gone for
+#: this long without any worker stopping.
+DELIVERY_TIMEOUT_SECONDS = 180.0
+
+#: A pause of the event loop after which this process may have lost its partitions without knowing.
+_BEAT_SECONDS = 0.5
+
+
+class ServiceApp(faust.App):
+    """A Faust app whose transport delivers batches; ``runtime`` is the service it belongs to."""
+
+    runtime: ServiceRuntime
+
+    def _new_transport(self) -> Any:
+        return BatchTransport(self.conf.broker_consumer, self)
+
+
+class ServiceRuntime:
+    """Runs stages on one Faust app.
+
+    Use: construct, :meth:`start`, wait for :attr:`failed` or a signal, :meth:`stop`.  A failure that
+    would lose or invent data sets ``failed``; the worker then exits with an error and is restarted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stages: Sequence[Stage],
+        *,
+        settings: Settings,
+        catalog: Catalog,
+        metrics: Metrics,
+        health: HealthState,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.metrics = metrics
+        self.health = health
+        self.catalog = catalog
+        self.log = structlog.get_logger("streams.runtime").bind(service=name)
+        self.slots = asyncio.Semaphore(settings.batches_in_flight)
+        self.settled = asyncio.Event()
+        self.failed = asyncio.Event()
+        self.failure: BaseException | None = None
+        self.publisher: Publisher
+        self._producer: AIOKafkaProducer | None = None
+        self._sought: dict[TP, int] = {}
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._assigned: set[TP] = set()
+        self._last_beat = time.monotonic()
+        self._background: list[asyncio.Task[None]] = []
+        self._bound = [self._bind(stage) for stage in stages]
+        self._by_source = {source: bound for bound in self._bound for source in bound.stage.sources}
+        self._tables: dict[str, StateTable] = {}
+        self.app = self._make_app()
+
+    # -- making -----------------------------------------------------------------------------------------
+
+    def _bind(self, stage: Stage) -> BoundStage:
+        counts = {self.catalog.partitions(source) for source in stage.sources}
+        if len(counts) > 1:
+            raise ConfigurationError(f"the sources of stage {stage.name} differ in partitions: {counts}")
+        hashed = {}
+        for source in stage.sources:
+            spec = self.catalog.get(source)
+            hashed[source] = spec.partitions if spec.routed_by == spec.key else 0
+        changelog = f"switchboard-{self.name}-{stage.table}-changelog" if stage.table else ""
+        return BoundStage(stage, hashed, changelog)
+
+    def _make_app(self) -> ServiceApp:
+        settings = self.settings
+        app = ServiceApp(
+            settings.group(self.name),
+            broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
+            store="memory://",
+            web_enabled=False,
+            topic_disable_leader=True,
+            topic_allow_declare=False,
+            stream_wait_empty=True,
+            stream_recovery_delay=0,
+            stream_buffer_maxsize=1 << 16,
+            broker_commit_interval=settings.commit_interval_seconds,
+            broker_request_timeout=settings.request_timeout_seconds,
+            broker_session_timeout=settings.session_timeout_seconds,
+            broker_heartbeat_interval=settings.heartbeat_seconds,
+            consumer_max_fetch_size=4 << 20,
+            consumer_group_instance_id=settings.static_member(self.name),
+            ConsumerScheduler=scheduler_factory(self._bound_of_topic),
+        )
+        app.runtime = self
+        for bound in self._bound:
+            if bound.stage.table:
+                self._tables[bound.stage.name] = self._make_table(app, bound)
+            self._make_agent(app, bound)
+        return app
+
+    def _make_table(self, app: ServiceApp, bound: BoundStage) -> StateTable:
+        assert bound.stage.table is not None
+        spec = self.catalog.get(bound.changelog)
+        if spec.partitions != self.catalog.partitions(bound.stage.sources[0]):
+            raise ConfigurationError(f"{spec.name} and its source differ in partitions")
+        table = StateTable(
+            app,
+            name=bound.stage.table,
+            sources=bound.sources,
+            partitions=spec.partitions,
+            key_type=bytes,
+            value_type=bytes,
+        )
+        app.tables.add(table)
+        return table
+
+    def _make_agent(self, app: ServiceApp, bound: BoundStage) -> None:
+        names = [self.catalog.name(source) for source in bound.stage.sources]
+        channel = app.topic(*names, value_serializer="raw", key_serializer="raw", allow_empty=True)
+
+        async def agent(stream: Any) -> None:
+            async for event in stream.noack().events():
+                self.lane(bound, event.value.partition).put(event)
+
+        agent.__name__ = bound.stage.name
+        app.agent(channel, name=bound.stage.name)(agent)
+
+    def _bound_of_topic(self, topic: str) -> tuple[int, str, int]:
+        spec = self.catalog.get(topic)
+        bound = self._by_source.get(spec.contract_name)
+        if bound is None:
+            return CHANGELOG_BATCH_RECORDS, spec.contract_name, 0
+        stage = bound.stage
+        return stage.batch_records, spec.contract_name, stage.sources.index(spec.contract_name)
+
+    # -- life -------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Connect and join the group; returns when the app is started (not yet recovered)."""
+        settings = self.settings
+        self._producer = AIOKafkaProducer(
+            bootstrap_servers=settings.bootstrap_servers,
+            client_id=f"switchboard-{self.name}",
+            acks="all",
+            enable_idempotence=True,
+            max_batch_size=settings.batch_bytes,
+            max_request_size=16 << 20,
+            request_timeout_ms=int(DELIVERY_TIMEOUT_SECONDS * 1000),
+            metadata_max_age_ms=30_000,
+        )
+        async with asyncio.timeout(settings.request_timeout_seconds):
+            await self._producer.start()
+        catalog = self.catalog
+        layout = TopicLayout(
+            catalog.name, catalog.partitions, lambda topic: catalog.get(topic).max_message_bytes
+        )
+        self.publisher = Publisher(self._producer, layout, submit_timeout=DELIVERY_TIMEOUT_SECONDS)
+        self._background = [
+            asyncio.create_task(self._beat(), name="beat"),
+            asyncio.create_task(self._watch(), name="watch"),
+        ]
+        self.app.finalize()
+        await self.app.start()
+
+    async def stop(self) -> None:
+        """Drain, commit, leave; bounded by ``shutdown_timeout_seconds`` in the worker."""
+        self.health.block("stopping", "stopping")
+        await self.app.stop()
+        for task in self._background:
+            task.cancel()
+        if self._producer is not None:
+            await self._producer.stop()
+
+    def fail(self, exc: BaseException) -> None:
+        """Stop the worker because of ``exc``; the first call wins."""
+        if self.failure is None:
+            self.failure = exc
+            self.health.fail(f"{type(exc).__name__}: {exc}")
+            self.log.error("the worker stops", error=f"{type(exc).__name__}: {exc}")
+        self.failed.set()
+
+    # -- what the consumer and the lanes ask --------------------------------------------------------------
+
+    @property
+    def consumer(self) -> BatchConsumer:
+        """The app's consumer."""
+        consumer: BatchConsumer = self.app.consumer
+        return consumer
+
+    @property
+    def epoch(self) -> int:
+        """The consumer's epoch."""
+        return self.consumer.epoch
+
+    @property
+    def reset_hint(self) -> str:
+        """What a person does when state and topic contradict each other."""
+        return (
+            f"To start over from what the topics hold now, stop the service's workers and run: "
+            f"switchboard state reset {self.name}"
+        )
+
+    def lane(self, bound: BoundStage, partition: int) -> Lane:
+        """Return the lane of a stage and partition, made on first use in an epoch."""
+        key = (bound.stage.name, partition)
+        lane = self._lanes.get(key)
+        if lane is None:
+            table = self._tables.get(bound.stage.name)
+            state = NoState() if table is None else PartitionState(table.partition(partition), bound.sources)
+            lane = self._lanes[key] = Lane(self, bound, partition, state)
+        return lane
+
+    def sought_position(self, batch: RecordBatch) -> int | None:
+        """Return where the partition of ``batch`` was sought to at the start of this epoch."""
+        return self._sought.get(TP(batch.topic, batch.partition))
+
+    def stalled(self) -> bool:
+        """Say whether the event loop has just stood still for so long that partitions may be lost."""
+        return time.monotonic() - self._last_beat > max(2.0, self.settings.session_timeout_seconds / 4)
+
+    def caught_up(self, bound: BoundStage, partition: int) -> bool:
+        """Say whether every source of the stage is read to its end in this partition."""
+        for source in bound.stage.sources:
+            tp = TP(self.catalog.name(source), partition)
+            end = self.consumer.highwater(tp)
+            position = self.consumer.positions.get(tp)
+            if end is None or position is None or position < end or self.consumer.ledger.outstanding(tp):
+                return False
+        return True
+
+    def check_end(self, tp: TP, offsets: Offsets) -> None:
+        """Refuse a commit or a mark beyond the end of its partition (rule 6).
+
+        Raises:
+            ConsistencyError: the topic was deleted and made again; its records would be skipped in silence.
+        """
+        spec = self.catalog.get(tp.topic)
+        bound = self._by_source[spec.contract_name]
+        claims = [("the committed offset", offsets.committed or 0)]
+        table = self._tables.get(bound.stage.name)
+        if table is not None:
+            index = bound.stage.sources.index(spec.contract_name)
+            claims.append(("a high-water mark in state", table.highest_mark(tp.partition, index)))
+        for what, offset in claims:
+            if offset > offsets.end:
+                raise ConsistencyError(
+                    f"{what} of {tp.topic}-{tp.partition} is {offset}, but the partition ends at "
+                    f"{offsets.end}: the topic was deleted and made again, and its records would be "
+                    f"skipped. {self.reset_hint}"
+                )
+
+    # -- epochs -------------------------------------------------------------------------------------------
+
+    def on_assigned(self, assigned: Iterable[TP]) -> None:
+        """Note a new assignment; state is recovered before anything of it is delivered."""
+        self._assigned = set(assigned)
+        self._sought = {}
+        self.metrics.rebalances_total.labels(self.name).inc()
+        self.health.block("recovering", "recovering state after an assignment of partitions")
+        self.log.info("partitions assigned", partitions=len(self._assigned))
+
+    def on_sought(self, positions: dict[TP, int]) -> None:
+        """State is recovered and every partition stands where it must: make the lanes that have timers."""
+        self._sought = dict(positions)
+        for bound in self._bound:
+            if bound.stage.timer_at is not None:
+                source = self.catalog.name(bound.stage.sources[0])
+                for tp in positions:
+                    if tp.topic == source:
+                        self.lane(bound, tp.partition)
+        for table in self._tables.values():
+            self.metrics.recovery_seconds.labels(table.name).set(table.recovery_seconds)
+            self.metrics.recovery_records_total.labels(table.name).inc(table.recovered_records)
+            self.log.info(
+                "state recovered",
+                table=table.name,
+                records=table.recovered_records,
+                seconds=round(table.recovery_seconds, 3),
+            )
+            table.recovered_records = 0
+        self.health.clear("starting")
+        if positions:
+            self.health.clear("recovering")
+        else:
+            self.health.block("recovering", "no partitions assigned: other workers have them all")
+
+    async def drain(self) -> None:
+        """Await what is in flight, for at most half a session; what still waits then is given up."""
+        deadline = time.monotonic() + self.settings.session_timeout_seconds / 2
+        while any(lane.busy for lane in self._lanes.values()) and self.failure is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                busy = [f"{name}-{partition}" for (name, partition), lane in self._lanes.items() if lane.busy]
+                self.log.warning("giving up what is in flight; it will be read again", lanes=busy)
+                return
+            self.settled.clear()
+            try:
+                async with asyncio.timeout(min(left, 0.05)):
+                    await self.settled.wait()
+            except TimeoutError:
+                continue
+
+    def abandon(self) -> None:
+        """Close every lane: unconfirmed state and unfinished batches of this epoch are gone."""
+        for lane in self._lanes.values():
+            lane.close()
+        self._lanes = {}
+
+    # -- background -----------------------------------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        while True:
+            self._last_beat = time.monotonic()
+            self.health.beat()
+            self.metrics.batches_in_flight.labels(self.name).set(
+                self.settings.batches_in_flight - self.slots._value
+            )
+            await asyncio.sleep(_BEAT_SECONDS)
+
+    async def _watch(self) -> None:
+        """Publish lag, and stop the worker when Faust itself has crashed."""
+        while True:
+            await asyncio.sleep(1.0)
+            if self.app.crashed:
+                self.fail(self.app.crash_reason or RuntimeError("the Faust app crashed"))
+                return
+            consumer = self.consumer
+            for tp, position in list(consumer.positions.items()):
+                end = consumer.highwater(tp)
+                if end is None:
+                    continue
+                committed = consumer._committed_offset.get(tp)
+                spec = self.catalog.get(tp.topic)
+                self.metrics.lag_records.labels(
+                    self._by_source[spec.contract_name].stage.name, spec.contract_name, str(tp.partition)
+                ).set(max(0, end - (committed if committed is not None else position)))

@@ -1,0 +1,72 @@
+"""A stage: a pure step from (batch, state it may read) to effects, and how the runtime should drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch
+
+
+class StateReader(Protocol):
+    """The state that a step may read: confirmed values, and above them those still being confirmed."""
+
+    def read(self, key: bytes) -> tuple[int, bytes | None]:
+        """Return ``(next_offset, payload)`` of ``key``.
+
+        ``next_offset`` belongs to the batch's own source: records below it are already folded in and must
+        be skipped.  ``(0, None)`` when nothing is stored.
+        """
+        ...
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield ``(key, payload)`` of every key of the partition."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TimerContext:
+    """When and where timers fire.  ``now``: epoch seconds.  ``caught_up``: nothing of this partition is
+    waiting to be read, so what the clock says is not contradicted by records still in the log."""
+
+    partition: int
+    now: float
+    caught_up: bool
+
+
+Step = Callable[[RecordBatch, StateReader], Effects]
+AsyncStep = Callable[[RecordBatch, StateReader], Awaitable[Effects]]
+OnTimer = Callable[[Sequence[bytes], TimerContext, StateReader], Effects]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """How a step is driven.
+
+    Exactly one of ``step`` (pure, no I/O, runs on the event loop) and ``async_step`` (calls out: one
+    batch per partition at a time, so order per key holds; it raises ``DependencyUnavailable`` to wait in
+    place) is set.  ``sources`` are catalog topic names with equal partition counts.  ``table`` names the
+    state's changelog; without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000
+    for a pure step, a few dozen where each record costs a call.  ``on_timer`` gets the keys whose timers
+    (``Effects.wake``) are due; ``timer_at`` says, from a stored payload, when a key's timer is due, and is
+    asked for every key of a partition that is newly assigned.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    step: Step | None = None
+    async_step: AsyncStep | None = None
+    table: str | None = None
+    batch_records: int = 1000
+    on_timer: OnTimer | None = None
+    timer_at: Callable[[bytes], float | None] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.step is None) == (self.async_step is None):
+            raise ValueError(f"stage {self.name}: set exactly one of step and async_step")
+        if not self.sources:
+            raise ValueError(f"stage {self.name}: a stage reads at least one topic")
+        if self.on_timer and not self.table:
+            raise ValueError(f"stage {self.name}: timers belong to keys of a table; name one")
