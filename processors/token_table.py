@@ -1,0 +1,227 @@
+"""The token table of a conversation: what is summarized, what is not, when to ask for a summary (seed 004).
+
+Messages are numbered 0, 1, 2, ... in the order of the log.  The table cuts them in three: those that accepted
+summaries cover, those that the open request covers, and the rest::
+
+    0 ............ 9 | 10 ........... 19 | 20 ....... 23
+    summary (81)     | open request      | unsummarized       context = 81 + tokens of 10..23
+
+The seed's rule: when the unsummarized messages and the summaries together exceed the threshold, ask for a
+summary of the unsummarized messages.  What the seed leaves open is decided here:
+
+* **Where a range ends.**  At the first message that carries the context above the threshold, even if later
+  ones are already in the table.  Ranges then depend on the messages and the summaries alone, not on how they
+  were batched or on how long a summary took: a replay asks for the same ranges, so it writes the same ids.
+  It also bounds a request by the threshold and one message, however many came in while the last was open.
+* **One message above the threshold** ends its range like any other; it is summarized, the context shrinks.
+* **Summaries that fill the context.**  As soon as they exceed their share of the threshold (half), all of
+  them are rolled up into one.  Messages therefore always have the other half, and a request is due per half
+  a threshold of messages, never per message.
+* **A roll-up that does not shrink** cannot loop: one summary alone is never rolled up, and summaries count
+  against the threshold with no more than their share.  Whoever builds summaries bounds their tokens, so this
+  is the last line of defence, not the usual case.
+* **No answer** (a crash, a failure: failures mark nothing): the same range is asked for again, with the same
+  id and a higher attempt, after ``retry_after`` seconds, then twice that, and so on up to 64 times.
+* **An answer to anything but the open request** changes nothing: it is a duplicate, or it belongs to a request
+  that this table will open (again) and that will be answered (again).
+
+The id of a request and of its summary is :func:`models.ids.summary_id` of the range.  No range is asked for
+again once its summary was accepted: messages move past it, and a roll-up spans at least two summaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from itertools import accumulate
+
+import msgspec
+
+#: The part of the threshold that summaries may fill before they are rolled up into one.
+ROLL_UP_SHARE = 0.5
+
+#: So many summaries are rolled up even if they are small, or the table would grow for ever.
+MAXIMUM_SUMMARIES = 32
+
+#: The waiting time between repeats doubles no more often than this: 64 times ``retry_after``.
+MAXIMUM_DOUBLINGS = 6
+
+
+class AcceptedSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A summary of ``from_index``..``to_index``.  ``replaces``: ids of those it rolled up, or empty."""
+
+    summary_id: str
+    from_index: int
+    to_index: int
+    tokens: int
+    replaces: tuple[str, ...] = ()
+
+
+class OpenRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A request that waits for its summary.  ``asked_at``: seconds, on the clock that the caller passes in."""
+
+    from_index: int
+    to_index: int
+    asked_at: float
+    attempt: int = 1
+    roll_up: bool = False
+
+
+class TokenTable(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The state of one conversation; immutable, and small enough to be stored with every change.
+
+    ``from_index`` is the first unsummarized message and ``counts`` the tokens of it and all after it.
+    """
+
+    from_index: int = 0
+    counts: tuple[int, ...] = ()
+    summaries: tuple[AcceptedSummary, ...] = ()
+    open: OpenRequest | None = None
+
+    @property
+    def next_index(self) -> int:
+        """The index that the next message gets."""
+        return self.from_index + len(self.counts)
+
+
+class RequestPlan(msgspec.Struct, frozen=True):
+    """A request to publish.  ``tokens``: the context that led to it, summaries and messages up to ``to_index``.
+
+    A roll-up carries the summaries ``replaces`` instead of messages.
+    """
+
+    from_index: int
+    to_index: int
+    tokens: int
+    replaces: tuple[str, ...] = ()
+    roll_up: bool = False
+    attempt: int = 1
+
+
+class RangeState(StrEnum):
+    """What has become of a range of messages."""
+
+    SUMMARIZED = "summarized"
+    REQUESTED = "requested"
+    UNSUMMARIZED = "unsummarized"
+
+
+class TableRange(msgspec.Struct, frozen=True):
+    """A row of the table as shown to people; ``tokens`` of a summarized range are those of its summary."""
+
+    from_index: int
+    to_index: int
+    tokens: int
+    state: RangeState
+    summary_id: str = ""
+
+
+def add(table: TokenTable, counts: Sequence[int]) -> TokenTable:
+    """Return the table with a run of messages appended; ``counts``: tokens of each (``message_tokens``)."""
+    if not counts:
+        return table
+    return TokenTable(table.from_index, (*table.counts, *counts), table.summaries, table.open)
+
+
+def summary_tokens(table: TokenTable) -> int:
+    """Return the tokens of all accepted summaries."""
+    return sum([summary.tokens for summary in table.summaries])
+
+
+def context_tokens(table: TokenTable) -> int:
+    """Return the tokens of the conversation's context: unsummarized messages and summaries."""
+    return summary_tokens(table) + sum(table.counts)
+
+
+def due(table: TokenTable, threshold: int, roll_up_share: float = ROLL_UP_SHARE) -> RequestPlan | None:
+    """Return the request that is to be opened now, or ``None``.
+
+    ``threshold`` in tokens; a context of exactly that many is not above it.  ``roll_up_share``: 0 to 1.
+    """
+    if table.open is not None:
+        return None
+    summaries = summary_tokens(table)
+    share = int(threshold * roll_up_share)
+    count = len(table.summaries)
+    if count > 1 and (summaries > share or count >= MAXIMUM_SUMMARIES):
+        return _roll_up(table, attempt=1)
+    room = threshold - min(summaries, share)
+    if sum(table.counts) <= room:
+        return None
+    last = next(i for i, total in enumerate(accumulate(table.counts)) if total > room)
+    return _summarize(table, table.from_index + last, attempt=1)
+
+
+def opened(table: TokenTable, plan: RequestPlan, now: float) -> TokenTable:
+    """Return the table with ``plan`` as its open request, for a new request and for a repeat alike."""
+    request = OpenRequest(plan.from_index, plan.to_index, now, plan.attempt, plan.roll_up)
+    return TokenTable(table.from_index, table.counts, table.summaries, request)
+
+
+def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan | None:
+    """Return the open request again, one attempt higher, if its answer is overdue.
+
+    Waiting times double from ``retry_after`` seconds on: a summarizer that was away for hours must not find
+    each request a hundred times.
+    """
+    request = table.open
+    if request is None:
+        return None
+    doublings = min(request.attempt - 1, MAXIMUM_DOUBLINGS)
+    if now - request.asked_at < retry_after * 2**doublings:
+        return None
+    if request.roll_up:
+        return _roll_up(table, request.attempt + 1)
+    return _summarize(table, request.to_index, request.attempt + 1)
+
+
+def accept(table: TokenTable, summary_id: str, from_index: int, to_index: int, tokens: int) -> TokenTable:
+    """Return the table with the open request answered; the next one may be due at once.
+
+    Returns ``table`` itself if the range is not that of the open request: ``is`` tells whether it was taken.
+    """
+    request = table.open
+    if request is None or (request.from_index, request.to_index) != (from_index, to_index):
+        return table
+    if request.roll_up:
+        replaces = tuple(summary.summary_id for summary in table.summaries)
+        accepted = AcceptedSummary(summary_id, from_index, to_index, tokens, replaces)
+        return TokenTable(table.from_index, table.counts, (accepted,))
+    accepted = AcceptedSummary(summary_id, from_index, to_index, tokens)
+    rest = table.counts[to_index + 1 - from_index :]
+    return TokenTable(to_index + 1, rest, (*table.summaries, accepted))
+
+
+def ranges(table: TokenTable) -> list[TableRange]:
+    """Return the table's rows in the order of the messages: no overlap, no hole."""
+    rows = [
+        TableRange(
+            summary.from_index, summary.to_index, summary.tokens, RangeState.SUMMARIZED, summary.summary_id
+        )
+        for summary in table.summaries
+    ]
+    start, request = table.from_index, table.open
+    if request is not None and not request.roll_up:
+        tokens = sum(table.counts[: request.to_index + 1 - start])
+        rows.append(TableRange(start, request.to_index, tokens, RangeState.REQUESTED))
+        start = request.to_index + 1
+    if start < table.next_index:
+        tokens = sum(table.counts[start - table.from_index :])
+        rows.append(TableRange(start, table.next_index - 1, tokens, RangeState.UNSUMMARIZED))
+    return rows
+
+
+def _summarize(table: TokenTable, to_index: int, attempt: int) -> RequestPlan:
+    counted = table.counts[: to_index + 1 - table.from_index]
+    return RequestPlan(table.from_index, to_index, summary_tokens(table) + sum(counted), attempt=attempt)
+
+
+def _roll_up(table: TokenTable, attempt: int) -> RequestPlan:
+    return RequestPlan(
+        table.summaries[0].from_index,
+        table.summaries[-1].to_index,
+        summary_tokens(table),
+        replaces=tuple(summary.summary_id for summary in table.summaries),
+        roll_up=True,
+        attempt=attempt,
+    )

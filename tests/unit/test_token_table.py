@@ -1,0 +1,204 @@
+"""The token table, example by example (seed 004)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from processors.token_table import (
+    MAXIMUM_SUMMARIES,
+    AcceptedSummary,
+    RangeState,
+    RequestPlan,
+    TokenTable,
+    accept,
+    add,
+    context_tokens,
+    due,
+    opened,
+    ranges,
+    repeat_due,
+)
+
+THRESHOLD = 1200
+
+
+def ask(table: TokenTable, threshold: int = THRESHOLD, now: float = 0.0) -> TokenTable:
+    """Open the request that is due."""
+    plan = due(table, threshold)
+    assert plan is not None
+    return opened(table, plan, now)
+
+
+def answer(table: TokenTable, tokens: int) -> TokenTable:
+    """Accept a summary of the open request."""
+    assert table.open is not None
+    first, last = table.open.from_index, table.open.to_index
+    accepted = accept(table, f"summary-{first}-{last}", first, last, tokens)
+    assert accepted is not table
+    return accepted
+
+
+def test_the_example_of_the_seed() -> None:
+    """10 messages, 1,220 tokens: indices 0-9; 80 remain; the second follows on at 1,230 with 10-19."""
+    table = add(TokenTable(), [122] * 9)
+    assert context_tokens(table) == 1098
+    assert due(table, THRESHOLD) is None
+
+    table = add(table, [122])
+    assert due(table, THRESHOLD) == RequestPlan(from_index=0, to_index=9, tokens=1220)
+    table = answer(ask(table), tokens=80)
+    assert context_tokens(table) == 80
+    assert due(table, THRESHOLD) is None
+
+    table = add(table, [115] * 10)
+    assert due(table, THRESHOLD) == RequestPlan(from_index=10, to_index=19, tokens=1230)
+    table = answer(ask(table), tokens=80)
+    assert context_tokens(table) == 160
+    assert [(row.from_index, row.to_index, row.state) for row in ranges(table)] == [
+        (0, 9, RangeState.SUMMARIZED),
+        (10, 19, RangeState.SUMMARIZED),
+    ]
+
+
+def test_exactly_the_threshold_is_not_above_it() -> None:
+    assert due(add(TokenTable(), [1200]), THRESHOLD) is None
+    assert due(add(TokenTable(), [1201]), THRESHOLD) == RequestPlan(0, 0, 1201)
+    with_summary = TokenTable(10, (1120,), (AcceptedSummary("s", 0, 9, 80),))
+    assert due(with_summary, THRESHOLD) is None
+    assert due(add(with_summary, [1]), THRESHOLD) == RequestPlan(10, 11, 1201)
+
+
+def test_nothing_is_asked_while_a_request_is_open() -> None:
+    table = add(ask(add(TokenTable(), [1300])), [5000] * 3)
+    assert due(table, THRESHOLD) is None
+
+
+def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
+    table = add(ask(add(TokenTable(), [122] * 10)), [100, 200])
+    assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
+        (0, 9, 1220, RangeState.REQUESTED),
+        (10, 11, 300, RangeState.UNSUMMARIZED),
+    ]
+    table = answer(table, tokens=80)
+    assert context_tokens(table) == 380
+    assert table.next_index == 12
+
+
+def test_a_backlog_is_asked_for_range_by_range() -> None:
+    """What came in meanwhile is above the threshold: the next request follows the answer at once."""
+    table = answer(add(ask(add(TokenTable(), [700, 700])), [700] * 4), tokens=80)
+    assert due(table, THRESHOLD) == RequestPlan(from_index=2, to_index=3, tokens=1480)
+    table = answer(ask(table), tokens=80)
+    assert due(table, THRESHOLD) == RequestPlan(from_index=4, to_index=5, tokens=1560)
+
+
+def test_one_message_above_the_threshold_is_a_range_of_its_own() -> None:
+    table = answer(ask(add(TokenTable(), [9000])), tokens=80)
+    assert context_tokens(table) == 80
+    assert due(table, THRESHOLD) is None
+    assert due(add(table, [9000]), THRESHOLD) == RequestPlan(1, 1, 9080)
+
+
+def test_batching_does_not_move_a_range() -> None:
+    counts = [300, 500, 350, 90, 700, 20]
+    at_once = due(add(TokenTable(), counts), THRESHOLD)
+    table = TokenTable()
+    while (plan := due(table, THRESHOLD)) is None:
+        table = add(table, counts[table.next_index : table.next_index + 1])
+    assert at_once == plan == RequestPlan(0, 3, 1240)
+
+
+def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
+    table = add(ask(add(TokenTable(), [1300]), now=100.0), [40])
+    assert repeat_due(table, now=159.9, retry_after=60) is None
+    plan = repeat_due(table, now=160.0, retry_after=60)
+    assert plan == RequestPlan(0, 0, 1300, attempt=2)
+
+    table = opened(table, plan, now=160.0)
+    assert repeat_due(table, now=279.9, retry_after=60) is None, "the second wait is twice as long"
+    plan = repeat_due(table, now=280.0, retry_after=60)
+    assert plan == RequestPlan(0, 0, 1300, attempt=3)
+    assert context_tokens(answer(table, 80)) == 120
+
+
+def test_waiting_times_stop_doubling() -> None:
+    table = opened(add(TokenTable(), [1300]), RequestPlan(0, 0, 1300, attempt=5000), now=0.0)
+    assert repeat_due(table, now=63.9, retry_after=1) is None
+    assert repeat_due(table, now=64.0, retry_after=1) is not None
+
+
+def test_nothing_is_repeated_without_an_open_request() -> None:
+    assert repeat_due(add(TokenTable(), [9000]), now=1e9, retry_after=1) is None
+
+
+def test_only_the_answer_to_the_open_request_counts() -> None:
+    waiting = ask(add(TokenTable(), [1300, 10]))
+    assert accept(waiting, "other", 0, 1, 80) is waiting
+    assert accept(waiting, "later", 1, 1, 80) is waiting
+    answered = accept(waiting, "right", 0, 0, 80)
+    assert context_tokens(answered) == 90
+    assert accept(answered, "right", 0, 0, 80) is answered, "a duplicate"
+    assert accept(TokenTable(), "early", 0, 0, 80) == TokenTable()
+
+
+def with_summaries(*tokens: int, messages: tuple[int, ...] = ()) -> TokenTable:
+    """A table with a summary over ten messages per entry of ``tokens``."""
+    summaries = tuple(AcceptedSummary(f"s{i}", 10 * i, 10 * i + 9, n) for i, n in enumerate(tokens))
+    return TokenTable(10 * len(tokens), messages, summaries)
+
+
+def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
+    assert due(with_summaries(300, 300, messages=(500,)), THRESHOLD) is None
+    table = with_summaries(300, 301, messages=(500, 90))
+    plan = due(table, THRESHOLD)
+    assert plan == RequestPlan(0, 19, 601, replaces=("s0", "s1"), roll_up=True)
+
+    table = opened(table, plan, now=0.0)
+    assert due(table, THRESHOLD) is None
+    assert repeat_due(table, now=60.0, retry_after=60) == msgspec.structs.replace(plan, attempt=2)
+    assert [row.state for row in ranges(table)] == ["summarized", "summarized", "unsummarized"]
+
+    table = answer(table, tokens=150)
+    assert table.summaries == (AcceptedSummary("summary-0-19", 0, 19, 150, replaces=("s0", "s1")),)
+    assert context_tokens(table) == 740
+    assert due(table, THRESHOLD) is None
+
+
+def test_the_share_of_the_summaries_is_a_setting() -> None:
+    table = with_summaries(100, 100)
+    assert due(table, 1000, roll_up_share=0.2) is None
+    assert due(table, 1000, roll_up_share=0.19) is not None
+
+
+@pytest.mark.parametrize("size", [700, 1200, 50_000])
+def test_a_roll_up_that_does_not_shrink_does_not_loop(size: int) -> None:
+    """However large one summary is, messages keep half the threshold."""
+    table = answer(ask(with_summaries(700, 700)), tokens=size)
+    requests = 0
+    for _ in range(600):
+        table = add(table, [10])
+        while due(table, THRESHOLD) is not None:
+            table = answer(ask(table), tokens=size)
+            requests += 1
+    assert requests <= 600 * 10 // (THRESHOLD // 2) * 2, (
+        "at most one summary and one roll-up per half threshold"
+    )
+
+
+def test_many_small_summaries_are_rolled_up_too() -> None:
+    assert due(with_summaries(*[1] * (MAXIMUM_SUMMARIES - 1)), THRESHOLD) is None
+    plan = due(with_summaries(*[1] * MAXIMUM_SUMMARIES), THRESHOLD)
+    assert plan is not None
+    assert plan.roll_up
+
+
+def test_the_state_survives_encoding() -> None:
+    table = ask(with_summaries(80, 90, messages=(600, 700)), now=12.5)
+    assert msgspec.json.decode(msgspec.json.encode(table), type=TokenTable) == table
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(table), type=TokenTable) == table
+
+
+def test_adding_nothing_changes_nothing() -> None:
+    table = add(TokenTable(), [6])
+    assert add(table, []) is table
