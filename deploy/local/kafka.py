@@ -12,6 +12,8 @@ import argparse
 import asyncio
 import base64
 import contextlib
+import fcntl
+import os
 import re
 import signal
 import socket
@@ -24,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
@@ -54,8 +56,8 @@ _ADVICE = [
 class LocalKafka:
     """A Kafka node whose data lives under ``data_dir``: a child process that never outlives this one.
 
-    ``port`` 0 picks free ports; they stay the same over ``stop``, ``kill`` and ``restart``.  ``heap`` is Java's
-    notation ("384m").  ``overrides`` are broker settings that win over deploy.local.kafka_config.
+    ``port`` 0 picks a free one, which stays the same from then on.  ``heap`` is Java's notation ("384m").
+    ``overrides`` are broker settings that win over deploy.local.kafka_config.
 
     Raises ConfigurationError (port taken, no Java) and DependencyUnavailable (it did not start; the message
     ends with the log).  Not for use by several threads at once.
@@ -71,10 +73,9 @@ class LocalKafka:
         self.data_dir = Path(data_dir).resolve()
         self.port = port
         self.heap = heap
-        self._choose_port = port == 0
-        self._controller_port = 0
         self._overrides = dict(overrides or {})
         self._process: subprocess.Popen[bytes] | None = None
+        self._claim: IO[str] | None = None
         self._log_file = self.data_dir / "kafka.log"
         self._output_file = self.data_dir / "java.out"
 
@@ -86,9 +87,8 @@ class LocalKafka:
     @property
     def pid(self) -> int:
         """Process id of the running node.  Raises DependencyUnavailable when it does not run."""
-        if not self.running:
+        if self._process is None or self._process.poll() is not None:
             raise DependencyUnavailable("kafka", "it does not run: call start() first")
-        assert self._process is not None
         return self._process.pid
 
     @property
@@ -102,29 +102,27 @@ class LocalKafka:
             return
         java, jars = find_java(), ensure_jars()
         deadline = time.monotonic() + START_TIMEOUT
-        attempts = 3 if self._choose_port and self.port == 0 else 1  # another process may take a port meanwhile
-        for attempt in range(1, attempts + 1):
-            self._settle_ports(afresh=attempt > 1)
+        for attempts_left in (2, 1, 0):
             try:
-                self._launch(java, jars)
-                self._wait_until_it_answers(deadline)
+                self._start_once(java, jars, deadline)
                 return
-            except BaseException as error:
-                self.kill()
-                port_taken = isinstance(error, SwitchboardError) and "Address already in use" in str(error)
-                if not (port_taken and attempt < attempts):
+            except DependencyUnavailable as error:
+                # Another process may take a port between its choice and its use.
+                if attempts_left == 0 or "Address already in use" not in str(error):
                     raise
 
     def stop(self) -> None:
         """Shut down in order.  Does nothing if it does not run."""
         if self._process is not None:
             leash.end(self._process, _STOP_GRACE)
+        self._release_folder()
 
     def kill(self) -> None:
         """SIGKILL: what a crash does."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        self._release_folder()
 
     def restart(self) -> None:
         """Stop (if it runs) and start again: same ports, same data."""
@@ -140,11 +138,12 @@ class LocalKafka:
         self._signal(signal.SIGCONT)
 
     def log_tail(self, lines: int = 30) -> str:
-        """The end of what Java printed and of the node's log."""
+        """The end of what Java printed and of the node's log, without stack frames."""
         parts = []
         for path in (self._output_file, self._log_file):
             if path.exists():
-                parts.extend(path.read_text(errors="replace").splitlines()[-lines:])
+                text = path.read_text(errors="replace")
+                parts.extend([line for line in text.splitlines() if not line.startswith("\tat ")][-lines:])
         return "\n".join(parts)
 
     def __enter__(self) -> Self:
@@ -157,39 +156,66 @@ class LocalKafka:
         self.stop()
 
     def _signal(self, number: signal.Signals) -> None:
-        if not self.running:
-            raise DependencyUnavailable("kafka", "it does not run: call start() first")
-        assert self._process is not None
-        self._process.send_signal(number)
+        os.kill(self.pid, number)
 
-    def _settle_ports(self, afresh: bool) -> None:
-        if self._choose_port and (afresh or self.port == 0):
-            self.port, self._controller_port = free_ports(2)
-            return
-        if self._controller_port == 0:
-            (self._controller_port,) = free_ports(1)
-        if not is_free(self.port):
-            raise ConfigurationError(
-                f"port {self.port} is in use by another process: stop that one (`make down` stops what "
-                "`make demo` started) or choose another port"
-            )
+    def _start_once(self, java: Path, jars: Path, deadline: float) -> None:
+        asked_for = self.port
+        self._claim_folder()
+        try:
+            self.port, controller_port = self._settle_ports(asked_for)
+            self._launch(java, jars, controller_port)
+            self._wait_until_it_answers(deadline)
+        except BaseException:
+            self.kill()
+            self.port = asked_for
+            raise
 
-    def _launch(self, java: Path, jars: Path) -> None:
+    def _claim_folder(self) -> None:
+        """Kafka has a lock too, but looks at it only after it has touched the metadata of the other one."""
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
+            self._claim = (self.data_dir / "claim").open("w")
+            fcntl.flock(self._claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._release_folder()
+            raise ConfigurationError(
+                f"another Kafka runs on the folder {self.data_dir}: stop that one, or give another folder"
+            ) from None
+        except OSError as error:
+            self._release_folder()
+            raise self._unwritable(error) from error
+
+    def _release_folder(self) -> None:
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    def _unwritable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(f"Kafka's folder {self.data_dir} cannot be written: {error.strerror}")
+
+    def _settle_ports(self, port: int) -> tuple[int, int]:
+        """For clients, and for the controller: nobody outside knows that one, so it is a new one every time."""
+        if port == 0:
+            chosen, controller_port = free_ports(2)
+            return chosen, controller_port
+        if not is_free(port):
+            raise ConfigurationError(
+                f"port {port} is in use by another process: stop that one (`make down` stops what "
+                "`make demo` started) or choose another port"
+            )
+        return port, free_ports(1)[0]
+
+    def _launch(self, java: Path, jars: Path, controller_port: int) -> None:
+        try:
             for old in (self._log_file, self._output_file):  # so that its tail speaks of this start
                 if old.exists():
                     old.replace(old.with_name(f"{old.name}.before"))
             properties = self.data_dir / "server.properties"
-            properties.write_text(
-                server_properties(self.data_dir, self.port, self._controller_port, self._overrides)
-            )
+            properties.write_text(server_properties(self.data_dir, self.port, controller_port, self._overrides))
             log4j2 = self.data_dir / "log4j2.yaml"
             log4j2.write_text(logging_configuration(self._log_file))
         except OSError as error:
-            raise ConfigurationError(
-                f"Kafka's folder {self.data_dir} cannot be written: {error.strerror}"
-            ) from error
+            raise self._unwritable(error) from error
         machine: list[str | Path] = [java, f"-Dlog4j2.configurationFile={log4j2}", "-cp", f"{jars}/*"]
         if not (self.data_dir / "log" / "meta.properties").exists():
             self._format([*machine, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool"], properties)

@@ -115,7 +115,8 @@ def _download(jars: list[Jar], folder: Path, cache: Path) -> None:
             if (found := _sha256(downloaded)) != jar.sha256:
                 raise DependencyUnavailable(
                     "maven",
-                    f"{jar.coordinate} has sha256 {found}, {LOCK_FILE.name} says {jar.sha256}. Not used.",
+                    f"{jar.coordinate} has sha256 {found} and not {jar.sha256}: changed on its way here. "
+                    "It is not kept; try again, perhaps from another network.",
                 )
             downloaded.replace(folder / jar.file_name)  # atomic: a jar in the folder is a whole jar
 

@@ -1,0 +1,97 @@
+"""What every test may ask for: a real broker, names of its own, and the logs of its workers when it fails."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.local.kafka import LocalKafka
+
+_LOG_TAIL = 60  # lines per worker
+_RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
+_registered_logs = pytest.StashKey[list[Path]]()
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    """The broker that all tests of a run share; started by the first that asks.  Leave it running and whole."""
+    yield from _broker_in(tmp_path_factory.mktemp("kafka"))
+
+
+@pytest.fixture
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    """A broker for this test alone, to stop, kill, pause and restart."""
+    yield from _broker_in(tmp_path_factory.mktemp("broker"))
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """To put before the names of topics, groups and instances: no other test and no other run has it."""
+    return f"test-{uuid.uuid4().hex[:8]}-"
+
+
+class WorkerLogs:
+    """The files that a test's worker processes log to; their ends are printed if the test fails."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self._paths = paths
+
+    def register(self, path: Path | str) -> Path:
+        """Print the end of ``path`` if the test fails.  The file need not exist yet."""
+        self._paths.append(Path(path))
+        return Path(path)
+
+
+@pytest.fixture
+def worker_logs(request: pytest.FixtureRequest) -> WorkerLogs:
+    """``worker_logs.register(path)`` for each process that the test starts."""
+    return WorkerLogs(request.node.stash.setdefault(_registered_logs, []))
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """A number of this test's own that changes from run to run; a failure says how to get the same again."""
+    return zlib.crc32(f"{_RUN_SEED} {request.node.nodeid}".encode())
+
+
+@pytest.fixture(autouse=True)
+def _seeded_random(seed: int) -> None:
+    random.seed(seed)
+
+
+def pytest_report_header() -> str:
+    return f"random seed: SWITCHBOARD_TEST_SEED={_RUN_SEED}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield
+    if report.failed:
+        report.sections.append(("random seed", f"repeat with SWITCHBOARD_TEST_SEED={_RUN_SEED}"))
+        for path in item.stash.get(_registered_logs, []):
+            report.sections.append((f"end of {path}", _tail(path)))
+        for name in ("kafka", "broker"):
+            used = getattr(item, "funcargs", {}).get(name)
+            if isinstance(used, LocalKafka):
+                report.sections.append((f"end of the log of {name}", used.log_tail()))
+    return report
+
+
+def _tail(path: Path) -> str:
+    try:
+        return "\n".join(path.read_text(errors="replace").splitlines()[-_LOG_TAIL:])
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def _broker_in(folder: Path) -> Iterator[LocalKafka]:
+    with LocalKafka(folder) as running:
+        yield running
+    shutil.rmtree(folder)

@@ -1,0 +1,213 @@
+"""``deploy.local.kafka``: the broker that the demo and the other tests stand on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from deploy.local import leash
+from deploy.local.kafka import LocalKafka
+from models.errors import ConfigurationError, DependencyUnavailable
+
+pytestmark = pytest.mark.kafka
+
+
+async def create_topic(kafka: LocalKafka, topic: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])
+    finally:
+        await admin.close()
+
+
+async def produce(kafka: LocalKafka, topic: str, *values: bytes) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers, acks="all") as producer:
+        for value in values:
+            await producer.send_and_wait(topic, value)
+
+
+async def consume(kafka: LocalKafka, topic: str, count: int) -> list[bytes]:
+    async with AIOKafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest", enable_auto_commit=False
+    ) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        async with asyncio.timeout(20):
+            return [(await consumer.getone()).value for _ in range(count)]
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs: one that has ended but was not yet collected by its parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+async def test_what_is_produced_can_be_consumed(kafka, topic_prefix):
+    topic = f"{topic_prefix}letters"
+    await create_topic(kafka, topic)
+    await produce(kafka, topic, b"a", b"b")
+    assert await consume(kafka, topic, 2) == [b"a", b"b"]
+
+
+async def test_a_group_commits_its_offsets(kafka, topic_prefix):
+    topic = f"{topic_prefix}letters"
+    await create_topic(kafka, topic)
+    await produce(kafka, topic, b"a")
+    async with AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id=f"{topic_prefix}group",
+        auto_offset_reset="earliest",
+        session_timeout_ms=1000,
+        heartbeat_interval_ms=300,
+    ) as consumer:
+        async with asyncio.timeout(20):
+            await consumer.getone()
+        await consumer.commit()
+        assert await consumer.committed(TopicPartition(topic, 0)) == 1
+
+
+async def test_topics_are_not_made_by_mistake(kafka, topic_prefix):
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.describe_topics([f"{topic_prefix}typo"])
+        assert f"{topic_prefix}typo" not in await admin.list_topics()
+    finally:
+        await admin.close()
+
+
+async def test_data_and_address_survive_restart_kill_and_pause(broker, topic_prefix):
+    topic = f"{topic_prefix}letters"
+    await create_topic(broker, topic)
+    await produce(broker, topic, b"a")
+    address, first = broker.bootstrap_servers, broker.pid
+
+    broker.restart()
+    assert (broker.bootstrap_servers, broker.pid == first) == (address, False)
+    await produce(broker, topic, b"b")
+
+    broker.kill()
+    assert not broker.running
+    broker.start()
+    assert broker.bootstrap_servers == address
+    assert await consume(broker, topic, 2) == [b"a", b"b"]
+
+    async with AIOKafkaProducer(bootstrap_servers=address) as producer:
+        broker.pause()
+        waiting = asyncio.ensure_future(producer.send_and_wait(topic, b"c"))
+        done, _ = await asyncio.wait({waiting}, timeout=0.5)
+        assert not done, "a paused broker has answered"
+        broker.resume()
+        async with asyncio.timeout(20):
+            assert (await waiting).offset == 2
+
+    broker.pause()
+    broker.stop()
+    assert not broker.running
+    with pytest.raises(DependencyUnavailable, match=r"call start\(\) first"):
+        broker.pause()
+
+
+def test_a_taken_port_is_named(kafka, tmp_path):
+    with pytest.raises(ConfigurationError, match=f"port {kafka.port} is in use"):
+        LocalKafka(tmp_path, port=kafka.port).start()
+
+
+def test_a_folder_that_another_broker_uses_is_refused(kafka):
+    second = LocalKafka(kafka.data_dir)
+    with pytest.raises(ConfigurationError, match="another Kafka runs on the folder"):
+        second.start()
+    assert not second.running
+    assert kafka.running
+
+
+def test_a_node_that_cannot_start_shows_its_log(tmp_path):
+    node = LocalKafka(tmp_path, heap="nonsense")
+    with pytest.raises(DependencyUnavailable, match="Invalid maximum heap size"):
+        node.start()
+    assert not node.running
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        LocalKafka(tmp_path / "file" / "data").start()
+
+
+def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):
+    program = (
+        "import sys, threading\n"
+        "from deploy.local.kafka import LocalKafka\n"
+        "node = LocalKafka(sys.argv[1])\n"
+        # Started by a thread that ends: the broker belongs to the process, not to that thread.
+        "starter = threading.Thread(target=node.start)\n"
+        "starter.start(); starter.join()\n"
+        "print(node.pid, flush=True)\n"
+        "threading.Event().wait()\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, text=True)
+    try:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_alive(pid)
+    finally:
+        parent.kill()
+        parent.communicate()
+    wait_for(lambda: not is_alive(pid), "the broker ends with its parent")
+
+
+def test_in_the_foreground_ctrl_c_stops_it_in_order(tmp_path):
+    command = [sys.executable, "-m", "deploy.local.kafka", "--port", "0", "--data-dir", tmp_path / "data"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as person:
+        try:
+            assert person.stdout is not None
+            assert "answers on 127.0.0.1:" in person.stdout.readline()
+            person.send_signal(signal.SIGINT)
+            assert person.wait(20) == 0
+        finally:
+            person.kill()
+    assert "shut down completed" in (tmp_path / "data" / "kafka.log").read_text()
+
+
+def test_a_child_that_ignores_sigterm_is_killed():
+    child = leash.spawn(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    wait_for(lambda: "sh" in Path(f"/proc/{child.pid}/comm").read_text(), "the shell runs")
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(0.2)  # until its trap is set
+    assert leash.end(child, grace=0.2) == -signal.SIGKILL
+    assert not is_alive(child.pid)
+
+
+def test_a_command_that_does_not_exist_is_named(tmp_path):
+    with (tmp_path / "output").open("wb") as output:
+        assert leash.spawn(["/no/such/program"], output=output).wait(20) == 1
+    assert "/no/such/program: No such file" in (tmp_path / "output").read_text()
+
+
+def test_children_are_not_in_the_terminal_session_of_their_parent():
+    child = leash.spawn(["sleep", "30"])
+    try:
+        assert os.getsid(child.pid) == child.pid
+    finally:
+        leash.end(child, grace=5)
