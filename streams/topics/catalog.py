@@ -38,9 +38,9 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One topic: names, how records are keyed and routed, and how the broker keeps them.
 
     ``key`` is the field that a record's key holds, ``routed_by`` the one whose murmur2 hash picks its
-    partition.  ``type`` is the dotted path of the value's struct, ``""`` where values are not ours to
-    describe (dead letters, changelogs).  Times in milliseconds, sizes in bytes; ``None`` leaves the
-    broker's default.
+    partition.  ``type`` is the dotted path of the value's struct and ``event_type`` the CloudEvents type,
+    both ``""`` where values are not ours to describe (dead letters, changelogs).  Times in milliseconds,
+    sizes in bytes; ``None`` leaves the broker's default.
     """
 
     name: _TopicName
@@ -61,6 +61,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     dead_letter: bool = False
     dead_letter_of: str = ""
     type: str = ""
+    event_type: str = ""
     schema: str = ""
     examples: str = ""
 
