@@ -1,0 +1,67 @@
+# What people and CI run.  `make install` first; everything else uses the .venv that it makes.
+
+.DEFAULT_GOAL := help
+.PHONY: help install lock check format test demo down bench soak clean
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# The first Python that is new enough.  Another one: make install PYTHON=/path/to/python
+PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
+
+help:  ## Show this
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+install: $(STAMP)  ## Make .venv with the pinned dependencies (again: does nothing unless they have changed)
+
+$(STAMP): requirements-dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make install: Python 3.11 or newer is needed and none was found on PATH" \
+		"(python3 is $$(python3 --version 2>&1)). Install one, or name it: make install PYTHON=/path/to/python" >&2; exit 1; }
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV) || \
+		{ echo "make install: $(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	$(PIP) install --quiet --require-hashes --only-binary :all: -r requirements-dev.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
+	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev -o requirements-dev.lock
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local -c requirements-dev.lock -o requirements.lock
+	$(BIN)/python -m deploy.local.kafka_jars --lock
+
+LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-emit-index-url --custom-compile-command "make lock"
+
+check: $(STAMP)  ## Lint, types, direction of imports, generated contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m schemas.generate --check
+
+format: $(STAMP)  ## Put the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/bin/pytest tests/unit
+	$(BIN)/python -m pytest -m "not soak" --cov --cov-report=term:skip-covered --cov-fail-under=80
+
+demo: $(STAMP)  ## The whole system on this machine, with a conversation to look at
+	$(BIN)/python -m deploy.local.demo
+
+down:  ## Stop what `make demo` started
+	$(BIN)/python -m deploy.local.down
+
+bench: $(STAMP)  ## Measure side by side with the alternatives
+	$(BIN)/python -m benchmarks
+
+soak: $(STAMP)  ## The long fault test
+	$(BIN)/python -m pytest -m soak --timeout=0
+
+clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
+	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
+		.pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
