@@ -1,0 +1,114 @@
+"""What a chat message must be like, and what is said when it is not.
+
+Everything here is decided by the record alone, so a bad record is bad on every replay.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.messages import ChatMessage
+
+T = TypeVar("T")
+
+#: C0 control characters other than tab, line feed and carriage return, and DEL.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL_ANYWHERE = re.compile(r"[\x00-\x1f\x7f]")
+
+#: No chat is older than this; what claims to be has a broken clock or a wrong unit.
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+
+#: How far a producer's clock may be ahead of the broker's.
+MAXIMUM_AHEAD = timedelta(days=1)
+
+#: Deepest nesting of ``metadata``: deeper is an attack or a bug, and costs every reader.
+MAXIMUM_DEPTH = 32
+
+_DECODERS: dict[type, msgspec.json.Decoder[object]] = {}
+
+
+def decode(kind: type[T], value: bytes | None) -> T:
+    """Decode a record's value as ``kind``.
+
+    Raises:
+        InvalidRecord: ``null_value``, ``empty_value``, ``invalid_utf8``, ``invalid_json``,
+            ``nested_too_deep`` or ``invalid_field``.
+    """
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
+    try:
+        return decoder.decode(value)  # type: ignore[return-value,arg-type]  # one decoder per kind; None raises
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, RecursionError) as exc:
+        raise _explain(value, exc) from exc
+
+
+def _explain(value: bytes | None, exc: Exception) -> InvalidRecord:
+    if value is None:
+        return InvalidRecord("null_value", "the record has no value: deleting is done by a command, not here")
+    if not value.strip():
+        return InvalidRecord("empty_value", "the record's value is empty: a JSON object is expected")
+    try:
+        value.decode()
+    except UnicodeDecodeError as error:
+        return InvalidRecord("invalid_utf8", f"the value is not UTF-8: byte {error.start} cannot be decoded")
+    if isinstance(exc, RecursionError):
+        return InvalidRecord("nested_too_deep", f"the value nests deeper than {MAXIMUM_DEPTH} levels")
+    if isinstance(exc, msgspec.ValidationError):
+        return InvalidRecord("invalid_field", str(exc))
+    return InvalidRecord("invalid_json", str(exc))
+
+
+def decode_chat_message(
+    key: bytes | None, value: bytes | None, *, max_content_bytes: int, arrived_ms: int
+) -> ChatMessage:
+    """Decode and check a record of ``chat.messages.v1``.
+
+    ``arrived_ms`` is the record's timestamp (milliseconds).  A record without a key passes: what to do
+    with it is the stage's business.
+
+    Raises:
+        InvalidRecord: as :func:`decode`, or ``key_mismatch``, ``content_too_large``,
+            ``control_characters``, ``absurd_time``, ``nested_too_deep``.
+    """
+    message = decode(ChatMessage, value)
+    content = message.content
+    if key is not None and key != message.conversation_id.encode():
+        raise InvalidRecord(
+            "key_mismatch", "the record's key differs from conversation_id in its value: they must be equal"
+        )
+    # Four bytes a character at most, so most contents need not be encoded to be measured.
+    if len(content) * 4 > max_content_bytes and len(content.encode()) > max_content_bytes:
+        raise InvalidRecord("content_too_large", f"content exceeds {max_content_bytes} bytes of UTF-8")
+    if _CONTROL.search(content) or _CONTROL_ANYWHERE.search(
+        f"{message.message_id}{message.conversation_id}{message.user_id}{message.tenant_id}"
+    ):
+        raise InvalidRecord("control_characters", "content or an id holds control characters: remove them")
+    _check_time(message.sent_at, arrived_ms)
+    if message.metadata and not _is_shallow(message.metadata, MAXIMUM_DEPTH):
+        raise InvalidRecord("nested_too_deep", f"metadata nests deeper than {MAXIMUM_DEPTH} levels")
+    return message
+
+
+def _check_time(sent_at: datetime, arrived_ms: int) -> None:
+    if sent_at < EARLIEST:
+        raise InvalidRecord("absurd_time", f"sent_at {sent_at.isoformat()} lies before {EARLIEST.year}")
+    if arrived_ms > 0:
+        ahead = sent_at.timestamp() - arrived_ms / 1000
+        if ahead > MAXIMUM_AHEAD.total_seconds():
+            raise InvalidRecord(
+                "absurd_time", f"sent_at {sent_at.isoformat()} lies {ahead / 86400:.0f} days in the future"
+            )
+
+
+def _is_shallow(thing: object, depth: int) -> bool:
+    if isinstance(thing, dict):
+        return depth > 0 and all(_is_shallow(value, depth - 1) for value in thing.values())
+    if isinstance(thing, list):
+        return depth > 0 and all(_is_shallow(value, depth - 1) for value in thing)
+    return True

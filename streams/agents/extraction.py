@@ -1,0 +1,105 @@
+"""memory/extraction: windows in, candidates for facts out (seed 000).
+
+State per conversation: the last window that was processed, and the messages that statements were taken
+from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
+were extracted from before: the overlap saw it already (method 2).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.ports import ExtractedStatement, Extractor
+from models.windows import Window
+from processors.facts import fresh, to_candidate
+from processors.validation import decode
+from streams import cloudevents
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+
+WINDOWS = "memory.windows.v1"
+CANDIDATES = "memory.fact-candidates.v1"
+
+#: Message ids remembered per conversation: only those in the next window's overlap can come back.
+_REMEMBERED = 128
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
+    """How far a conversation is extracted: absolute index and id of the last window's last message."""
+
+    to_index: int = -1
+    end_mark: str = ""
+    extracted_ids: tuple[str, ...] = ()
+
+
+_decode_state = msgspec.json.Decoder(ExtractionState).decode
+
+
+class Extraction:
+    """The step around an extractor."""
+
+    def __init__(self, settings: Settings, extractor: Extractor) -> None:
+        self._settings = settings
+        self._extractor = extractor
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return Stage(
+            name="extraction",
+            sources=(WINDOWS,),
+            table="extraction",
+            async_step=self.step,
+            batch_records=self._settings.call_batch_records,
+        )
+
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Extract from every window of the batch that was not processed before."""
+        effects = Effects()
+        progress: dict[bytes, ExtractionState] = {}
+        work: list[tuple[bytes, Window, SourceRecord]] = []
+        for record in batch.records:
+            try:
+                window = decode(Window, record.value)
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+                continue
+            key = window.conversation_id.encode()
+            folded_to, payload = state.read(key)
+            if key not in progress:
+                progress[key] = _decode_state(payload) if payload else ExtractionState()
+            if record.offset < folded_to or window.to_index <= progress[key].to_index:
+                effects.count("skipped_records_total", "extraction", "replayed")
+                continue
+            progress[key] = msgspec.structs.replace(progress[key], to_index=window.to_index)
+            work.append((key, window, record))
+        found = await self._extractor.extract([window for _, window, _ in work]) if work else []
+        for (key, window, record), statements in zip(work, found, strict=True):
+            progress[key] = self._emit(window, statements, progress[key], effects)
+            effects.store(key, _encode(progress[key]), record.offset + 1)
+        return effects
+
+    def _emit(
+        self, window: Window, statements: list[ExtractedStatement], before: ExtractionState, effects: Effects
+    ) -> ExtractionState:
+        extracted = dict.fromkeys(before.extracted_ids)
+        for statement in fresh(statements, frozenset(extracted)):
+            candidate = to_candidate(statement, window, self._extractor.name)
+            effects.emit(
+                CANDIDATES,
+                candidate.user_id.encode(),
+                _encode(candidate),
+                cloudevents.outgoing(
+                    "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
+                ),
+            )
+            effects.count("candidates_total", candidate.category)
+            extracted.update(dict.fromkeys(statement.source_message_ids))
+        return ExtractionState(
+            before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:]
+        )

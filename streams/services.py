@@ -1,0 +1,81 @@
+"""Which stages make up which service, and what they need from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from models.errors import ConfigurationError
+from models.ports import FactIndex
+from streams.runtime.stage import Stage
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+
+#: The services, in the order in which a message passes them.
+SERVICES = ("ingest", "memory", "respond")
+
+
+Close = Callable[[], Awaitable[None]]
+Companion = Callable[[HealthState], Awaitable[Close]]
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service made ready: its stages, and what to start beside them once it is up.
+
+    ``companions`` are called with the health state after the app has started; what they return is called
+    at the end, before the stages' own resources are closed.
+    """
+
+    stages: Sequence[Stage]
+    companions: Sequence[Companion] = ()
+
+
+async def open_service(name: str, settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
+    """Make the stages of service ``name``; what must be closed at the end goes on ``resources``.
+
+    Raises:
+        ConfigurationError: no such service, or something it needs is set wrongly.
+    """
+    if name == "ingest":
+        return _ingest(settings)
+    if name == "memory":
+        return await _memory(settings, resources)
+    raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
+
+
+def _ingest(settings: Settings) -> Service:
+    from streams.adapters.tokenizer import cl100k_counter
+    from streams.agents.conversations import Conversations
+
+    return Service([Conversations(settings, cl100k_counter()).stage()])
+
+
+async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
+    from streams.adapters.builtin_extractor import BuiltinExtractor
+    from streams.adapters.index_factory import open_fact_index
+    from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.agents.embedding import Embedding
+    from streams.agents.extraction import Extraction
+    from streams.agents.facts import Facts
+    from streams.agents.index import Index
+
+    embedder = OnnxEmbedder()
+    resources.push_async_callback(embedder.close)
+    index = open_fact_index(settings, embedder.dimensions)
+    resources.push_async_callback(index.close)
+    stages = [
+        Extraction(settings, BuiltinExtractor(embedder)).stage(),
+        Facts(settings).stage(),
+        Index(settings, index).stage(),
+        Embedding(settings, embedder, index).stage(),
+    ]
+    return Service(stages, [lambda: _serve_api(settings, index, embedder)])
+
+
+async def _serve_api(
+    settings: Settings, index: FactIndex, embedder: object
+) -> Callable[[], Awaitable[None]]:
+    raise NotImplementedError

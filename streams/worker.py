@@ -1,0 +1,168 @@
+"""``switchboard worker``: one service in the foreground, from the first connection to the last commit.
+
+Exit codes: 0 stopped on request; 69 the broker cannot be reached; 70 the worker stopped itself (the last
+log line says why; start it again); 78 a setting or a topic is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import structlog
+from aiokafka.errors import KafkaConnectionError
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams.runtime.service import ServiceRuntime
+from streams.services import Service, open_service
+from streams.settings import Settings
+from streams.telemetry.health import HealthServer, HealthState, health_port
+from streams.telemetry.logs import configure_logging
+from streams.telemetry.metrics import Metrics, process_metrics
+from streams.topics import admin
+from streams.topics.catalog import Catalog, load_catalog
+
+EXIT_OK = 0
+EXIT_UNAVAILABLE = 69
+EXIT_FAILED = 70
+EXIT_CONFIGURATION = 78
+
+_STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+
+Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
+
+log = structlog.get_logger("streams.worker")
+
+
+def run(service: str, settings: Settings, opener: Opener = open_service) -> int:
+    """Run ``service`` until it is told to stop or must; return the exit code.
+
+    ``opener`` makes the service's stages; tests pass their own.
+    """
+    configure_logging(settings.log_level, settings.log_format)
+    # Blocked before any thread is made, so that only the watcher below takes them: a handler on the main
+    # thread would not run while a step hangs in C code.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    try:
+        return asyncio.run(_main(service, settings, opener))
+    except ConfigurationError as exc:
+        log.error("cannot start", error=str(exc))
+        return EXIT_CONFIGURATION
+    except DependencyUnavailable as exc:
+        log.error("cannot start", error=str(exc))
+        return EXIT_UNAVAILABLE
+
+
+async def _main(service: str, settings: Settings, opener: Opener) -> int:
+    stop = asyncio.Event()
+    watch_signals(asyncio.get_running_loop(), stop, settings.shutdown_timeout_seconds + 3.0)
+    metrics = process_metrics()
+    health = HealthState(settings.hang_timeout_seconds)
+    async with AsyncExitStack() as resources:
+        server = HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
+        resources.callback(server.close)
+        log.info("starting", service=service, metrics_port=server.port, pid=os.getpid())
+        catalog = load_catalog(settings.topic_prefix)
+        await _check_topics(catalog, settings)
+        parts = await opener(service, settings, metrics, resources)
+        runtime = ServiceRuntime(
+            service, parts.stages, settings=settings, catalog=catalog, metrics=metrics, health=health
+        )
+        watchdog = Watchdog(health, settings.hang_timeout_seconds)
+        resources.callback(watchdog.close)
+        return await _serve(runtime, parts, stop)
+
+
+async def _check_topics(catalog: Catalog, settings: Settings) -> None:
+    """Refuse to start on topics that would lose or split data (rule 10)."""
+    differences = await admin.check(
+        catalog, settings.bootstrap_servers, timeout_seconds=settings.request_timeout_seconds
+    )
+    blocking = [difference for difference in differences if difference.blocking]
+    if blocking:
+        lines = [f"{d.topic}: {d.what} is {d.found}, expected {d.expected}: {d.advice}" for d in blocking[:5]]
+        raise ConfigurationError(
+            "the topics on the broker are not as the contract says; run 'switchboard topics apply' or "
+            "'switchboard topics check':\n" + "\n".join(lines)
+        )
+    for difference in differences:
+        log.warning("a topic differs", topic=difference.topic, what=difference.what, found=difference.found)
+
+
+async def _serve(runtime: ServiceRuntime, parts: Service, stop: asyncio.Event) -> int:
+    """Run until ``stop`` or a failure, then stop in order: companions, stages."""
+    closers = []
+    try:
+        await runtime.start()
+        for companion in parts.companions:
+            closers.append(await companion(runtime.health))
+        waiting = [asyncio.create_task(stop.wait()), asyncio.create_task(runtime.failed.wait())]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+    except (KafkaConnectionError, TimeoutError) as exc:
+        raise DependencyUnavailable("kafka", f"no broker answers: {exc!r}") from exc
+    finally:
+        log.info("stopping", service=runtime.name, failed=runtime.failure is not None)
+        for close in reversed(closers):
+            await close()
+        # A worker that failed must not commit or drain: whatever it holds is read again by the next one.
+        patience = runtime.settings.shutdown_timeout_seconds if runtime.failure is None else 2.0
+        try:
+            async with asyncio.timeout(patience):
+                await runtime.stop()
+        except TimeoutError:
+            _end_now("it did not stop in time" if runtime.failure is None else "it failed")
+    if runtime.failure is not None:
+        return EXIT_FAILED
+    log.info("stopped", service=runtime.name)
+    return EXIT_OK
+
+
+class Watchdog:
+    """Ends a process whose event loop has not run for ``timeout`` s: a step that hangs cannot be cancelled.
+
+    The partitions then go to a worker that works, after the session timeout.
+    """
+
+    def __init__(self, health: HealthState, timeout: float) -> None:
+        self._health = health
+        self._closed = threading.Event()
+        self._interval = min(1.0, timeout / 4)
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._closed.set()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._interval):
+            if self._health.hung():
+                _end_now("its event loop hangs")
+
+
+def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline: float) -> None:
+    """Set ``stop`` on SIGTERM or SIGINT, and end the process if it has not ended ``deadline`` s later."""
+
+    def wait() -> None:
+        signal.sigwait(_STOP_SIGNALS)
+        loop.call_soon_threadsafe(stop.set)
+        timer = threading.Timer(deadline, _end_now, args=("it did not stop in time",))
+        timer.daemon = True
+        timer.start()
+
+    threading.Thread(target=wait, name="signals", daemon=True).start()
+
+
+def _end_now(reason: str) -> None:
+    """End the process whatever hangs; uncommitted work is read again by whoever takes over."""
+    print(f"the worker ends itself: {reason}; where its threads stand:", file=sys.stderr)
+    faulthandler.dump_traceback(all_threads=True)
+    sys.stderr.flush()
+    os._exit(EXIT_FAILED)
