@@ -131,6 +131,12 @@ class FactIndex(Protocol):
         """Return the stored facts among ``fact_ids``, in no particular order."""
         ...
 
+    async def list_facts(
+        self, where: FactFilter, limit: int, start: str | None = None
+    ) -> tuple[list[Fact], str | None]:
+        """Return facts in order of ``fact_id``, from ``start`` on, and the next page's start, if any."""
+        ...
+
     async def delete(self, fact_ids: Sequence[str]) -> None:
         """Remove the facts and their vectors."""
         ...

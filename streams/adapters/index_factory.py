@@ -1,0 +1,25 @@
+"""Which fact index a process uses: a Qdrant server if a URL is set, else the embedded engine."""
+
+from __future__ import annotations
+
+from models.ports import FactIndex
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.settings import Settings
+
+#: Folder of the embedded index, inside ``SWITCHBOARD_DATA_DIR``.
+EDGE_FOLDER = "qdrant"
+
+
+def open_fact_index(settings: Settings, dimensions: int) -> FactIndex:
+    """Return the index for vectors of ``dimensions``.
+
+    The embedded one is opened here and now (0.3 s at 100,000 facts), so do it before joining a consumer
+    group; a server is first spoken to by the first call.  Raises :class:`ConfigurationError` when another
+    process owns the folder, or its contents cannot be read or have other dimensions.
+    """
+    if settings.qdrant_url:
+        # Imported here because the client takes a second to load, which embedded mode need not pay.
+        from streams.adapters.qdrant_server import QdrantServerIndex
+
+        return QdrantServerIndex(settings.qdrant_url, dimensions=dimensions)
+    return QdrantEdgeIndex(settings.data_dir / EDGE_FOLDER, dimensions)

@@ -1,0 +1,435 @@
+"""One contract for every fact index: the embedded engine, qdrant-client's local mode, a real server.
+
+The server runs only when ``SWITCHBOARD_TEST_QDRANT_URL`` is set; each test gets a collection of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from models import ids
+from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
+from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.ports import FactFilter, FactIndex
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_server import QdrantServerIndex
+
+DIMENSIONS = 8
+SERVER_URL = os.environ.get("SWITCHBOARD_TEST_QDRANT_URL", "")
+
+Reopen = Callable[[], Awaitable[FactIndex]]
+
+
+def make_fact(statement: str = "Ada likes blueberries", **changes: object) -> Fact:
+    user = str(changes.get("user_id", "ada"))
+    tenant = str(changes.get("tenant_id", "default"))
+    fact = Fact(
+        fact_id=ids.fact_id(tenant, user, statement),
+        user_id=user,
+        category=Category.PREFERENCE,
+        statement=statement,
+        confidence=0.7,
+        status=FactStatus.PENDING_EMBED,
+        change=FactChange.CREATED,
+        version=1,
+        evidence_count=1,
+        provenance=(
+            Provenance(
+                conversation_id="c-1",
+                window_id="w-1",
+                window_end_id="m-10",
+                message_ids=("m-3", "m-4"),
+                quote="I like blueberries",
+                topic="chat.messages.v1",
+                partition=3,
+                offsets=(41, 2**40),
+            ),
+        ),
+        valid_from=datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC),
+        recorded_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
+        tenant_id=tenant,
+    )
+    return msgspec.structs.replace(fact, **changes)
+
+
+def unit(*numbers: float) -> NDArray[np.float32]:
+    vector = np.zeros(DIMENSIONS, dtype=np.float32)
+    vector[: len(numbers)] = numbers
+    return vector / np.linalg.norm(vector)
+
+
+ADA = FactFilter(user_id="ada")
+
+
+@pytest.fixture(params=["edge", "local", "server"] if SERVER_URL else ["edge", "local"])
+async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Reopen]:
+    """A function that closes the index, if it is open, and opens the same data again."""
+    collection = f"switchboard_test_{uuid4().hex}"
+    opened: list[FactIndex] = []
+
+    async def open_again() -> FactIndex:
+        if opened:
+            await opened.pop().close()
+        match request.param:
+            case "edge":
+                opened.append(QdrantEdgeIndex(tmp_path, DIMENSIONS))
+            case "local":
+                opened.append(QdrantServerIndex(str(tmp_path), dimensions=DIMENSIONS))
+            case _:
+                opened.append(QdrantServerIndex(SERVER_URL, collection, dimensions=DIMENSIONS))
+        return opened[0]
+
+    yield open_again
+    for index in opened:
+        if request.param == "server":
+            assert isinstance(index, QdrantServerIndex)
+            await index._client.delete_collection(collection)
+        await index.close()
+
+
+@pytest.fixture
+async def index(reopen: Reopen) -> FactIndex:
+    return await reopen()
+
+
+async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
+    fact = make_fact(
+        confidence=1.0,
+        valid_to=datetime(2026, 4, 1, tzinfo=UTC),
+        merged_into_id="another",
+        status=FactStatus.MERGED_INTO,
+        change=FactChange.MERGED,
+        category=Category.EVENT,
+    )
+    await index.upsert_facts([fact])
+    assert await index.get([fact.fact_id]) == [fact]
+
+
+async def test_get_knows_only_what_is_stored(index: FactIndex) -> None:
+    assert await index.get([]) == []
+    assert await index.get([make_fact().fact_id, "not a uuid"]) == []
+
+
+@pytest.mark.parametrize("as_one_batch", [True, False])
+async def test_an_older_version_never_replaces_a_newer_one(index: FactIndex, as_one_batch: bool) -> None:
+    versions = [make_fact(version=number, confidence=number / 10) for number in (2, 3, 1)]
+    for batch in [versions] if as_one_batch else [[fact] for fact in versions]:
+        await index.upsert_facts(batch)
+    assert await index.get([versions[0].fact_id]) == [versions[1]]
+
+
+async def test_a_batch_of_old_new_and_known_facts(index: FactIndex) -> None:
+    await index.upsert_facts([make_fact("one", version=5), make_fact("two", version=5)])
+    batch = [make_fact("one", version=4), make_fact("two", version=6), make_fact("three", version=1)]
+    await index.upsert_facts(batch)
+    stored = await index.get([fact.fact_id for fact in batch])
+    assert {fact.statement: fact.version for fact in stored} == {"one": 5, "two": 6, "three": 1}
+
+
+async def test_a_new_version_drops_the_fields_it_no_longer_has(index: FactIndex) -> None:
+    first = make_fact(valid_to=datetime(2026, 4, 1, tzinfo=UTC))
+    second = make_fact(version=2)
+    await index.upsert_facts([first])
+    await index.upsert_facts([second])
+    assert await index.get([first.fact_id]) == [second]
+
+
+async def test_a_fact_id_that_is_no_uuid_is_refused(index: FactIndex) -> None:
+    good = make_fact()
+    with pytest.raises(InvalidRecord, match="not-a-uuid"):
+        await index.upsert_facts([good, make_fact(fact_id="not-a-uuid")])
+    assert await index.count() == 0
+
+
+async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> None:
+    fact = make_fact()
+    await index.upsert_facts([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    active = make_fact(version=2, status=FactStatus.ACTIVE)
+    await index.upsert_facts([active])
+    found = await index.search_vector(unit(1.0), ADA, 5)
+    assert [result.fact for result in found] == [active]
+    assert found[0].score == pytest.approx(1.0, abs=1e-5)
+
+
+async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
+    facts = [make_fact(f"statement {number}") for number in range(4)]
+    await index.upsert_facts(facts[:3])
+    await index.store_vectors([facts[1].fact_id], np.array([unit(1.0)]))
+    asked = [fact.fact_id for fact in facts] + ["not a uuid"]
+    assert await index.without_vector(asked) == {facts[0].fact_id, facts[2].fact_id}
+    assert await index.without_vector([]) == set()
+
+
+async def test_vectors_of_unknown_facts_are_ignored(index: FactIndex) -> None:
+    known, unknown = make_fact("known"), make_fact("unknown")
+    await index.upsert_facts([known])
+    rows = np.array([unit(1.0), unit(0.0, 1.0), unit(0.0, 0.0, 1.0)])
+    await index.store_vectors([unknown.fact_id, known.fact_id, "not a uuid"], rows)
+    assert await index.count() == 1
+    [found] = await index.search_vector(unit(0.0, 1.0), ADA, 5)
+    assert (found.fact, found.score) == (known, pytest.approx(1.0, abs=1e-5))
+
+
+async def test_a_vector_may_be_replaced(index: FactIndex) -> None:
+    fact = make_fact()
+    await index.upsert_facts([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.store_vectors([fact.fact_id], np.array([unit(0.0, 1.0)]))
+    [found] = await index.search_vector(unit(1.0), ADA, 5)
+    assert found.score == pytest.approx(0.0, abs=1e-5)
+
+
+async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
+    fact = make_fact()
+    await index.upsert_facts([fact])
+    with pytest.raises(ConfigurationError, match="dimensions"):
+        await index.store_vectors([fact.fact_id], np.ones((1, DIMENSIONS + 1), dtype=np.float32))
+    with pytest.raises(ConfigurationError, match="dimensions"):
+        await index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ADA, 5)
+
+
+async def test_a_pending_fact_is_found_by_text_at_once(index: FactIndex) -> None:
+    fact = make_fact("Ada likes blueberries in smoothies")
+    await index.upsert_facts([fact, make_fact("Ada works in Berlin")])
+    [found] = await index.search_text("BLUEBERRIES?", ADA, 5)
+    assert found.fact == fact
+    assert 0.0 < found.score < 1.0
+    assert await index.search_vector(unit(1.0), ADA, 5) == []
+
+
+async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
+    both = make_fact("Ada drinks coffee every morning")
+    one = make_fact("Ada drinks tea every evening")
+    none = make_fact("Ada lives near Lisbon")
+    await index.upsert_facts([one, none, both])
+    found = await index.search_text("coffee morning drinks", ADA, 5)
+    assert [result.fact for result in found] == [both, one]
+    assert found[0].score > found[1].score
+    assert [result.fact for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "zeppelin", "\x00", '"; DROP', "(", "a" * 5000])
+async def test_text_without_a_match_finds_nothing(index: FactIndex, query: str) -> None:
+    await index.upsert_facts([make_fact()])
+    assert await index.search_text(query, ADA, 5) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "query"),
+    [
+        ("Пользователь любит кофе", "кофе"),
+        ("Ada wohnt in München", "MÜNCHEN"),
+        ("Ada 喜欢 咖啡", "咖啡"),
+        ("Ada's dog is called 🐕 Rex", "rex"),
+        ("أدا تحب القهوة", "القهوة"),
+    ],
+)
+async def test_text_and_payload_in_any_script(index: FactIndex, statement: str, query: str) -> None:
+    fact = make_fact(statement)
+    await index.upsert_facts([fact, make_fact("something else entirely")])
+    assert [found.fact for found in await index.search_text(query, ADA, 5)] == [fact]
+
+
+async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
+    directions = {"near": unit(1.0, 0.1), "middle": unit(1.0, 1.0), "far": unit(-1.0, 0.2)}
+    facts = [make_fact(name) for name in ("middle", "far", "near")]
+    await index.upsert_facts([*facts, make_fact("no vector yet")])
+    # Lengths differ on purpose: only the direction counts.
+    rows = np.array([directions[fact.statement] * (3.0 if fact.statement == "far" else 0.5) for fact in facts])
+    await index.store_vectors([fact.fact_id for fact in facts], rows)
+    found = await index.search_vector(unit(1.0), ADA, 10)
+    assert [result.fact.statement for result in found] == ["near", "middle", "far"]
+    expected = [float(directions[name] @ unit(1.0)) for name in ("near", "middle", "far")]
+    assert [result.score for result in found] == pytest.approx(expected, abs=1e-5)
+    assert len(await index.search_vector(unit(1.0), ADA, 2)) == 2
+
+
+FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
+    "user": (FactFilter(user_id="bob"), {"of bob"}),
+    "unknown user": (FactFilter(user_id="nobody"), set()),
+    "tenant": (FactFilter(user_id="ada", tenant_id="acme"), {"of acme"}),
+    "default statuses": (ADA, {"pending", "active", "profile", "unsure"}),
+    "one status": (FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,)), {"deprecated"}),
+    "any status": (
+        FactFilter(user_id="ada", statuses=()),
+        {"pending", "active", "profile", "unsure", "deprecated", "merged"},
+    ),
+    "category": (FactFilter(user_id="ada", categories=(Category.PROFILE,)), {"profile"}),
+    "two categories": (
+        FactFilter(user_id="ada", categories=(Category.PROFILE, Category.EVENT)),
+        {"profile", "unsure"},
+    ),
+    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"pending", "active", "profile"}),
+    "confidence is inclusive": (
+        FactFilter(user_id="ada", minimum_confidence=0.7),
+        {"pending", "active", "profile"},
+    ),
+    "all together": (
+        FactFilter(
+            user_id="ada",
+            statuses=(FactStatus.ACTIVE,),
+            categories=(Category.PREFERENCE, Category.PROFILE),
+            minimum_confidence=0.5,
+        ),
+        {"active", "profile"},
+    ),
+}
+
+
+@pytest.fixture
+async def varied(index: FactIndex) -> FactIndex:
+    """An index with facts that differ in one field each, all with the same vector and the word "fact"."""
+    active = {"status": FactStatus.ACTIVE}
+    fields: dict[str, dict[str, object]] = {
+        "pending": {},
+        "active": active,
+        "profile": {**active, "category": Category.PROFILE},
+        "unsure": {**active, "category": Category.EVENT, "confidence": 0.29},
+        "deprecated": {"status": FactStatus.DEPRECATED},
+        "merged": {"status": FactStatus.MERGED_INTO},
+        "of bob": {**active, "user_id": "bob"},
+        "of acme": {**active, "tenant_id": "acme"},
+    }
+    facts = [make_fact(f"fact {name}", **changes) for name, changes in fields.items()]
+    await index.upsert_facts(facts)
+    await index.store_vectors([fact.fact_id for fact in facts], np.array([unit(1.0)] * len(facts)))
+    return index
+
+
+@pytest.mark.parametrize("name", FILTERS)
+async def test_every_filter_holds_for_every_way_to_read(varied: FactIndex, name: str) -> None:
+    where, expected = FILTERS[name]
+    statements = {f"fact {statement}" for statement in expected}
+    by_vector = await varied.search_vector(unit(1.0), where, 20)
+    by_text = await varied.search_text("fact", where, 20)
+    listed, following = await varied.list_facts(where, 20)
+    assert {found.fact.statement for found in by_vector} == statements
+    assert {found.fact.statement for found in by_text} == statements
+    assert {fact.statement for fact in listed} == statements
+    assert following is None
+    assert await varied.count(where) == len(statements)
+
+
+async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -> None:
+    facts = [
+        make_fact("likes tea"),
+        make_fact("likes tea", user_id="bob"),
+        make_fact("likes tea", tenant_id="acme"),
+    ]
+    await index.upsert_facts(facts)
+    assert await index.count() == 3
+    for fact in facts:
+        where = FactFilter(user_id=fact.user_id, tenant_id=fact.tenant_id)
+        assert [found.fact for found in await index.search_text("tea", where, 5)] == [fact]
+
+
+async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
+    fact = make_fact()
+    await index.upsert_facts([fact])
+    await index.upsert_facts([make_fact(version=2, status=FactStatus.DEPRECATED, confidence=0.2)])
+    assert await index.count(ADA) == 0
+    assert await index.search_text("blueberries", ADA, 5) == []
+    assert await index.count(FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,))) == 1
+
+
+async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
+    facts = [make_fact(f"statement {number}") for number in range(7)]
+    await index.upsert_facts(facts)
+    seen: list[str] = []
+    start: str | None = None
+    for _ in range(4):
+        page, start = await index.list_facts(ADA, 2, start)
+        seen += [fact.fact_id for fact in page]
+    assert start is None
+    assert seen == sorted(fact.fact_id for fact in facts)
+
+
+async def test_delete_removes_fact_and_vector(index: FactIndex) -> None:
+    gone, left = make_fact("gone"), make_fact("left")
+    await index.upsert_facts([gone, left])
+    await index.store_vectors([gone.fact_id, left.fact_id], np.array([unit(1.0), unit(1.0)]))
+    await index.delete([gone.fact_id, make_fact("never stored").fact_id, "not a uuid"])
+    await index.delete([])
+    assert await index.count() == 1
+    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [left]
+    assert await index.search_text("gone", ADA, 5) == []
+    await index.upsert_facts([gone])
+    assert await index.without_vector([gone.fact_id, left.fact_id]) == {gone.fact_id}
+
+
+async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
+    facts = [make_fact(f"statement {number}") for number in range(3)]
+    rows = np.array([unit(1.0), unit(0.0, 1.0), unit(1.0, 1.0)])
+    fact_ids = [fact.fact_id for fact in facts]
+    for _ in range(2):
+        await index.upsert_facts(facts)
+        await index.store_vectors(fact_ids, rows)
+    assert await index.count() == 3
+    assert await index.without_vector(fact_ids) == set()
+    assert {found.fact.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
+
+
+async def test_a_thousand_facts_in_one_call(index: FactIndex) -> None:
+    facts = [make_fact(f"statement number{number}", user_id=f"user-{number % 10}") for number in range(1000)]
+    angles = np.linspace(0.0, np.pi, len(facts), dtype=np.float32)
+    rows = np.zeros((len(facts), DIMENSIONS), dtype=np.float32)
+    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
+    fact_ids = [fact.fact_id for fact in facts]
+    await index.upsert_facts(facts)
+    assert await index.without_vector(fact_ids) == set(fact_ids)
+    await index.store_vectors(fact_ids, rows)
+    assert await index.without_vector(fact_ids) == set()
+    assert await index.count() == 1000
+    assert await index.count(FactFilter(user_id="user-7")) == 100
+    found = await index.search_vector(rows[507], FactFilter(user_id="user-7"), 3)
+    assert {result.fact.statement for result in found} == {f"statement number{n}" for n in (497, 507, 517)}
+    [word] = await index.search_text("number993", FactFilter(user_id="user-3"), 3)
+    assert word.fact == facts[993]
+    assert len(await index.get(fact_ids)) == 1000
+
+
+async def test_everything_is_there_after_opening_again(reopen: Reopen) -> None:
+    first = await reopen()
+    facts = [make_fact("first one"), make_fact("second one", version=3)]
+    await first.upsert_facts(facts)
+    await first.store_vectors([facts[0].fact_id], np.array([unit(1.0)]))
+
+    second = await reopen()
+    assert sorted(await second.get([fact.fact_id for fact in facts]), key=lambda fact: fact.version) == facts
+    assert await second.without_vector([fact.fact_id for fact in facts]) == {facts[1].fact_id}
+    assert [found.fact for found in await second.search_vector(unit(1.0), ADA, 5)] == [facts[0]]
+    assert len(await second.search_text("one", ADA, 5)) == 2
+    await second.upsert_facts([make_fact("second one", version=2)])
+    assert await second.get([facts[1].fact_id]) == [facts[1]]
+
+
+async def test_other_dimensions_than_before_are_refused(reopen: Reopen, tmp_path: Path) -> None:
+    first = await reopen()
+    await first.upsert_facts([make_fact()])
+    await first.close()
+    with pytest.raises(ConfigurationError, match="not for vectors of 16 dimensions"):
+        if isinstance(first, QdrantEdgeIndex):
+            QdrantEdgeIndex(tmp_path, 16)
+        else:
+            assert isinstance(first, QdrantServerIndex)
+            other = QdrantServerIndex(first._url, first._collection, dimensions=16)
+            try:
+                await other.count()
+            finally:
+                await other.close()
+
+
+async def test_a_point_that_is_no_fact_is_an_error_that_says_so(index: FactIndex) -> None:
+    await index.upsert_facts([make_fact(confidence=2.0)])
+    with pytest.raises(ConsistencyError, match="not a fact"):
+        await index.get([make_fact().fact_id])
