@@ -107,7 +107,9 @@ def consolidate(candidate: FactCandidate, known: Lookup, recorded_at: datetime) 
             continue
         merged, into = apply_refinement(partial, fact, recorded_at)
         if merged is not partial:
-            changes += [merged, into]
+            changes.append(merged)
+        if into is not fact:
+            changes.append(into)
             fact = into
     return changes
 
@@ -159,19 +161,27 @@ def apply_refinement(partial: Fact, into: Fact, recorded_at: datetime) -> tuple[
 
     The complete fact inherits the evidence, the earlier ``valid_from`` and the higher confidence (what
     supports the whole supports the part); the partial one stays, with a pointer (seed 002: never
-    delete).  Both come back unchanged when they are one fact, or either is merged or erased already.
+    delete).  Both come back unchanged when they are one fact, or either is merged or erased already; a
+    merge of these two that was interrupted before ``into`` was stored is completed.
     """
     _require_same_user(partial, into)
     over = (FactStatus.MERGED_INTO, FactStatus.ERASED)
-    if partial.fact_id == into.fact_id or partial.status in over or into.status in over:
+    begun = partial.merged_into_id == into.fact_id
+    if partial.fact_id == into.fact_id or into.status in over or (partial.status in over and not begun):
         return partial, into
-    merged = msgspec.structs.replace(
-        partial,
-        status=FactStatus.MERGED_INTO,
-        change=FactChange.MERGED,
-        version=partial.version + 1,
-        merged_into_id=into.fact_id,
-        recorded_at=recorded_at,
+    if begun and all(_is_counted(into, evidence) for evidence in partial.provenance):
+        return partial, into
+    merged = (
+        partial
+        if begun
+        else msgspec.structs.replace(
+            partial,
+            status=FactStatus.MERGED_INTO,
+            change=FactChange.MERGED,
+            version=partial.version + 1,
+            merged_into_id=into.fact_id,
+            recorded_at=recorded_at,
+        )
     )
     inherited = tuple(
         theirs

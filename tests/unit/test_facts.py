@@ -197,6 +197,13 @@ class TestRefinement:
         assert merged is partial
         assert complete is gone
 
+    def test_a_merge_that_was_interrupted_is_completed(self) -> None:
+        partial = created()
+        into = apply_candidate(None, candidate(COMPLETE, number=2), LATER)
+        merged, complete = apply_refinement(partial, into, LATER)
+        assert apply_refinement(merged, into, LATER) == (merged, complete)
+        assert apply_refinement(merged, complete, LATER)[1] is complete
+
     def test_a_fact_is_not_merged_into_itself(self) -> None:
         fact = created()
         assert apply_refinement(fact, fact, LATER) == (fact, fact)
@@ -254,6 +261,15 @@ class TestConsolidate:
         for each in (complete, candidate(number=2)):
             facts |= {fact.fact_id: fact for fact in consolidate(each, facts.get, NOON)}
         assert consolidate(complete, facts.get, NOON) == []
+
+    def test_a_crash_between_the_two_stored_facts_loses_no_evidence(self) -> None:
+        facts = {fact.fact_id: fact for fact in consolidate(candidate(), lambda _id: None, NOON)}
+        completing = candidate(COMPLETE, number=2, refines=(PARTIAL,))
+        changes = {fact.fact_id: fact for fact in consolidate(completing, facts.get, NOON)}
+        partial_id, complete_id = fact_id("default", "ann", PARTIAL), fact_id("default", "ann", COMPLETE)
+        halfway = {partial_id: changes[partial_id]}
+        again = {fact.fact_id: fact for fact in consolidate(completing, halfway.get, NOON)}
+        assert again == {complete_id: changes[complete_id]}
 
     def test_merges_are_followed_to_their_end(self) -> None:
         last = created("User likes pies")
