@@ -1,0 +1,91 @@
+"""The command ``switchboard``.
+
+Errors that are raised on purpose become one clear line on stderr and an exit status (sysexits.h):
+
+====================== ======
+ConfigurationError     78
+DependencyUnavailable  69
+InvalidRecord          65
+ConsistencyError       70
+Ctrl-C                 130
+====================== ======
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from models.errors import (
+    ConfigurationError,
+    ConsistencyError,
+    DependencyUnavailable,
+    InvalidRecord,
+    SwitchboardError,
+)
+from streams.cli import doctor, settings, status, tail, topics, worker
+from streams.telemetry.metrics import installed_version
+
+_STATUS = {ConfigurationError: 78, DependencyUnavailable: 69, InvalidRecord: 65, ConsistencyError: 70}
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="switchboard",
+    help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
+    epilog="Start with `make demo`, which runs everything here; `switchboard settings` lists every setting.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("settings")(settings.show)
+app.add_typer(topics.app, name="topics")
+app.command("worker")(worker.work)
+app.command("tail")(tail.follow)
+app.command("status")(status.show)
+app.command("doctor")(doctor.examine)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"switchboard {installed_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_command(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    # The client library logs each failed connection; the commands say once, and better, what is wrong.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    try:
+        app(arguments, prog_name="switchboard", standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except SwitchboardError as error:
+        print(f"switchboard: {error}", file=sys.stderr)
+        return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return 0
+
+
+def main() -> None:
+    """Entry point of the installed command."""
+    status = run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `switchboard tail ... | head`: whoever read has seen enough; nothing is left to flush at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)

@@ -1,0 +1,158 @@
+"""One line per record, for a person who reads along.
+
+Works on untyped JSON and never fails: what does not look as expected is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from streams.cli.output import printable
+from streams.runtime.records import SourceRecord
+
+Body = dict[str, Any]
+
+
+def body_of(record: SourceRecord) -> Any:
+    """Return the decoded JSON of a record, ``None`` for a tombstone; raises :class:`msgspec.DecodeError`."""
+    return None if record.value is None else msgspec.json.decode(record.value)
+
+
+def key_of(record: SourceRecord) -> str:
+    """Return the key as text, ``-`` when there is none."""
+    return "-" if record.key is None else record.key.decode(errors="replace")
+
+
+def belongs_to(record: SourceRecord, conversation_id: str) -> bool:
+    """Tell whether a record is about a conversation: by its key, its body or its provenance."""
+    if key_of(record) == conversation_id:
+        return True
+    try:
+        body = body_of(record)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    if not isinstance(body, dict):
+        return False
+    sources = body.get("provenance")
+    bodies = [body, *(sources if isinstance(sources, list) else [sources])]
+    return any(isinstance(part, dict) and part.get("conversation_id") == conversation_id for part in bodies)
+
+
+def line(record: SourceRecord, contract_name: str) -> str:
+    """Return time, ``partition:offset``, key and what the record says."""
+    when = datetime.fromtimestamp(record.timestamp / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    place = f"{record.partition}:{record.offset}"
+    parts = [when, f"{place:>8}", printable(key_of(record)), says(record, contract_name)]
+    return "  ".join(parts)
+
+
+def says(record: SourceRecord, contract_name: str) -> str:
+    """Return what a record says, on one line."""
+    if record.value is None:
+        return "(deleted)"
+    if contract_name.endswith(".dlq"):
+        return printable(f"{_headers(record)} {record.value.decode(errors='replace')}".strip())
+    describe: Callable[[Any], str] = _BY_TOPIC.get(contract_name, _raw)
+    try:
+        body = body_of(record)
+        described = describe(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        described = record.value.decode(errors="replace")
+    except (KeyError, TypeError, AttributeError, ValueError):
+        described = _raw(body)
+    return printable(described)
+
+
+def as_dict(record: SourceRecord) -> Body:
+    """Return everything there is about a record, for ``--json``; a value that is not JSON stays text."""
+    try:
+        value = body_of(record)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = (record.value or b"").decode(errors="replace")
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp,
+        "key": None if record.key is None else key_of(record),
+        "headers": {name: (value or b"").decode(errors="replace") for name, value in record.headers},
+        "value": value,
+    }
+
+
+def _headers(record: SourceRecord) -> str:
+    return " ".join(f"{name}={(value or b'').decode(errors='replace')}" for name, value in record.headers)
+
+
+def _raw(body: Any) -> str:
+    return msgspec.json.encode(body).decode()
+
+
+def _message(body: Body) -> str:
+    speaker = body["user_id"] if body["role"] == "user" else body["role"]
+    return f"{speaker}: {body['content']}"
+
+
+def _window(body: Body) -> str:
+    return (
+        f"window {body['from_index']}-{body['to_index']} ({body['reason']}, {len(body['messages'])} messages, "
+        f"{body['overlap']} overlap) of {body['user_id']}"
+    )
+
+
+def _candidate(body: Body) -> str:
+    return f"{body['user_id']} {body['category']} {body['confidence']:.2f}: {body['statement']}"
+
+
+def _fact(body: Body) -> str:
+    return (
+        f"{body['user_id']} {body['category']} {body['confidence']:.2f} "
+        f"{body['change']}/{body['status']} v{body['version']}: {body['statement']}"
+    )
+
+
+def _summary_request(body: Body) -> str:
+    kind = "roll-up" if body["roll_up"] else "range"
+    return (
+        f"{kind} {body['from_index']}-{body['to_index']}: {body['tokens']} tokens, above {body['threshold']} "
+        f"(attempt {body['attempt']})"
+    )
+
+
+def _summary(body: Body) -> str:
+    content = body["summary"]
+    points = [
+        *content["profile"]["preferences"],
+        *content["profile"]["constraints"],
+        *content["key_facts"],
+        *content["decisions"],
+    ]
+    return f"messages {body['from_index']}-{body['to_index']}, {body['tokens']} tokens: {'; '.join(points)}"
+
+
+def _chunk(body: Body) -> str:
+    return f"#{body['sequence']}{' final' if body.get('final') else ''}: {body['text']}"
+
+
+def _duplicate(body: Body) -> str:
+    return (
+        f"{body['similarity_score']:.2f} at {body['position_in_response']}: "
+        f"“{body['duplicate_sentence']}” repeats “{body['similar_sentence']}”"
+    )
+
+
+_BY_TOPIC: dict[str, Callable[[Body], str]] = {
+    "chat.messages.v1": _message,
+    "chat.response-chunks.v1": _chunk,
+    "chat.responses.v1": _chunk,
+    "chat.duplicates.v1": _duplicate,
+    "memory.windows.v1": _window,
+    "memory.fact-candidates.v1": _candidate,
+    "memory.facts.v1": _fact,
+    "memory.summary-requests.v1": _summary_request,
+    "memory.summaries.v1": _summary,
+}
