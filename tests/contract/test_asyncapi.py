@@ -1,0 +1,184 @@
+"""``schemas/asyncapi.yaml`` is what AsyncAPI 3.0.0 asks for, and says what the system does.
+
+The rules are those of the specification (https://www.asyncapi.com/docs/reference/specification/v3.0.0).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from schemas.generate import FOLDER
+from streams.runtime.deadletters import to_output
+from streams.runtime.effects import DeadLetter
+from streams.runtime.records import Record
+from streams.topics import load_catalog
+
+#: Allowed fields of each object that we write, and which of them must be there.
+FIELDS = {
+    "document": (
+        {"asyncapi", "info"},
+        {"defaultContentType", "servers", "channels", "operations", "components", "id"},
+    ),
+    "info": (
+        {"title", "version"},
+        {"description", "license", "contact", "termsOfService", "tags", "externalDocs"},
+    ),
+    "server": ({"host", "protocol"}, {"description", "pathname", "protocolVersion", "title", "bindings"}),
+    "channel": (
+        set(),
+        {"address", "messages", "title", "summary", "description", "servers", "parameters", "bindings"},
+    ),
+    "operation": ({"action", "channel"}, {"title", "summary", "description", "messages", "bindings", "reply"}),
+    "message": (
+        set(),
+        {
+            "headers",
+            "payload",
+            "correlationId",
+            "contentType",
+            "name",
+            "title",
+            "summary",
+            "bindings",
+            "examples",
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / "asyncapi.yaml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def resolve(document: dict[str, Any], reference: str) -> Any:
+    assert reference.startswith("#/"), f"{reference} is not in the document"
+    node: Any = document
+    for part in reference[2:].split("/"):
+        node = node[part]
+    return node
+
+
+def references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for child in node.values():
+            yield from references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from references(child)
+
+
+def check(kind: str, thing: dict[str, Any]) -> None:
+    required, optional = FIELDS[kind]
+    names = {name for name in thing if not name.startswith("x-")}
+    assert required <= names <= required | optional, kind
+
+
+def test_every_object_has_the_fields_that_the_specification_asks_for(document):
+    assert document["asyncapi"] == "3.0.0"
+    check("document", document)
+    check("info", document["info"])
+    for server in document["servers"].values():
+        check("server", server)
+        assert server["protocol"] == "kafka"
+        assert "/" not in server["host"]
+    for channel in document["channels"].values():
+        check("channel", channel)
+    for operation in document["operations"].values():
+        check("operation", operation)
+        assert operation["action"] in {"send", "receive"}
+    for message in document["components"]["messages"].values():
+        check("message", message)
+    for group in document["components"].values():
+        assert all(re.fullmatch(r"[a-zA-Z0-9._-]+", name) for name in group)
+
+
+def test_every_reference_leads_somewhere(document):
+    found = list(references(document))
+    assert found
+    for reference in found:
+        assert resolve(document, reference)
+
+
+def test_the_messages_of_an_operation_are_those_of_its_channel(document):
+    for operation in document["operations"].values():
+        channel = operation["channel"]["$ref"]
+        assert re.fullmatch(r"#/channels/[^/]+", channel)
+        for message in operation["messages"]:
+            assert message["$ref"].startswith(f"{channel}/messages/")
+
+
+def test_payload_schemas_use_only_what_asyncapi_schemas_know(document):
+    """The default schema format is a superset of JSON Schema draft 7: no ``$defs``, no newer keywords."""
+    newer = {"$defs", "$anchor", "prefixItems", "unevaluatedProperties", "dependentRequired", "minContains"}
+    for schema in document["components"]["schemas"].values():
+        Draft7Validator.check_schema(schema)
+        assert not newer & set(re.findall(r"'([$A-Za-z]+)':", str(schema)))
+
+
+def test_every_example_of_a_message_fits_its_payload(document):
+    for message in document["components"]["messages"].values():
+        for example in message.get("examples", []):
+            schema = {"$ref": message["payload"]["$ref"], "components": document["components"]}
+            Draft7Validator(schema).validate(example["payload"])
+        assert message.get("examples") or message["name"] == "dead-letter"
+
+
+def test_there_is_a_channel_for_every_topic_but_the_changelogs(document):
+    expected = {spec.contract_name: spec for spec in load_catalog() if not spec.is_changelog}
+    assert document["channels"].keys() == expected.keys()
+    for name, channel in document["channels"].items():
+        binding = channel["bindings"]["kafka"]
+        assert channel["address"] == name
+        assert binding["partitions"] == expected[name].partitions
+        assert binding["topicConfiguration"]["cleanup.policy"] == [expected[name].cleanup_policy]
+        assert binding["topicConfiguration"]["max.message.bytes"] == expected[name].max_message_bytes
+
+
+def test_the_operations_are_the_road(document):
+    operations = document["operations"].keys()
+    assert {
+        "ingest.receive.chat.messages.v1",
+        "ingest.receive.memory.summaries.v1",
+        "ingest.send.memory.windows.v1",
+        "ingest.send.memory.summary-requests.v1",
+        "ingest.send.chat.messages.v1.dlq",
+        "memory.receive.memory.windows.v1",
+        "memory.send.memory.facts.v1",
+        "memory.receive.memory.facts.v1",
+        "respond.receive.chat.response-chunks.v1",
+        "respond.send.chat.responses.v1",
+        "respond.send.chat.duplicates.v1",
+    } <= operations
+    assert not [name for name in operations if name.startswith("producers")]
+    receive = document["operations"]["ingest.receive.chat.messages.v1"]
+    assert receive["bindings"]["kafka"]["groupId"]["enum"] == ["switchboard-ingest"]
+
+
+def test_dead_letter_headers_are_those_that_the_runtime_writes(document):
+    record = Record(
+        topic="chat.messages.v1",
+        partition=3,
+        offset=7,
+        timestamp=0,
+        key=b"k",
+        value=b"v",
+        headers=(("mine", b"1"),),
+    )
+    written = dict(
+        to_output(DeadLetter(record, "invalid_json", "no"), source="chat.messages.v1", stage="s").headers
+    )
+    schema = document["components"]["schemas"]["DeadLetterHeaders"]
+    assert schema["properties"].keys() == written.keys() - {"mine"}
+    Draft7Validator(schema).validate(
+        {name: value.decode() for name, value in written.items() if value is not None}
+    )

@@ -1,0 +1,152 @@
+"""Every example fits its JSON Schema and its struct; every invalid one is refused for the reason it names."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import msgspec
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+
+from models import ids
+from models.errors import InvalidRecord
+from models.facts import Fact, FactCandidate
+from models.messages import ChatMessage
+from models.summaries import Summary, SummaryRequest
+from models.windows import Window
+from processors.validation import decode, decode_chat_message
+from schemas.generate import FOLDER
+from streams.cloudevents import incoming
+from streams.topics import TopicSpec, load_catalog
+from streams.topics.examples import Example, load_examples, load_invalid_examples
+from streams.topics.json_schemas import described, value_type
+
+SPECS = described(load_catalog())
+VALID = [(spec, example) for spec in SPECS for example in load_examples(spec.contract_name)]
+INVALID = [(spec, example) for spec in SPECS for example in load_invalid_examples(spec.contract_name)]
+
+#: Reasons that are about the form of the value, which the JSON Schema describes.
+FORM = {"invalid_field"}
+
+
+def named(cases: list[tuple[TopicSpec, Example]]) -> list[object]:
+    return [pytest.param(*case, id=f"{case[0].name}/{case[1].name}") for case in cases]
+
+
+def values(kind: type) -> list[object]:
+    """All examples that are of ``kind``, decoded."""
+    return [
+        decode(kind, example.value) for spec, example in VALID if value_type(spec) is kind and example.value
+    ]
+
+
+def schema_of(spec: TopicSpec) -> Draft202012Validator:
+    return Draft202012Validator(json.loads((FOLDER / spec.schema).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(("spec", "example"), named(VALID))
+def test_an_example_fits_schema_and_struct_and_survives_a_round_trip(spec: TopicSpec, example: Example):
+    if example.value is None:
+        assert spec.cleanup_policy == "compact", "only a compacted topic has tombstones"
+        return
+    schema_of(spec).validate(orjson.loads(example.value))
+    decoded = decode(value_type(spec), example.value)
+    encoded = msgspec.json.encode(decoded)
+    assert decode(value_type(spec), encoded) == decoded
+    schema_of(spec).validate(orjson.loads(encoded))
+    assert_kept(orjson.loads(example.value), orjson.loads(encoded))
+
+
+def assert_kept(before: object, after: object) -> None:
+    """What went in comes out, apart from fields that the struct does not know."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in before.keys() & after.keys():
+            assert_kept(before[name], after[name])
+        return
+    if isinstance(before, list) and isinstance(after, list):
+        assert len(before) == len(after)
+        for one, other in zip(before, after, strict=True):
+            assert_kept(one, other)
+        return
+    if before != after:
+        # The same instant may be written in two ways.
+        assert msgspec.convert(before, datetime) == msgspec.convert(after, datetime)
+
+
+@pytest.mark.parametrize(("spec", "example"), named(VALID))
+def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec: TopicSpec, example: Example):
+    assert example.key
+    assert example.summary
+    assert not example.reason
+    if example.value is not None:
+        assert orjson.loads(example.value)[spec.key].encode() == example.key
+        assert orjson.loads(example.value)[spec.routed_by]
+    if example.headers:
+        attributes = incoming(example.headers)
+        assert attributes is not None
+        assert attributes["type"] == (
+            "chat.response-chunk.v1" if "response" in spec.event_type else spec.event_type
+        )
+
+
+@pytest.mark.parametrize(("spec", "example"), named(INVALID))
+def test_an_invalid_example_is_refused_for_its_reason(spec: TopicSpec, example: Example):
+    with pytest.raises(InvalidRecord) as caught:
+        if value_type(spec) is ChatMessage:
+            decode_chat_message(example.key, example.value, max_content_bytes=65_536, arrived_ms=0)
+        else:
+            decode(value_type(spec), example.value)
+    assert caught.value.reason == example.reason
+    if example.reason in FORM:
+        assert example.value is not None
+        assert not schema_of(spec).is_valid(orjson.loads(example.value))
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_topic_has_examples_of_the_cases_that_matter(spec: TopicSpec):
+    names = {example.name for topic, example in VALID if topic is spec}
+    assert len(names) >= 4
+    assert any(name.startswith("unicode") for name in names) or spec.name == "memory.embeddings.v1"
+    if "unknown-field" in names:
+        value = next(e.value for s, e in VALID if s is spec and e.name == "unknown-field")
+        assert value is not None
+        assert orjson.loads(value).keys() - value_type(spec).__struct_fields__
+    else:
+        assert spec.name == "chat.responses.v1"
+    assert any(s is spec for s, _ in INVALID)
+
+
+def test_ids_in_the_examples_are_made_as_ids_are_made():
+    for window in values(Window):
+        assert isinstance(window, Window)
+        span = window.from_index, window.to_index
+        assert window.window_id == ids.window_id(window.tenant_id, window.conversation_id, *span)
+        assert window.message_ids == tuple(message.message_id for message in window.messages)
+        assert [message.index for message in window.messages] == list(range(span[0], span[1] + 1))
+    for fact in values(Fact):
+        assert isinstance(fact, Fact)
+        assert fact.fact_id == ids.fact_id(fact.tenant_id, fact.user_id, fact.statement)
+    for request in values(SummaryRequest):
+        assert isinstance(request, SummaryRequest)
+        span = request.from_index, request.to_index
+        assert request.request_id == ids.summary_id(request.tenant_id, request.conversation_id, *span)
+    for summary in values(Summary):
+        assert isinstance(summary, Summary)
+        span = summary.from_index, summary.to_index
+        assert summary.summary_id == ids.summary_id(summary.tenant_id, summary.conversation_id, *span)
+
+
+def test_the_refined_candidate_names_the_partial_one_and_both_come_from_overlapping_windows():
+    candidates = {
+        example.name: decode(FactCandidate, example.value)
+        for example in load_examples("memory.fact-candidates.v1")
+    }
+    partial, refined = candidates["partial"], candidates["refined"]
+    assert refined.refines == (ids.fact_id("default", partial.user_id, partial.statement),)
+    windows = {window.window_id: window for window in values(Window) if isinstance(window, Window)}
+    first, second = windows[partial.provenance.window_id], windows[refined.provenance.window_id]
+    assert second.overlap == 3
+    assert first.message_ids[-3:] == second.message_ids[:3]
+    assert set(refined.source_message_ids) <= set(second.message_ids)

@@ -1,0 +1,117 @@
+"""The generated contracts: no drift, valid JSON Schema, and what a timestamp may look like."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from models.messages import Timestamp
+from schemas import generate
+from streams.topics import TopicSpec, load_catalog
+from streams.topics.json_schemas import DIALECT, described, json_schema, value_type
+
+SPECS = described(load_catalog())
+
+
+def test_the_files_are_what_the_code_says():
+    assert generate.drift() == "", "run `python -m schemas.generate`"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(generate.FOLDER / "json", tmp_path / "json")
+    shutil.copy(generate.FOLDER / "asyncapi.yaml", tmp_path)
+    return tmp_path
+
+
+def test_drift_is_shown_as_a_diff_and_mended_by_writing(copy: Path):
+    assert generate.drift(copy) == ""
+    changed = copy / "json" / "chat.messages.v1.json"
+    changed.write_text(changed.read_text().replace('"maxLength": 256', '"maxLength": 255'))
+    (copy / "json" / "memory.windows.v1.json").unlink()
+    (copy / "json" / "gone.v1.json").write_text("{}\n")
+    difference = generate.drift(copy)
+    assert '-      "maxLength": 255,' in difference
+    assert '+      "maxLength": 256,' in difference
+    assert "+++ schemas/json/memory.windows.v1.json (from the code)" in difference
+    assert "--- schemas/json/gone.v1.json (in the repository)" in difference
+    generate.write(copy)
+    assert generate.drift(copy) == ""
+
+
+def test_check_exits_1_on_drift_and_changes_nothing(copy: Path, monkeypatch, capsys):
+    monkeypatch.setattr(generate.drift, "__defaults__", (copy,))
+    assert generate.main(["--check"]) == 0
+    (copy / "asyncapi.yaml").write_text("asyncapi: 2.0.0\n")
+    assert generate.main(["--check"]) == 1
+    assert "run `python -m schemas.generate`" in capsys.readouterr().out
+    assert (copy / "asyncapi.yaml").read_text() == "asyncapi: 2.0.0\n"
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_schema_is_a_valid_one_of_its_dialect(spec: TopicSpec):
+    schema = json_schema(spec)
+    assert schema["$schema"] == DIALECT
+    Draft202012Validator.check_schema(schema)
+    assert schema["title"] == value_type(spec).__name__
+    assert {spec.key, spec.routed_by} <= schema["properties"].keys()
+    assert {spec.key, spec.routed_by} <= set(schema["required"])
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_schema_accepts_fields_it_does_not_know(spec: TopicSpec):
+    assert "additionalProperties" not in json.dumps(json_schema(spec))
+
+
+def test_what_a_topic_file_refers_to_exists():
+    for spec in SPECS:
+        assert spec.schema == f"json/{spec.name}.json"
+        assert (generate.FOLDER / spec.schema).is_file()
+        assert spec.examples == f"examples/{spec.name}"
+        assert (generate.FOLDER / spec.examples).is_dir()
+        assert spec.event_type
+    assert {path.name for path in (generate.FOLDER / "examples").iterdir()} == {spec.name for spec in SPECS}
+    assert len({spec.event_type for spec in SPECS}) == len(SPECS)
+
+
+SENT_AT = Draft202012Validator(json_schema(load_catalog().get("chat.messages.v1"))["properties"]["sent_at"])
+
+
+def decodes(text: str) -> bool:
+    try:
+        msgspec.convert(text, Timestamp)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_any_time_with_an_offset_in_whole_minutes_fits(time):
+    offset = time.utcoffset()
+    text = time.isoformat()
+    assert SENT_AT.is_valid(text) == (offset.total_seconds() % 60 == 0)
+    if SENT_AT.is_valid(text):
+        assert decodes(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["2025-03-01T09:12:04Z", "2025-03-01t09:12:04.5z", "2025-03-01 09:12:04-00:30"]
+)
+def test_times_that_are_accepted(text: str):
+    assert SENT_AT.is_valid(text)
+    assert decodes(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2025-03-01", "2025-03-01T09:12:04", "now", "1740820324", "2025-03-01T09:12Z"]
+)
+def test_times_that_are_refused(text: str):
+    assert not SENT_AT.is_valid(text)
+    assert not decodes(text)
