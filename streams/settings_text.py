@@ -15,6 +15,9 @@ from pydantic_settings import BaseSettings
 
 PREFIX = "SWITCHBOARD_"
 
+#: What the test suite is told; workers that it starts inherit it.
+_TESTS = f"{PREFIX}TEST_"
+
 _MASK = "***"
 
 
@@ -100,7 +103,8 @@ def unknown_variables(environ: Mapping[str, str], fields: Mapping[str, FieldInfo
     problems = []
     for variable in sorted(environ):
         name = variable.upper()
-        if not name.startswith(PREFIX) or name in known or _is_service_link(name, environ[variable]):
+        ours = name.startswith(PREFIX) and not name.startswith(_TESTS)
+        if not ours or name in known or _is_service_link(name, environ[variable]):
             continue
         # Without the prefix, which is alike in all of them.
         close = difflib.get_close_matches(

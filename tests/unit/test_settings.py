@@ -149,6 +149,11 @@ def test_a_typo_in_a_name_is_an_error_with_a_suggestion(monkeypatch):
     assert "SWITCHBOARD_QQQQ: no such setting; `switchboard settings` lists them" in text
 
 
+def test_what_the_tests_are_told_is_no_setting(monkeypatch):
+    monkeypatch.setenv("SWITCHBOARD_TEST_QDRANT_URL", "http://127.0.0.1:6333")
+    load_settings()
+
+
 def test_all_problems_are_told_at_once(monkeypatch):
     text = refusal(monkeypatch, SWITCHBOARD_API_PORT="x", SWITCHBOARD_WINDOW_SIZE="y", SWITCHBOARD_LOG_LEVL="z")
     assert len(text.splitlines()) == 4
