@@ -1,0 +1,149 @@
+"""``docker-compose.yml`` and what it mounts agree with the code: nothing here needs Docker."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from deploy.local.kafka_config import server_properties
+from deploy.local.kafka_jars import KAFKA_VERSION
+from streams.cli.main import app
+from streams.settings import Settings, load_settings
+from streams.telemetry.health import health_port
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+OURS = sorted(name for name, service in SERVICES.items() if "build" in service)
+WORKERS = [name for name in OURS if SERVICES[name]["command"][0] == "worker"]
+DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
+
+
+@pytest.fixture
+def container(monkeypatch, request) -> dict[str, str]:
+    """The environment that compose gives to the service, set here, with defaults for ${VARIABLE:-default}."""
+    environment = {
+        name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value)
+        for name, value in SERVICES[request.param]["environment"].items()
+    }
+    for name in list(os.environ):
+        if name.startswith("SWITCHBOARD_") or name == "GEMINI_API_KEY":
+            monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return environment
+
+
+def test_all_services_are_there():
+    assert WORKERS == ["ingest", "memory", "respond"]
+    assert set(SERVICES) >= {"kafka", "valkey", "qdrant", "prometheus", "grafana", "topics"}
+
+
+@pytest.mark.parametrize("container", OURS, indirect=True)
+def test_the_settings_of_each_service_exist_and_are_valid(container):
+    settings = load_settings()  # refuses unknown names and bad values
+    assert settings.bootstrap_servers == "kafka:9092"
+    assert settings.qdrant_url == "http://qdrant:6333"
+
+
+def test_variables_that_people_may_pass_on_are_settings():
+    passed = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
+    assert passed <= {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields} | {"GEMINI_API_KEY"}
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_the_command_of_each_service_exists(service):
+    command, arguments = typer.main.get_command(app), list(SERVICES[service]["command"])
+    while hasattr(command, "commands"):
+        command = command.commands[arguments.pop(0)]
+    command.make_context("switchboard", arguments)  # parses, and refuses what it does not know; runs nothing
+
+
+@pytest.mark.parametrize("container", WORKERS, indirect=True)
+def test_health_is_asked_where_it_is_answered(container, request):
+    service = request.node.callspec.params["container"]
+    test = " ".join(SERVICES[service]["healthcheck"]["test"])
+    assert f":{health_port(load_settings(), service)}/readyz" in test
+
+
+def test_ports_of_the_api_and_of_metrics():
+    assert SERVICES["memory"]["ports"] == [f"127.0.0.1:{Settings().api_port}:{Settings().api_port}"]
+    [job] = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
+    [names] = job["dns_sd_configs"]
+    assert sorted(names["names"]) == WORKERS
+    assert str(names["port"]) == SERVICES["ingest"]["environment"]["SWITCHBOARD_METRICS_PORT"]
+
+
+@pytest.mark.parametrize("container", WORKERS, indirect=True)
+def test_a_worker_has_time_to_drain(container):
+    grace = float(SERVICES["ingest"]["stop_grace_period"].removesuffix("s"))
+    assert grace > load_settings().shutdown_timeout_seconds
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_what_each_service_refers_to_exists(service):
+    description = SERVICES[service]
+    assert set(description.get("depends_on", {})) <= set(SERVICES)
+    for name, condition in description.get("depends_on", {}).items():
+        if condition["condition"] == "service_healthy":
+            assert "test" in SERVICES[name]["healthcheck"]
+    for volume in description.get("volumes", []):
+        source = volume.split(":")[0]
+        assert (ROOT / source).is_file() if source.startswith(".") else source in COMPOSE["volumes"]
+    if service not in OURS:
+        _, tag = description["image"].split(":")
+        assert tag != "latest"
+
+
+def test_published_ports_are_for_this_machine_only():
+    for service in SERVICES.values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_kafka_is_the_one_that_runs_without_docker_too():
+    kafka = SERVICES["kafka"]
+    assert kafka["image"] == f"apache/kafka:{KAFKA_VERSION}"
+    local = dict(line.split("=", 1) for line in server_properties(Path("/data"), 1, 2).splitlines())
+    addresses = {"controller.quorum.voters", "listeners", "advertised.listeners", "log.dirs"}
+    addresses |= {"listener.security.protocol.map", "inter.broker.listener.name"}
+    for name, value in kafka["environment"].items():
+        prefix, _, rest = name.partition("_")
+        key = rest.lower().replace("_", ".")
+        if prefix == "KAFKA" and key not in addresses:
+            assert local[key] == value, key
+    inside, _ = kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(",")
+    assert inside == f"INSIDE://{SERVICES['ingest']['environment']['SWITCHBOARD_BOOTSTRAP_SERVERS']}"
+
+
+def test_the_qdrant_server_is_the_one_that_its_client_is_made_for():
+    client = importlib.metadata.version("qdrant-client")
+    server = SERVICES["qdrant"]["image"].split(":v")[1]
+    assert server.split(".")[:2] == client.split(".")[:2]
+
+
+def test_the_image_copies_what_exists_and_the_build_context_lets_through():
+    let_through = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")
+    }
+    for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE):
+        *sources, _ = shlex.split(line)
+        for source in sources:
+            assert (ROOT / source).exists()
+            assert source == "." or source in let_through
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    assert packages | {"pyproject.toml", "requirements.lock"} <= let_through
+
+
+def test_the_image_runs_the_command_as_an_ordinary_user():
+    assert 'ENTRYPOINT ["switchboard"]' in DOCKERFILE
+    assert re.search(r"^USER (?!root)", DOCKERFILE, re.MULTILINE)
+    for name in re.findall(r"\bSWITCHBOARD_(\w+)=", DOCKERFILE):
+        assert name.lower() in Settings.model_fields
