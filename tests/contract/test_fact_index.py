@@ -7,67 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-import msgspec
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from fact_samples import ADA, DIMENSIONS, make_fact, unit
 
-from models import ids
 from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
-from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.facts import Category, FactChange, FactStatus
 from models.ports import FactFilter, FactIndex
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_server import QdrantServerIndex
 
-DIMENSIONS = 8
 SERVER_URL = os.environ.get("SWITCHBOARD_TEST_QDRANT_URL", "")
 
 Reopen = Callable[[], Awaitable[FactIndex]]
-
-
-def make_fact(statement: str = "Ada likes blueberries", **changes: object) -> Fact:
-    user = str(changes.get("user_id", "ada"))
-    tenant = str(changes.get("tenant_id", "default"))
-    fact = Fact(
-        fact_id=ids.fact_id(tenant, user, statement),
-        user_id=user,
-        category=Category.PREFERENCE,
-        statement=statement,
-        confidence=0.7,
-        status=FactStatus.PENDING_EMBED,
-        change=FactChange.CREATED,
-        version=1,
-        evidence_count=1,
-        provenance=(
-            Provenance(
-                conversation_id="c-1",
-                window_id="w-1",
-                window_end_id="m-10",
-                message_ids=("m-3", "m-4"),
-                quote="I like blueberries",
-                topic="chat.messages.v1",
-                partition=3,
-                offsets=(41, 2**40),
-            ),
-        ),
-        valid_from=datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC),
-        recorded_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
-        tenant_id=tenant,
-    )
-    return msgspec.structs.replace(fact, **changes)
-
-
-def unit(*numbers: float) -> NDArray[np.float32]:
-    vector = np.zeros(DIMENSIONS, dtype=np.float32)
-    vector[: len(numbers)] = numbers
-    return vector / np.linalg.norm(vector)
-
-
-ADA = FactFilter(user_id="ada")
 
 
 @pytest.fixture(params=["edge", "local", "server"] if SERVER_URL else ["edge", "local"])

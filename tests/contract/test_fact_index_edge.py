@@ -1,0 +1,265 @@
+"""What only the embedded index promises: one owner, writes that outlive the process, clear errors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fact_samples import ADA, DIMENSIONS, make_fact, unit
+
+from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
+from streams.adapters.folder_lock import LOCK_FILE
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+
+#: Opens the folder, then upserts, embeds and deletes without end, and says after each write that it returned.
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+import numpy as np
+from fact_samples import DIMENSIONS, make_fact, unit
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+
+async def main():
+    # No flush: the log alone must carry what has returned.
+    index = QdrantEdgeIndex(Path(sys.argv[1]), DIMENSIONS, flush_seconds=3600.0)
+    print("open", flush=True)
+    if sys.argv[2] == "hold":
+        await asyncio.sleep(3600)
+    for number in range(100_000):
+        fact = make_fact(f"statement {sys.argv[2]}{number}")
+        await index.upsert_facts([fact])
+        print("fact", number, flush=True)
+        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+        print("vector", number, flush=True)
+        await index.upsert_facts([make_fact(fact.statement, version=2)])
+        print("version", number, flush=True)
+        if number % 3 == 0:
+            await index.delete([fact.fact_id])
+            print("deleted", number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    yield opened
+    await opened.close()
+
+
+def start_writer(folder: Path, mode: str) -> subprocess.Popen[str]:
+    """Start a process that owns ``folder``; it has opened it when this returns."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", WRITER, str(folder), mode]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    return process
+
+
+async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_path: Path) -> None:
+    owner = start_writer(tmp_path, "hold")
+    try:
+        with pytest.raises(ConfigurationError) as refused:
+            QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    finally:
+        owner.kill()
+        owner.communicate()
+    message = str(refused.value)
+    assert f"process {owner.pid}" in message
+    assert str(tmp_path) in message
+    assert "one process" in message
+    assert "SWITCHBOARD_QDRANT_URL" in message
+    # The owner is dead now, and its lock with it.
+    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+
+
+async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeIndex, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"process {os.getpid()}"):
+        QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    await index.upsert_facts([make_fact()])
+    assert await index.count() == 1
+
+
+async def test_a_lock_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text("99999999\n")
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    assert (tmp_path / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+    await opened.close()
+
+
+async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> None:
+    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="not for vectors of 16 dimensions"):
+            QdrantEdgeIndex(tmp_path, 16)
+    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
+        QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+
+
+def test_a_file_where_the_folder_should_be_is_a_configuration_error(tmp_path: Path) -> None:
+    (tmp_path / "qdrant").touch()
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
+        QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+
+
+async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> None:
+    """Killed at a random moment, three times over the same folder: what has returned is there."""
+    pauses = random.Random(seed)
+    for run in ("a", "b", "c"):
+        said = await kill_a_writer(tmp_path, run, pauses.uniform(0.0, 0.3))
+        returned = {(word, int(number)) for word, number in map(str.split, said)}
+        # The last one may have been under way; all before it were finished.
+        finished = max(number for _, number in returned)
+        opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+        facts = [make_fact(f"statement {run}{number}") for number in range(finished)]
+        fact_ids = [fact.fact_id for fact in facts]
+        stored = {fact.fact_id: fact for fact in await opened.get(fact_ids)}
+        by_text = await opened.search_text("statement", ADA, 100_000)
+        by_vector = await opened.search_vector(unit(1.0), ADA, 100_000)
+        for number, fact in enumerate(facts):
+            assert (("deleted", number) in returned) == (number % 3 == 0)
+            expected = None if number % 3 == 0 else make_fact(fact.statement, version=2)
+            assert stored.get(fact.fact_id) == expected
+        assert set(stored) <= {found.fact.fact_id for found in by_text}
+        assert set(stored) <= {found.fact.fact_id for found in by_vector}
+        await opened.close()
+
+
+async def kill_a_writer(folder: Path, run: str, pause: float) -> list[str]:
+    """Return what the writer had said, a whole line each, when it was killed after ``pause`` s or so."""
+    writer = start_writer(folder, run)
+    assert writer.stdout is not None
+    said = ""
+    while "deleted 3\n" not in said:
+        said += writer.stdout.readline()
+    await asyncio.sleep(pause)
+    writer.send_signal(signal.SIGKILL)
+    said += writer.communicate()[0]
+    return said[: said.rindex("\n")].splitlines()
+
+
+def flushed_point_ids(folder: Path) -> int:
+    """Return the size of the file that the engine writes the ids of points to when it is flushed."""
+    return sum(file.stat().st_size for file in folder.glob("segments/*/mutable_id_tracker.mappings"))
+
+
+async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS, flush_seconds=0.0)
+    await opened.upsert_facts([make_fact()])
+    await asyncio.sleep(0.01)  # longer than flush_seconds: the flush has been queued
+    await opened.count()  # queued behind it
+    assert flushed_point_ids(tmp_path) > 0
+    await opened.close()
+
+
+def damage(folder: Path, pattern: str) -> None:
+    """Overwrite the beginning of every file in ``folder`` that matches."""
+    files = list(folder.glob(pattern))
+    assert files
+    for file in files:
+        with file.open("r+b") as stream:
+            stream.write(b"garbage!" * 8)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["edge_config.json", "segments/*/segment.json", "wal/open-*", "segments/*/mutable_id_tracker.mappings"],
+)
+async def test_damaged_files_are_a_configuration_error(tmp_path: Path, pattern: str) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    await opened.upsert_facts([make_fact()])
+    await opened.close()
+    damage(tmp_path, pattern)
+    with pytest.raises(ConfigurationError, match=r"cannot open the index in .* Move the folder away"):
+        QdrantEdgeIndex(tmp_path, DIMENSIONS)
+
+
+async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    known, new = make_fact("known"), make_fact("new")
+    await opened.upsert_facts([known])
+    opened._minimum_free_bytes = 2**60
+    for write in (
+        opened.upsert_facts([new]),
+        opened.store_vectors([known.fact_id], np.array([unit(1.0)])),
+        opened.delete([known.fact_id]),
+    ):
+        with pytest.raises(DependencyUnavailable, match="free some space"):
+            await write
+    assert [found.fact for found in await opened.search_text("known", ADA, 5)] == [known]
+    opened._minimum_free_bytes = 0
+    await opened.upsert_facts([new])
+    assert await opened.count() == 2
+    await opened.close()
+    with pytest.raises(DependencyUnavailable, match="free some space"):
+        QdrantEdgeIndex(tmp_path, DIMENSIONS, minimum_free_bytes=2**60)
+
+
+async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened._shard.close()
+    with pytest.raises(DependencyUnavailable, match=f"the embedded index in {tmp_path} failed"):
+        await opened.count()
+    await opened.close()
+
+
+async def test_an_error_while_flushing_is_told_to_the_next_writer(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened._shard.close()
+    opened._flush()
+    with pytest.raises(DependencyUnavailable, match="not initialized"):
+        await opened.delete([make_fact().fact_id])
+    assert opened._flush_error is None
+    await opened.close()
+
+
+async def test_a_panic_of_the_engine_stops_the_worker(index: QdrantEdgeIndex) -> None:
+    class PanicException(BaseException):
+        """What the engine's bindings raise; their own class cannot be imported."""
+
+    def panic(_: object) -> None:
+        raise PanicException("index out of bounds")
+
+    with pytest.raises(ConsistencyError, match="index out of bounds"):
+        await index._run(panic)
+
+
+async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> None:
+    with pytest.raises(TypeError):
+        await index._run(lambda shard: shard.count("no request"))
+
+
+async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS, timeout=0.05)
+    busy = opened._thread.submit(time.sleep, 0.5)
+    with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
+        await opened.upsert_facts([make_fact()])
+    await asyncio.wrap_future(busy)
+    opened._timeout = 30.0
+    assert await opened.count() == 0
+    await opened.close()
+
+
+async def test_a_closed_index_says_so(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    await opened.close()
+    await opened.close()
+    with pytest.raises(DependencyUnavailable, match="closed"):
+        await opened.count()
