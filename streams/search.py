@@ -1,0 +1,102 @@
+"""Finding what is known of a person: by meaning and by words at once (seed 002, active search).
+
+A fact that is still waiting for its vector can only be found by its words.  When the embedder is down, all
+facts can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import DependencyUnavailable
+from models.facts import FactStatus
+from models.messages import DEFAULT_TENANT
+from models.ports import Embedder, FactFilter, FactIndex, FoundFact
+
+#: Candidates that each way of searching brings in (seed 002: "Top 20 candidates").
+CANDIDATES = 20
+
+#: Below this a fact is no answer to an explicit search (seed 002).
+MINIMUM_CONFIDENCE = 0.3
+
+#: How much the first ranks outweigh the next ones.  Cormack, Clarke and Büttcher, "Reciprocal rank fusion
+#: outperforms Condorcet and individual rank learning methods", SIGIR 2009.
+RANK_CONSTANT = 60
+
+
+class FoundFacts(list[FoundFact]):
+    """Search results, best first.  ``degraded``: the embedder was down, so only words were compared."""
+
+    def __init__(self, found: Sequence[FoundFact] = (), *, degraded: bool = False) -> None:
+        super().__init__(found)
+        self.degraded = degraded
+
+
+class FactSearch:
+    """Searches one fact index.  ``embed_timeout`` (seconds) bounds the wait for the query's vector."""
+
+    def __init__(self, index: FactIndex, embedder: Embedder, *, embed_timeout: float = 2.0) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._embed_timeout = embed_timeout
+
+    async def search(
+        self,
+        query: str,
+        user_id: str,
+        tenant_id: str = DEFAULT_TENANT,
+        limit: int = 5,
+        minimum_confidence: float = MINIMUM_CONFIDENCE,
+    ) -> FoundFacts:
+        """Return up to ``limit`` active and pending facts about ``user_id``, best first.
+
+        A blank query finds nothing.  Raises :class:`DependencyUnavailable` when the index is down; when the
+        embedder is, the results are ``degraded`` and their scores those of the comparison of words.
+        """
+        if not query.strip() or limit < 1:
+            return FoundFacts()
+        where = FactFilter(user_id=user_id, tenant_id=tenant_id, minimum_confidence=minimum_confidence)
+        candidates = max(CANDIDATES, limit)
+        by_words = await self._index.search_text(query, where, candidates)
+        vector = await self._embed(query)
+        if vector is None:
+            return FoundFacts(by_words[:limit], degraded=True)
+        by_meaning = await self._index.search_vector(vector, where, candidates)
+        return FoundFacts(fuse(by_meaning, by_words)[:limit])
+
+    async def _embed(self, query: str) -> NDArray[np.float32] | None:
+        """Return the query's vector, or None while the embedder is down."""
+        try:
+            vectors = await asyncio.wait_for(self._embedder.embed([query]), self._embed_timeout)
+        except (DependencyUnavailable, TimeoutError):
+            return None
+        vector: NDArray[np.float32] = vectors[0]
+        return vector
+
+
+def fuse(by_meaning: Sequence[FoundFact], by_words: Sequence[FoundFact]) -> list[FoundFact]:
+    """Merge two rankings by reciprocal rank; each fact once, scores in 0..1 (1: first in both).
+
+    A pending fact cannot be ranked by meaning, so its rank by words counts for both: the best match by
+    words is never crowded out by facts that have the advantage of a vector.
+    """
+    facts = {found.fact.fact_id: found.fact for found in (*by_words, *by_meaning)}
+    scores = dict.fromkeys(facts, 0.0)
+    ranked = set()
+    for rank, found in enumerate(by_meaning):
+        scores[found.fact.fact_id] += _reciprocal(rank)
+        ranked.add(found.fact.fact_id)
+    for rank, found in enumerate(by_words):
+        stands_for_both = found.fact.status is FactStatus.PENDING_EMBED and found.fact.fact_id not in ranked
+        scores[found.fact.fact_id] += _reciprocal(rank) * (2 if stands_for_both else 1)
+    best = 2 * _reciprocal(0)
+    merged = [FoundFact(fact=fact, score=scores[fact_id] / best) for fact_id, fact in facts.items()]
+    return sorted(merged, key=lambda found: (-found.score, -found.fact.confidence, found.fact.fact_id))
+
+
+def _reciprocal(rank: int) -> float:
+    return 1.0 / (RANK_CONSTANT + 1 + rank)
