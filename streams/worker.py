@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -33,7 +34,7 @@ EXIT_UNAVAILABLE = 69
 EXIT_FAILED = 70
 EXIT_CONFIGURATION = 78
 
-_STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
@@ -46,9 +47,6 @@ def run(service: str, settings: Settings, opener: Opener = open_service) -> int:
     ``opener`` makes the service's stages; tests pass their own.
     """
     configure_logging(settings.log_level, settings.log_format)
-    # Blocked before any thread is made, so that only the watcher below takes them: a handler on the main
-    # thread would not run while a step hangs in C code.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         return asyncio.run(_main(service, settings, opener))
     except ConfigurationError as exc:
@@ -133,6 +131,7 @@ class Watchdog:
 
     def __init__(self, health: HealthState, timeout: float) -> None:
         self._health = health
+        self._timeout = timeout
         self._closed = threading.Event()
         self._interval = min(1.0, timeout / 4)
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -142,16 +141,29 @@ class Watchdog:
         self._closed.set()
 
     def _watch(self) -> None:
+        checked = time.monotonic()
         while not self._closed.wait(self._interval):
-            if self._health.hung():
-                _end_now("its event loop hangs")
+            before, checked = checked, time.monotonic()
+            # If this thread did not run either, the whole process stood still: that is no hang.
+            awake = checked - before < self._interval + 1.0
+            if awake and self._health.silence() > self._timeout:
+                _end_now(f"its event loop hangs for {self._timeout:g} s")
 
 
 def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline: float) -> None:
-    """Set ``stop`` on SIGTERM or SIGINT, and end the process if it has not ended ``deadline`` s later."""
+    """Set ``stop`` on SIGTERM or SIGINT, and end the process if it has not ended ``deadline`` s later.
+
+    A Python signal handler runs on the main thread, which may hang in a step.  The interpreter's wake-up
+    descriptor is written by the C handler itself, so a thread that reads it always learns of the signal.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, lambda *_: None)
 
     def wait() -> None:
-        signal.sigwait(_STOP_SIGNALS)
+        os.read(reader, 1)
         loop.call_soon_threadsafe(stop.set)
         timer = threading.Timer(deadline, _end_now, args=("it did not stop in time",))
         timer.daemon = True

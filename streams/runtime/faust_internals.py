@@ -94,7 +94,7 @@ ASSUMPTIONS = [
     ),
     Assumption(
         "recovery counts changelog events by their message offset and flushes them through the table",
-        _mentions(Recovery._slurp_changelogs, "offsets[tp] = offset", "table.apply_changelog_batch(buf)"),
+        _mentions(Recovery._slurp_changelogs.fun, "offsets[tp] = offset", "table.apply_changelog_batch(buf)"),
     ),
     Assumption(
         "commits go through force_commit(topics, start_new_transaction)",

@@ -65,6 +65,10 @@ class HealthState:
         """The event loop is alive.  To be called every second."""
         self._last_beat = self._clock()
 
+    def silence(self) -> float:
+        """Return for how long the event loop has not beaten (seconds)."""
+        return self._clock() - self._last_beat
+
     def fail(self, reason: str) -> None:
         """The worker is stopping for good, and why; `/healthz` says so until the process ends."""
         with self._lock:
@@ -100,7 +104,7 @@ class HealthState:
 
     def why_unhealthy(self) -> list[str]:
         """Return the reasons to restart this worker; none when it is alive."""
-        silence = self._clock() - self._last_beat
+        silence = self.silence()
         reasons = []
         with self._lock:
             if self._failure is not None:

@@ -1,0 +1,388 @@
+"""ingest/conversations, called without a broker: seed 000's windows, idleness, duplicates, bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from models.ids import window_id
+from models.messages import ChatMessage, Role
+from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.windows import Window, WindowReason, WindowSource
+from processors.conversations import decode_state
+from processors.token_table import ranges
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
+from streams.runtime import marks
+from streams.runtime.effects import Effects
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.stage import TimerContext
+from streams.runtime.table import PartitionState
+from streams.settings import Settings
+
+START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+COUNT = cl100k_counter()
+
+
+class Harness:
+    """The stage with its state, fed by hand.  ``arrived`` is the broker's clock."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.stage = Conversations(Settings(**settings), COUNT)
+        self.spec = self.stage.stage()
+        self.state = PartitionState({}, 2)
+        self.offset = 0
+        self.summary_offset = 0
+        self.arrived = START
+        self.windows: list[Window] = []
+        self.requests: list[SummaryRequest] = []
+        self.last = Effects()
+
+    def record(self, message: ChatMessage, **replace: Any) -> Record:
+        record = Record(
+            value=msgspec.json.encode(message),
+            key=message.conversation_id.encode(),
+            offset=self.offset,
+            topic=MESSAGES,
+            partition=5,
+            timestamp=int(self.arrived.timestamp() * 1000),
+        )._replace(**replace)
+        self.offset += 1
+        return record
+
+    def feed(self, *records: Record, source: str = MESSAGES) -> Effects:
+        index = self.spec.sources.index(source)
+        self.state.source_index = index
+        effects = self.stage.step(RecordBatch(records, source=source, source_index=index), self.state)
+        self.absorb(effects, index)
+        return effects
+
+    def tick(self, now: datetime, *keys: bytes, caught_up: bool = True) -> Effects:
+        self.state.source_index = 0
+        context = TimerContext(5, now.timestamp(), caught_up)
+        effects = self.stage.on_timer(keys, context, self.state)
+        self.absorb(effects, 0)
+        return effects
+
+    def absorb(self, effects: Effects, index: int) -> None:
+        self.last = effects
+        self.state.lay(
+            {
+                key: marks.seal(self.state.value(key), change.payload, 2, index, change.next_offset)
+                for key, change in effects.changes.items()
+            }
+        )
+        for output in effects.outputs:
+            if output.topic == WINDOWS:
+                self.windows.append(msgspec.json.decode(output.value or b"", type=Window))
+            if output.topic == REQUESTS:
+                self.requests.append(msgspec.json.decode(output.value or b"", type=SummaryRequest))
+
+    def answer(self, request: SummaryRequest, tokens: int = 80, **replace: Any) -> Effects:
+        summary = Summary(
+            summary_id=request.request_id,
+            request_id=request.request_id,
+            conversation_id=request.conversation_id,
+            user_id=request.user_id,
+            from_index=request.from_index,
+            to_index=request.to_index,
+            summary=SessionSummary(key_facts=("fact",)),
+            tokens=tokens,
+            source=request.source,
+            summarizer="test",
+            created_at=START,
+        )
+        value = msgspec.json.encode(msgspec.structs.replace(summary, **replace))
+        record = Record(value, request.conversation_id.encode(), self.summary_offset, SUMMARIES, 5)
+        self.summary_offset += 1
+        return self.feed(record, source=SUMMARIES)
+
+    def payload(self, key: bytes = b"c") -> Any:
+        _, payload = self.state.read(key)
+        assert payload is not None
+        return decode_state(payload)
+
+
+def messages(count: int, first: int = 0, conversation: str = "c", **replace: Any) -> Iterator[ChatMessage]:
+    for n in range(first, first + count):
+        message = ChatMessage(
+            message_id=f"{conversation}-m{n}",
+            conversation_id=conversation,
+            user_id="ada",
+            role=Role.ASSISTANT if n % 2 else Role.USER,
+            content=f"message number {n}",
+            sent_at=START + timedelta(seconds=n),
+        )
+        yield msgspec.structs.replace(message, **replace)
+
+
+def spans(windows: list[Window]) -> list[tuple[int, int]]:
+    """Return the windows in the seed's 1-based numbers."""
+    return [(window.from_index + 1, window.to_index + 1) for window in windows]
+
+
+class TestWindows:
+    def test_the_seeds_flow(self) -> None:
+        harness = Harness()
+        for message in messages(24):
+            harness.feed(harness.record(message))
+        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
+        assert [window.overlap for window in harness.windows] == [0, 3, 3]
+        assert [window.message_ids[-1] for window in harness.windows] == ["c-m9", "c-m16", "c-m23"]
+        assert {window.reason for window in harness.windows} == {WindowReason.FULL}
+        assert harness.payload().end_mark == "c-m23"
+
+    def test_a_window_says_where_it_came_from(self) -> None:
+        harness = Harness()
+        for message in messages(10):
+            harness.feed(harness.record(message))
+        (window,) = harness.windows
+        assert window.window_id == window_id("default", "c", 0, 9)
+        assert window.source == WindowSource(topic=MESSAGES, partition=5, first_offset=0, last_offset=9)
+        assert [message.offset for message in window.messages] == list(range(10))
+        assert [message.index for message in window.messages] == list(range(10))
+        assert window.messages[3].content == "message number 3"
+        headers = dict(harness.last.outputs[0].headers)
+        assert headers["ce_id"] == window.window_id.encode()
+
+    @pytest.mark.parametrize("cut", [1, 2, 7, 60])
+    def test_batches_do_not_change_the_windows(self, cut: int) -> None:
+        harness, one_by_one = Harness(), Harness()
+        records = [
+            harness.record(message)
+            for pair in zip(messages(30), messages(30, conversation="d"), strict=True)
+            for message in pair
+        ]
+        for at in range(0, len(records), cut):
+            harness.feed(*records[at : at + cut])
+        for record in records:
+            one_by_one.feed(record)
+        assert sorted(harness.windows, key=str) == sorted(one_by_one.windows, key=str)
+        assert harness.payload() == one_by_one.payload()
+
+    def test_sizes_are_settings(self) -> None:
+        harness = Harness(window_size=4, window_overlap=1)
+        for message in messages(10):
+            harness.feed(harness.record(message))
+        assert spans(harness.windows) == [(1, 4), (4, 7), (7, 10)]
+
+    def test_a_replay_writes_nothing_again(self) -> None:
+        harness = Harness()
+        records = [harness.record(message) for message in messages(24)]
+        harness.feed(*records)
+        before = harness.payload()
+        effects = harness.feed(*records)
+        assert (effects.outputs, effects.changes) == ([], {})
+        assert harness.payload() == before
+
+    def test_a_producers_retry_counts_once(self) -> None:
+        harness = Harness()
+        for message in messages(9):
+            harness.feed(harness.record(message))
+        effects = harness.feed(harness.record(next(messages(1, first=8))))
+        assert harness.windows == []
+        assert effects.counts["skipped_records_total", ("conversations", "duplicate")] == 1
+        harness.feed(harness.record(next(messages(1, first=9))))
+        assert spans(harness.windows) == [(1, 10)]
+
+    def test_out_of_order_times_keep_offset_order_and_are_marked(self) -> None:
+        harness = Harness()
+        for message in messages(9):
+            harness.feed(harness.record(message))
+        harness.feed(harness.record(next(messages(1, first=9, sent_at=START + timedelta(seconds=2)))))
+        (window,) = harness.windows
+        assert [message.late for message in window.messages] == [False] * 9 + [True]
+        assert window.message_ids[-1] == "c-m9"
+
+
+class TestIdle:
+    def test_a_pause_between_messages_flushes_what_came_before(self) -> None:
+        harness = Harness()
+        for message in messages(5):
+            harness.feed(harness.record(message))
+        harness.feed(harness.record(next(messages(1, first=5, sent_at=START + timedelta(minutes=16)))))
+        assert [(window.reason, *spans([window])) for window in harness.windows] == [
+            (WindowReason.IDLE, (1, 5))
+        ]
+        for message in messages(6, first=6, sent_at=START + timedelta(minutes=17)):
+            harness.feed(harness.record(message))
+        assert spans(harness.windows) == [(1, 5), (3, 12)], "the next window keeps the overlap"
+
+    def test_the_clock_flushes_a_conversation_that_went_quiet(self) -> None:
+        harness = Harness()
+        for message in messages(5):
+            harness.feed(harness.record(message))
+        due = harness.last.timers[b"c"]
+        assert due == (START + timedelta(seconds=4 + 900)).timestamp()
+        harness.tick(datetime.fromtimestamp(due, UTC), b"c")
+        assert spans(harness.windows) == [(1, 5)]
+        assert harness.windows[0].reason is WindowReason.IDLE
+        harness.tick(START + timedelta(hours=2), b"c")
+        assert len(harness.windows) == 1, "there is nothing left to flush"
+
+    def test_the_clock_decides_nothing_while_records_wait_to_be_read(self) -> None:
+        harness = Harness()
+        for message in messages(5):
+            harness.feed(harness.record(message))
+        now = START + timedelta(hours=1)
+        effects = harness.tick(now, b"c", caught_up=False)
+        assert harness.windows == []
+        assert effects.timers[b"c"] == now.timestamp() + 1
+
+    def test_old_messages_that_still_come_in_are_not_idle(self) -> None:
+        harness = Harness(idle_grace_seconds=10)
+        harness.arrived = START + timedelta(days=30)
+        for message in messages(5):
+            harness.feed(harness.record(message))
+        assert harness.last.timers[b"c"] == (harness.arrived + timedelta(seconds=10)).timestamp()
+
+    def test_timers_survive_a_restart(self) -> None:
+        harness = Harness()
+        for message in messages(5):
+            harness.feed(harness.record(message))
+        _, payload = harness.state.read(b"c")
+        assert payload is not None
+        assert harness.spec.timer_at is not None
+        assert harness.spec.timer_at(payload) == harness.last.timers[b"c"]
+
+    def test_idle_state_shrinks_to_the_overlap(self) -> None:
+        harness = Harness(token_threshold=50)
+        for message in messages(40):
+            harness.feed(harness.record(message))
+        while harness.requests and harness.payload().tokens.open is not None:
+            harness.answer(harness.requests[-1], tokens=5)
+        harness.tick(START + timedelta(hours=1), b"c")
+        state = harness.payload()
+        needed = min(state.cursor.from_index, state.tokens.from_index)
+        assert state.kept_from == needed
+        assert len(state.kept) == state.next_index - needed
+        _, payload = harness.state.read(b"c")
+        assert len(payload or b"") < 2000
+
+
+class TestTokens:
+    def test_crossing_the_threshold_asks_once_until_answered(self) -> None:
+        harness = Harness(token_threshold=100)
+        for message in messages(30):
+            harness.feed(harness.record(message))
+        assert len(harness.requests) == 1
+        request = harness.requests[0]
+        counted = sum(COUNT(m.content) + COUNT(m.role) + 4 for m in request.messages)
+        assert counted == request.tokens > 100
+        assert [message.index for message in request.messages] == list(
+            range(request.from_index, request.to_index + 1)
+        )
+        harness.answer(request)
+        assert harness.requests[1].from_index == request.to_index + 1
+        rows = ranges(harness.payload().tokens)
+        assert [row.from_index for row in rows[1:]] == [row.to_index + 1 for row in rows[:-1]]
+
+    def test_a_second_copy_of_an_answer_changes_nothing(self) -> None:
+        harness = Harness(token_threshold=100)
+        for message in messages(30):
+            harness.feed(harness.record(message))
+        harness.answer(harness.requests[0])
+        before = harness.payload()
+        effects = harness.answer(harness.requests[0])
+        assert effects.counts["skipped_records_total", ("conversations", "duplicate")] == 1
+        assert harness.payload() == before
+
+    def test_an_unanswered_request_is_repeated_with_the_same_id(self) -> None:
+        harness = Harness(token_threshold=100, summary_retry_seconds=60)
+        for message in messages(30):
+            harness.feed(harness.record(message))
+        (request,) = harness.requests
+        harness.tick(START + timedelta(seconds=59), b"c")
+        assert len(harness.requests) == 1
+        harness.tick(START + timedelta(seconds=61), b"c")
+        repeated = harness.requests[1]
+        assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
+        assert repeated.messages == request.messages
+
+    def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
+        harness = Harness(token_threshold=100)
+        n = 0
+        while not any(request.roll_up for request in harness.requests):
+            harness.feed(*[harness.record(message) for message in messages(10, first=n)])
+            n += 10
+            answered = len(harness.requests)
+            if harness.payload().tokens.open is not None and not harness.requests[-1].roll_up:
+                harness.answer(harness.requests[answered - 1], tokens=30)
+            assert n < 500
+        roll_up = harness.requests[-1]
+        assert roll_up.messages == ()
+        assert len(roll_up.previous) == len(roll_up.replaces) == 2
+        harness.answer(roll_up, tokens=20)
+        assert len(harness.payload().tokens.summaries) == 1
+        assert len(harness.payload().summaries) == 1
+
+
+BAD = {
+    "null_value": {"value": None},
+    "empty_value": {"value": b""},
+    "invalid_utf8": {"value": b'{"message_id":"\xff\xfe"}'},
+    "invalid_json": {"value": b"{not json"},
+    "invalid_field": {"value": b'{"message_id":"1"}'},
+    "key_mismatch": {"key": b"somebody-else"},
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("reason", BAD)
+    def test_a_bad_record_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
+        harness = Harness()
+        before, bad, *after = messages(10)
+        effects = harness.feed(
+            harness.record(before),
+            harness.record(bad, **BAD[reason]),
+            *[harness.record(message) for message in after],
+        )
+        assert [letter.reason for letter in effects.dead_letters] == [reason]
+        assert effects.dead_letters[0].record.offset == 1
+        assert harness.payload().next_index == 9
+
+    @pytest.mark.parametrize(
+        ("reason", "field", "value"),
+        [
+            ("content_too_large", "content", "é" * 32_769),
+            ("control_characters", "content", "bell \x07"),
+            ("control_characters", "message_id", "tab\tbed"),
+            ("absurd_time", "sent_at", datetime(1999, 12, 31, tzinfo=UTC)),
+            ("absurd_time", "sent_at", START + timedelta(days=400)),
+        ],
+    )
+    def test_a_bad_field_is_dead_lettered(self, reason: str, field: str, value: Any) -> None:
+        harness = Harness()
+        effects = harness.feed(harness.record(next(messages(1, **{field: value}))))
+        assert [letter.reason for letter in effects.dead_letters] == [reason]
+
+    @pytest.mark.parametrize("depth", [40, 5000])
+    def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:
+        harness = Harness()
+        nested = b'{"a":' * depth + b"1" + b"}" * depth
+        value = msgspec.json.encode(next(messages(1))).replace(b'"metadata":{}', b'"metadata":' + nested)
+        effects = harness.feed(harness.record(next(messages(1)), value=value))
+        assert [letter.reason for letter in effects.dead_letters] == ["nested_too_deep"]
+
+    def test_an_unknown_role_names_the_field(self) -> None:
+        harness = Harness()
+        value = msgspec.json.encode(next(messages(1))).replace(b'"role":"user"', b'"role":"wizard"')
+        effects = harness.feed(harness.record(next(messages(1)), value=value))
+        assert effects.dead_letters[0].reason == "invalid_field"
+        assert "$.role" in effects.dead_letters[0].message
+
+    def test_unknown_fields_are_accepted(self) -> None:
+        harness = Harness()
+        value = msgspec.json.encode(next(messages(1)))[:-1] + b',"shiny":[1,2]}'
+        assert harness.feed(harness.record(next(messages(1)), value=value)).dead_letters == []
+
+    def test_a_record_without_a_key_goes_to_its_conversations_partition(self) -> None:
+        harness = Harness()
+        effects = harness.feed(harness.record(next(messages(1)), key=None))
+        (moved,) = effects.outputs
+        assert (moved.topic, moved.key) == (MESSAGES, b"c")
+        assert effects.changes == {}

@@ -1,0 +1,406 @@
+"""A lane, driven by hand: what is confirmed before what, what is isolated, what waits in place.
+
+The publisher is replaced by one whose confirmations the test gives, because the order of confirmations is
+what these tests are about; the real producer and broker are in tests/faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import structlog
+
+from models.errors import ConsistencyError, DependencyUnavailable
+from streams.runtime import marks
+from streams.runtime.effects import Effects, Output
+from streams.runtime.lane import Lane
+from streams.runtime.publisher import OutputTooLarge
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.stage import Stage, StateReader, TimerContext
+from streams.runtime.stepping import BoundStage
+from streams.runtime.table import PartitionState
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+
+SOURCE = "chat.messages.v1"
+CHANGELOG = "changelog"
+
+
+class HandPublisher:
+    """Records what is submitted; a batch is confirmed when the test says so."""
+
+    def __init__(self) -> None:
+        self.submitted: list[tuple[list[Output], asyncio.Future[None]]] = []
+        self.limit = 1000
+
+    def pack(self, outputs: Any) -> list[list[Output]]:
+        packed = list(outputs)
+        for output in packed:
+            if output.value is not None and len(output.value) > self.limit:
+                raise OutputTooLarge(output.topic, len(output.value), self.limit)
+        return [packed] if packed else []
+
+    async def submit(self, packed: list[list[Output]]) -> list[asyncio.Future[None]]:
+        futures = []
+        for outputs in packed:
+            future = asyncio.get_running_loop().create_future()
+            self.submitted.append((outputs, future))
+            futures.append(future)
+        return futures
+
+    async def confirm(self, futures: list[asyncio.Future[None]]) -> None:
+        for future in futures:
+            await future
+
+    def values(self, topic: str) -> list[bytes | None]:
+        return [output.value for outputs, _ in self.submitted for output in outputs if output.topic == topic]
+
+    def give(self, index: int) -> None:
+        self.submitted[index][1].set_result(None)
+
+
+class Rig:
+    """A lane over a fake service: everything but the lane itself is in the test's hands."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.publisher = HandPublisher()
+        self.metrics = Metrics()
+        self.confirmed: dict[bytes, bytes] = {}
+        self.acked: list[int] = []
+        self.discarded: list[int] = []
+        self.failure: BaseException | None = None
+        self.is_stalled = False
+        self.runtime = SimpleNamespace(
+            name="ingest",
+            epoch=1,
+            settings=Settings(retry_min_seconds=0.001, retry_max_seconds=0.002, step_timeout_seconds=0.05),
+            metrics=self.metrics,
+            health=HealthState(60),
+            log=structlog.get_logger(),
+            publisher=self.publisher,
+            slots=asyncio.Semaphore(8),
+            settled=asyncio.Event(),
+            consumer=SimpleNamespace(discard=lambda message: self.discarded.append(message.offset)),
+            fail=self._fail,
+            sought_position=lambda batch: 0,
+            stalled=lambda: self.is_stalled,
+            caught_up=lambda bound, partition: True,
+        )
+        self.bound = BoundStage(stage, {SOURCE: 0}, CHANGELOG)
+        self.state = PartitionState(self.confirmed, 1)
+        self.lane = Lane(self.runtime, self.bound, 3, self.state)  # type: ignore[arg-type]  # a fake service
+        self._next = 0
+
+    def _fail(self, exc: BaseException) -> None:
+        self.failure = self.failure or exc
+
+    def deliver(self, *values: bytes, epoch: int = 1, position: int | None = None, key: bytes = b"k") -> None:
+        first = self._next
+        batch = RecordBatch(
+            [Record(value, key, first + n, SOURCE, 3) for n, value in enumerate(values)],
+            epoch=epoch,
+            source=SOURCE,
+            position=position if position is not None else first,
+        )
+        self._next = batch.next_position
+        self.lane.put(
+            SimpleNamespace(
+                value=batch,
+                message=SimpleNamespace(offset=batch.offset),
+                ack=lambda: self.acked.append(batch.offset),
+            )
+        )
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not condition():
+                await asyncio.sleep(0.001)
+
+    async def settle(self) -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+
+
+def copy_step(batch: RecordBatch, state: StateReader) -> Effects:
+    """Emit every value not folded in yet, and count them in the state."""
+    effects = Effects()
+    for record in batch.records:
+        folded_to, payload = state.read(b"count")
+        staged = effects.changes.get(b"count")
+        count = int(staged.payload) if staged else int(payload or b"0")
+        if record.offset < folded_to:
+            continue
+        if record.value == b"poison":
+            raise ValueError("poison")
+        effects.emit("out", record.key, record.value)
+        effects.store(b"count", b"%d" % (count + 1), record.offset + 1)
+    return effects
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    yield rig
+    rig.lane.close()
+
+
+async def test_outputs_then_state_then_ack(rig: Rig) -> None:
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    await rig.settle()
+    assert rig.publisher.values(CHANGELOG) == []
+    rig.publisher.give(0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    await rig.settle()
+    assert (rig.acked, rig.confirmed) == ([], {})
+    rig.publisher.give(1)
+    await rig.until(lambda: rig.acked == [0])
+    assert marks.payload(rig.confirmed[b"count"], 1) == b"1"
+
+
+async def test_state_waits_for_the_outputs_of_every_earlier_batch(rig: Rig) -> None:
+    rig.deliver(b"a")
+    rig.deliver(b"b")
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    rig.publisher.give(1)
+    await rig.settle()
+    assert rig.publisher.values(CHANGELOG) == [], "the first batch's outputs are not confirmed yet"
+    rig.publisher.give(0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 4)
+    rig.publisher.give(3)
+    await rig.settle()
+    assert rig.acked == [], "a later batch is not acked before an earlier one"
+    rig.publisher.give(2)
+    await rig.until(lambda: rig.acked == [0, 1])
+    assert marks.next_offset(rig.confirmed[b"count"], 0) == 2
+
+
+async def test_the_next_step_sees_unconfirmed_state(rig: Rig) -> None:
+    rig.deliver(b"a")
+    rig.deliver(b"b")
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    assert rig.confirmed == {}
+    assert rig.state.read(b"count") == (2, b"2")
+
+
+async def test_a_failed_confirmation_stops_the_worker_and_acks_nothing(rig: Rig) -> None:
+    rig.deliver(b"a")
+    rig.deliver(b"b")
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    rig.publisher.submitted[0][1].set_exception(ConsistencyError("gone"))
+    rig.publisher.give(1)
+    await rig.until(lambda: rig.failure is not None)
+    await rig.settle()
+    assert (rig.acked, rig.confirmed) == ([], {})
+
+
+async def test_a_batch_of_an_older_epoch_is_dropped_and_discarded(rig: Rig) -> None:
+    rig.deliver(b"old", epoch=0)
+    await rig.until(lambda: rig.discarded == [0])
+    assert rig.publisher.submitted == []
+
+
+async def test_a_new_epoch_gives_up_what_was_computed_but_not_submitted(rig: Rig) -> None:
+    for _ in range(8):
+        await rig.runtime.slots.acquire()
+    rig.deliver(b"a")
+    await rig.settle()
+    rig.runtime.epoch = 2
+    rig.runtime.slots.release()
+    await rig.until(lambda: rig.discarded == [0])
+    assert rig.publisher.submitted == []
+
+
+async def test_a_lost_batch_stops_the_worker(rig: Rig) -> None:
+    rig.deliver(b"a")
+    rig.deliver(b"c", position=7)
+    await rig.until(lambda: rig.failure is not None)
+    assert isinstance(rig.failure, ConsistencyError)
+    assert "a batch was lost" in str(rig.failure)
+
+
+async def test_offsets_may_skip_when_the_position_fits(rig: Rig) -> None:
+    rig.deliver(b"a")
+    rig._next = 100
+    rig.deliver(b"b", position=1)
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    assert rig.failure is None
+
+
+async def test_the_record_that_fails_is_dead_lettered_and_its_neighbours_go_on(rig: Rig) -> None:
+    rig.deliver(b"a", b"poison", b"b")
+    await rig.until(lambda: len(rig.publisher.submitted) >= 3)
+    assert rig.publisher.values("out") == [b"a", b"b"]
+    letters = [
+        output
+        for outputs, _ in rig.publisher.submitted
+        for output in outputs
+        if output.topic == f"{SOURCE}.dlq"
+    ]
+    assert [(letter.key, letter.value, letter.partition) for letter in letters] == [(b"k", b"poison", 3)]
+    assert dict(letters[0].headers)["dlq_reason"] == b"step_failed"
+    for index in range(3):
+        rig.publisher.give(index)
+    await rig.until(lambda: len(rig.publisher.submitted) == 4)
+    rig.publisher.give(3)
+    await rig.until(lambda: rig.acked == [2])
+    assert marks.payload(rig.confirmed[b"count"], 1) == b"2"
+
+
+async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> None:
+    rig.deliver(b"a", b"x" * 2000, b"b")
+    rig.publisher.limit = 1500
+    # The dead-letter topic takes larger records than its source, which the rig's one limit cannot say.
+    pack = rig.publisher.pack
+
+    def roomy(outputs: Any) -> Any:
+        packed = list(outputs)
+        letters = [output for output in packed if output.topic.endswith(".dlq")]
+        return pack([output for output in packed if output not in letters]) + ([letters] if letters else [])
+
+    rig.publisher.pack = roomy  # type: ignore[method-assign]
+    await rig.until(lambda: len(rig.publisher.values("out")) == 2)
+    assert rig.publisher.values("out") == [b"a", b"b"]
+    assert rig.publisher.values(f"{SOURCE}.dlq") == [b"x" * 2000]
+
+
+async def test_a_step_that_fails_on_everything_stops_the_worker_instead(rig: Rig) -> None:
+    rig.deliver(*[b"poison"] * 150)
+    await rig.until(lambda: rig.failure is not None)
+    assert "defect of the stage" in str(rig.failure)
+    assert rig.publisher.submitted == []
+
+
+async def test_replayed_records_change_nothing(rig: Rig) -> None:
+    rig.confirmed[b"count"] = marks.seal(None, b"5", 1, 0, 10)
+    rig.deliver(b"a", b"b")
+    await rig.until(lambda: rig.acked == [1])
+    assert rig.publisher.submitted == []
+
+
+async def test_a_dependency_that_is_down_is_waited_for_in_place() -> None:
+    calls = 0
+
+    async def step(batch: RecordBatch, state: StateReader) -> Effects:
+        nonlocal calls
+        calls += 1
+        if calls < 4:
+            raise DependencyUnavailable("qdrant", "refused")
+        effects = Effects()
+        for record in batch.records:
+            effects.emit("out", record.key, record.value)
+        return effects
+
+    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
+    rig.deliver(b"a")
+    rig.deliver(b"b")
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    assert rig.publisher.values("out") == [b"a", b"b"]
+    assert rig.publisher.values(f"{SOURCE}.dlq") == []
+    assert rig.metrics.retries_total.labels("call", "qdrant")._value.get() == 3
+    assert rig.metrics.dependency_waiting.labels("call", "qdrant")._value.get() == 0
+    assert rig.metrics.dependency_wait_seconds_total.labels("call", "qdrant")._value.get() > 0
+    rig.lane.close()
+
+
+async def test_a_call_that_hangs_is_cut_off_and_repeated() -> None:
+    calls = 0
+
+    async def step(batch: RecordBatch, state: StateReader) -> Effects:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await asyncio.Event().wait()
+        effects = Effects()
+        effects.emit("out", None, b"done")
+        return effects
+
+    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
+    rig.deliver(b"a")
+    await rig.until(lambda: rig.publisher.values("out") == [b"done"])
+    assert calls == 2
+    rig.lane.close()
+
+
+def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
+    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+        effects = Effects()
+        for key in keys:
+            fired.append((key, context.now))
+            effects.emit("out", key, b"timer")
+            effects.store(key, b"fired")
+        return effects
+
+    return Stage(
+        name="timed",
+        sources=(SOURCE,),
+        step=copy_step,
+        table="timed",
+        on_timer=on_timer,
+        timer_at=lambda payload: 1.0 if payload == b"due" else None,
+    )
+
+
+async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
+    fired: list[tuple[bytes, float]] = []
+    rig = Rig(timer_stage(fired))
+    rig.lane.close()
+    rig.confirmed[b"key"] = marks.seal(None, b"due", 1, 0, 77)
+    rig.confirmed[b"other"] = marks.seal(None, b"not", 1, 0, 78)
+    rig.lane = Lane(rig.runtime, rig.bound, 3, rig.state)  # type: ignore[arg-type]  # a fake service
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    rig.publisher.give(0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    rig.publisher.give(1)
+    await rig.until(lambda: marks.payload(rig.confirmed[b"key"], 1) == b"fired")
+    assert [key for key, _ in fired] == [b"key"]
+    assert marks.next_offset(rig.confirmed[b"key"], 0) == 77
+    rig.lane.close()
+
+
+async def test_a_process_that_stood_still_fires_no_timers() -> None:
+    fired: list[tuple[bytes, float]] = []
+    rig = Rig(timer_stage(fired))
+    rig.is_stalled = True
+    rig.lane.timers.set(b"key", 1.0)
+    await asyncio.sleep(0.05)
+    assert fired == []
+    rig.is_stalled = False
+    await rig.until(lambda: bool(fired))
+    rig.lane.close()
+
+
+async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -> None:
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    rig.lane.close()
+    rig.bound = BoundStage(rig.bound.stage, {SOURCE: 8}, CHANGELOG)
+    rig.lane = Lane(rig.runtime, rig.bound, 3, rig.state)  # type: ignore[arg-type]  # a fake service
+    from streams.runtime.partitioner import partition_of
+
+    right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == 3)
+    wrong = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) != 3)
+    batch = RecordBatch(
+        [Record(b"1", wrong, 0, SOURCE, 3, headers=[("h", b"x")]), Record(b"2", right, 1, SOURCE, 3)],
+        epoch=1,
+        source=SOURCE,
+    )
+    rig.lane.put(
+        SimpleNamespace(value=batch, message=SimpleNamespace(offset=1), ack=lambda: rig.acked.append(1))
+    )
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    moved = [output for outputs, _ in rig.publisher.submitted for output in outputs if output.topic == SOURCE]
+    assert [(output.key, output.value, output.partition) for output in moved] == [(wrong, b"1", None)]
+    assert moved[0].headers[0] == ("h", b"x")
+    assert rig.publisher.values("out") == [b"2"]
+    for index in range(2):
+        rig.publisher.give(index)
+    await rig.until(lambda: len(rig.publisher.submitted) == 3)
+    rig.publisher.give(2)
+    await rig.until(lambda: rig.acked == [1])
+    assert rig.metrics.misrouted_records_total.labels("copy", SOURCE)._value.get() == 1
+    rig.lane.close()

@@ -1,0 +1,316 @@
+"""The runtime's small parts: ledger, marks, timers, partitioner, scheduler, state."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+from aiokafka.partitioner import murmur2 as reference_murmur2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.runtime import marks
+from streams.runtime.faust_internals import TP
+from streams.runtime.ledger import DeliveryLedger
+from streams.runtime.partitioner import murmur2, partition_of
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.scheduler import BatchScheduler
+from streams.runtime.table import NoState, PartitionState, StateTable
+from streams.runtime.timers import Timers
+
+TP0 = TP("t", 0)
+TP1 = TP("t", 1)
+
+
+@dataclass
+class Message:
+    offset: int
+    acked: bool = False
+
+
+class TestLedger:
+    def test_commits_the_longest_acked_prefix_only(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        messages = [Message(9), Message(19), Message(29)]
+        for message in messages:
+            ledger.deliver(TP0, message)
+        messages[1].acked = True
+        assert ledger.committable() == {}
+        messages[0].acked = True
+        assert ledger.committable() == {TP0: 20}
+
+    def test_offsets_may_skip_without_holding_back_the_commit(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        for offset in (5, 1000, 1_000_000):
+            ledger.deliver(TP0, Message(offset, acked=True))
+        assert ledger.committable() == {TP0: 1_000_001}
+
+    def test_a_failed_commit_needs_no_undoing(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        ledger.deliver(TP0, Message(9, acked=True))
+        assert ledger.committable() == {TP0: 10}
+        assert ledger.committable() == {TP0: 10}, "reading what is committable must not consume it"
+        ledger.settle({TP0: 10})
+        assert ledger.committable() == {}
+
+    def test_what_was_acked_during_the_commit_stays_for_the_next(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        late = Message(19)
+        ledger.deliver(TP0, Message(9, acked=True))
+        ledger.deliver(TP0, late)
+        ready = ledger.committable()
+        late.acked = True
+        ledger.settle(ready)
+        assert ledger.committable() == {TP0: 20}
+
+    def test_outstanding_and_forget(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        ledger.deliver(TP0, Message(1))
+        ledger.deliver(TP0, Message(2, acked=True))
+        ledger.deliver(TP1, Message(1))
+        assert (ledger.outstanding(TP0), ledger.total_outstanding()) == (1, 2)
+        ledger.forget([TP0])
+        assert (ledger.outstanding(TP0), ledger.total_outstanding()) == (0, 1)
+        ledger.forget_all()
+        assert ledger.total_outstanding() == 0
+
+    async def test_an_ack_wakes_who_waits_for_room(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        waiter = asyncio.create_task(ledger.freed(timeout=30))
+        await asyncio.sleep(0)
+        ledger.notify()
+        await asyncio.wait_for(waiter, 5)
+
+
+class TestMarks:
+    def test_a_value_carries_its_mark(self) -> None:
+        value = marks.seal(None, b"payload", 1, 0, 42)
+        assert (marks.next_offset(value, 0), marks.payload(value, 1)) == (42, b"payload")
+
+    def test_each_source_has_its_own_mark(self) -> None:
+        first = marks.seal(None, b"a", 2, 0, 7)
+        second = marks.seal(first, b"b", 2, 1, 3)
+        assert [marks.next_offset(second, source) for source in (0, 1)] == [7, 3]
+        assert marks.payload(second, 2) == b"b"
+
+    def test_a_timer_leaves_the_marks_alone(self) -> None:
+        value = marks.seal(marks.seal(None, b"a", 1, 0, 7), b"b", 1, 0, None)
+        assert (marks.next_offset(value, 0), marks.payload(value, 1)) == (7, b"b")
+
+    @pytest.mark.parametrize("sources", [1, 2])
+    def test_a_mark_never_moves_back(self, sources: int) -> None:
+        value = marks.seal(None, b"a", sources, 0, 7)
+        with pytest.raises(ValueError, match="cannot move back"):
+            marks.seal(value, b"b", sources, 0, 6)
+
+    @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=3), st.data())
+    def test_stale_means_nowhere_ahead_and_somewhere_behind(self, current: list[int], data: Any) -> None:
+        other = data.draw(st.lists(st.integers(0, 2**63), min_size=len(current), max_size=len(current)))
+
+        def value(offsets: list[int]) -> bytes:
+            sealed = None
+            for source, offset in enumerate(offsets):
+                sealed = marks.seal(sealed, b"", len(offsets), source, offset)
+            assert sealed is not None
+            return sealed
+
+        pairs = list(zip(other, current, strict=True))
+        expected = all(o <= c for o, c in pairs) and any(o < c for o, c in pairs)
+        assert marks.is_stale(value(other), value(current), len(current)) is expected
+
+
+class TestPartitioner:
+    @given(st.binary(max_size=64))
+    def test_is_kafkas_murmur2(self, key: bytes) -> None:
+        assert murmur2(key) == reference_murmur2(key) & 0xFFFFFFFF
+
+    def test_is_what_a_java_producer_computes(self) -> None:
+        # org.apache.kafka.common.utils.UtilsTest.testMurmur2
+        expected = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536}
+        for key, hashed in expected.items():
+            assert murmur2(key) == hashed & 0xFFFFFFFF
+        assert partition_of(b"21", 8) == (-973932308 & 0x7FFFFFFF) % 8
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.calls: list[tuple[float, Clock.Handle]] = []
+
+    class Handle:
+        cancelled = False
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    def schedule(self, delay: float) -> Handle:
+        handle = Clock.Handle()
+        self.calls.append((self.now + delay, handle))
+        return handle
+
+    def pending(self) -> list[float]:
+        return [at for at, handle in self.calls if not handle.cancelled]
+
+
+class TestTimers:
+    def test_fires_each_key_once_at_its_latest_time(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        timers.set(b"a", 1005)
+        timers.set(b"b", 1003)
+        timers.set(b"a", 1010)
+        assert timers.due(1004) == [b"b"]
+        assert timers.due(1009) == []
+        assert timers.due(1010) == [b"a"]
+        assert timers.due(2000) == []
+
+    def test_moving_a_timer_earlier_fires_earlier(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        timers.set(b"a", 1010)
+        timers.set(b"a", 1002)
+        assert min(clock.pending()) == pytest.approx(1002)
+        assert timers.due(1002) == [b"a"]
+        assert timers.due(2000) == []
+
+    def test_clearing_and_setting_again(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        timers.set(b"a", 1001)
+        timers.set(b"a", None)
+        assert timers.due(1500) == []
+        timers.set(b"a", 1600)
+        assert timers.due(1600) == [b"a"]
+
+    def test_one_wake_up_is_pending_for_the_earliest(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        for key, at in ((b"a", 1030), (b"b", 1020), (b"c", 1040)):
+            timers.set(key, at)
+        assert clock.pending() == [pytest.approx(1020)]
+        timers.due(1020)
+        timers.arm()
+        assert clock.pending() == [pytest.approx(1030)]
+        timers.close()
+        assert clock.pending() == []
+
+    @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.none() | st.integers(0, 50))))
+    def test_agrees_with_a_plain_dict(self, settings: list[tuple[bytes, int | None]]) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        plain: dict[bytes, int] = {}
+        for key, at in settings:
+            timers.set(key, at)
+            plain.pop(key, None)
+            if at is not None:
+                plain[key] = at
+        for now in range(0, 51, 10):
+            due = sorted(key for key, at in plain.items() if at <= now)
+            assert sorted(timers.due(now)) == due
+            for key in due:
+                del plain[key]
+
+
+def records(topic: str, partition: int, first: int, count: int) -> list[Record]:
+    return [Record(b"v", b"k", first + n, topic, partition) for n in range(count)]
+
+
+class TestScheduler:
+    def test_every_record_is_in_exactly_one_batch_in_order_and_bounded(self) -> None:
+        scheduler = BatchScheduler(lambda topic: (4, f"catalog.{topic}", 1))
+        fetched = {TP0: records("t", 0, 100, 10), TP1: records("t", 1, 7, 3)}
+        batches = list(scheduler.iterate(fetched))
+        assert [(tp.partition, len(batch)) for tp, batch in batches] == [(0, 4), (1, 3), (0, 4), (0, 2)]
+        for tp, expected in fetched.items():
+            got = [record for where, batch in batches if where == tp for record in batch.records]
+            assert got == expected
+        assert {(batch.source, batch.source_index) for _, batch in batches} == {("catalog.t", 1)}
+
+    def test_to_faust_a_batch_is_its_last_record(self) -> None:
+        batch = RecordBatch(records("t", 3, 10, 5), position=8)
+        assert (batch.offset, batch.first_offset, batch.position, batch.next_position) == (14, 10, 8, 15)
+        assert [single.position for single in batch.singles()] == [10, 11, 12, 13, 14]
+
+
+class TestPartitionState:
+    def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
+        confirmed: dict[bytes, bytes] = {}
+        state = PartitionState(confirmed, 1)
+        first = {b"k": marks.seal(None, b"1", 1, 0, 1)}
+        second = {b"k": marks.seal(first[b"k"], b"2", 1, 0, 2)}
+        state.lay(first)
+        state.lay(second)
+        assert state.read(b"k") == (2, b"2")
+        state.confirm(first)
+        assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
+        state.confirm(second)
+        assert confirmed == second
+
+    def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
+        confirmed: dict[bytes, bytes] = {}
+        PartitionState(confirmed, 1).lay({b"k": marks.seal(None, b"1", 1, 0, 1)})
+        assert PartitionState(confirmed, 1).read(b"k") == (0, None)
+
+    def test_items_show_each_key_once(self) -> None:
+        state = PartitionState({b"a": marks.seal(None, b"old", 1, 0, 1)}, 1)
+        state.lay({b"a": marks.seal(None, b"new", 1, 0, 2), b"b": marks.seal(None, b"b", 1, 0, 1)})
+        assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
+
+    def test_a_stage_without_a_table_cannot_store(self) -> None:
+        with pytest.raises(TypeError, match=r"Stage\.table"):
+            NoState().lay({b"k": b"v"})
+
+
+class Event(NamedTuple):
+    value: RecordBatch
+
+
+def bare_table(sources: int = 1) -> StateTable:
+    table = StateTable.__new__(StateTable)
+    table.sources = sources
+    table.confirmed = {}
+    table.recovered_records = 0
+    table._recovery_started = None
+    return table
+
+
+class TestRecovery:
+    def changelog(self, *values: tuple[bytes, bytes | None]) -> list[Event]:
+        return [
+            Event(RecordBatch([Record(v, k, offset, "c", 3) for offset, (k, v) in enumerate(values)]))
+        ]
+
+    def test_unpacks_batches_and_the_last_value_wins(self) -> None:
+        table = bare_table()
+        old, new = marks.seal(None, b"1", 1, 0, 5), marks.seal(None, b"2", 1, 0, 9)
+        table.apply_changelog_batch(self.changelog((b"k", old), (b"k", new)))
+        assert table.partition(3) == {b"k": new}
+        assert table.recovered_records == 2
+
+    @pytest.mark.parametrize("sources", [1, 2])
+    def test_a_zombies_late_write_is_ignored(self, sources: int) -> None:
+        table = bare_table(sources)
+        new, late = marks.seal(None, b"new", sources, 0, 9), marks.seal(None, b"late", sources, 0, 5)
+        table.apply_changelog_batch(self.changelog((b"k", new), (b"k", late)))
+        assert table.partition(3) == {b"k": new}
+
+    def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
+        table = bare_table()
+        one, two = marks.seal(None, b"open", 1, 0, 9), marks.seal(None, b"flushed", 1, 0, 9)
+        table.apply_changelog_batch(self.changelog((b"k", one), (b"k", two)))
+        assert table.partition(3) == {b"k": two}
+
+    def test_a_tombstone_removes(self) -> None:
+        table = bare_table()
+        table.apply_changelog_batch(self.changelog((b"k", marks.seal(None, b"1", 1, 0, 5)), (b"k", None)))
+        assert table.partition(3) == {}
+
+    def test_the_highest_mark_of_a_partition(self) -> None:
+        table = bare_table(2)
+        assert table.highest_mark(3, 0) == 0
+        one = marks.seal(marks.seal(None, b"", 2, 0, 300), b"", 2, 1, 4)
+        two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)
+        table.apply_changelog_batch(self.changelog((b"a", one), (b"b", two)))
+        assert (table.highest_mark(3, 0), table.highest_mark(3, 1)) == (300, 9)
