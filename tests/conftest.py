@@ -15,8 +15,7 @@ import pytest
 from deploy.local.kafka import LocalKafka
 
 _LOG_TAIL = 60  # lines per worker
-# Without the prefix SWITCHBOARD_: a variable of that name that is no setting is refused by the services.
-_RUN_SEED = int(os.environ.get("TEST_SEED") or random.SystemRandom().randrange(2**32))
+_RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
 _registered_logs = pytest.StashKey[list[Path]]()
 
 
@@ -68,14 +67,14 @@ def _seeded_random(seed: int) -> None:
 
 
 def pytest_report_header() -> str:
-    return f"random seed: TEST_SEED={_RUN_SEED}"
+    return f"random seed: SWITCHBOARD_TEST_SEED={_RUN_SEED}"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield
     if report.failed:
-        report.sections.append(("random seed", f"repeat with TEST_SEED={_RUN_SEED}"))
+        report.sections.append(("random seed", f"repeat with SWITCHBOARD_TEST_SEED={_RUN_SEED}"))
         for path in item.stash.get(_registered_logs, []):
             report.sections.append((f"end of {path}", _tail(path)))
         for name in ("kafka", "broker"):
