@@ -162,6 +162,7 @@ def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
     table = answer(table, tokens=150)
     assert table.summaries == (AcceptedSummary("summary-0-19", 0, 19, 150, replaces=("s0", "s1")),)
     assert context_tokens(table) == 740
+    assert table.open is None
     assert due(table, THRESHOLD) is None
 
 
