@@ -174,7 +174,11 @@ def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):
     finally:
         parent.kill()
         parent.communicate()
-    wait_for(lambda: not is_alive(pid), "the broker ends with its parent")
+    try:
+        wait_for(lambda: not is_alive(pid), "the broker ends with its parent")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_in_the_foreground_ctrl_c_stops_it_in_order(tmp_path):
