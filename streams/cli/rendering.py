@@ -116,22 +116,20 @@ def _fact(body: Body) -> str:
 
 
 def _summary_request(body: Body) -> str:
-    kind = "roll-up" if body["roll_up"] else "range"
+    kind = "roll-up" if body.get("roll_up") else "range"
     return (
         f"{kind} {body['from_index']}-{body['to_index']}: {body['tokens']} tokens, above {body['threshold']} "
-        f"(attempt {body['attempt']})"
+        f"(attempt {body.get('attempt', 1)})"
     )
 
 
 def _summary(body: Body) -> str:
     content = body["summary"]
-    points = [
-        *content["profile"]["preferences"],
-        *content["profile"]["constraints"],
-        *content["key_facts"],
-        *content["decisions"],
-    ]
-    return f"messages {body['from_index']}-{body['to_index']}, {body['tokens']} tokens: {'; '.join(points)}"
+    profile = content.get("profile", {})
+    lists = [profile.get("preferences", []), profile.get("constraints", [])]
+    lists += [content.get(name, []) for name in ("key_facts", "decisions", "open_questions", "todos")]
+    points = "; ".join(point for points in lists for point in points)
+    return f"messages {body['from_index']}-{body['to_index']}, {body['tokens']} tokens: {points or '(empty)'}"
 
 
 def _chunk(body: Body) -> str:

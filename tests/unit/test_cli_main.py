@@ -1,0 +1,111 @@
+"""The command as a whole: errors become one line and a status, help is for newcomers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord
+from streams.cli import main
+from streams.cli import settings as settings_command
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    for port in ("SWITCHBOARD_METRICS_PORT", "SWITCHBOARD_API_PORT"):
+        monkeypatch.delenv(port, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ConfigurationError("set X to 1"), 78),
+        (DependencyUnavailable("kafka", "nobody answers"), 69),
+        (InvalidRecord("invalid_json", "line 3 is not JSON"), 65),
+        (ConsistencyError("the topic was made again"), 70),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_an_error_is_one_line_on_stderr_and_a_status(
+    error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(settings_command, "load_settings", fail)
+    assert main.run(["settings"]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (f"switchboard: {error}\n" if str(error) else "")
+
+
+def test_an_error_that_nobody_raised_on_purpose_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(settings_command, "load_settings", fail)
+    with pytest.raises(ZeroDivisionError):
+        main.run(["settings"])
+
+
+def test_a_wrong_setting_is_named_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "ten")
+    assert main.run(["worker", "ingest"]) == 78
+    assert "SWITCHBOARD_WINDOW_SIZE" in capsys.readouterr().err
+
+
+def test_a_missing_broker_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["tail", "chat.messages.v1"]) == 69
+    assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in capsys.readouterr().err
+
+
+def test_an_unknown_service_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["worker", "everything"]) == 2
+    assert "ingest" in capsys.readouterr().err
+
+
+COMMANDS = [
+    [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
+    ["tail"], ["status"], ["doctor"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "switchboard")
+def test_help_explains_every_command_and_option(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([*command, "--help"]) == 0
+    lines = [line.strip("│ ") for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("Usage:") for line in lines)
+    for line in lines:
+        if line.startswith("--"):
+            assert len(line.split("  ")) > 1, f"no help for {line}"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("switchboard 0.")
+
+
+def test_settings_lists_everything_and_changed_only_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["settings", "--json"]) == 0
+    rows = {row["env"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["SWITCHBOARD_WINDOW_SIZE"]["value"] == "10"
+    assert rows["SWITCHBOARD_BOOTSTRAP_SERVERS"]["changed"]
+    assert main.run(["settings", "--changed"]) == 0
+    table = capsys.readouterr().out
+    assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in table
+    assert "SWITCHBOARD_WINDOW_SIZE" not in table
+
+
+def test_settings_never_print_a_secret(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "hunter2")
+    assert main.run(["settings"]) == 0
+    assert main.run(["settings", "--json"]) == 0
+    assert "hunter2" not in capsys.readouterr().out

@@ -1,0 +1,100 @@
+"""Asking the services: a real health server answers, a stranger or nobody does not."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from models.errors import ConfigurationError
+from streams.cli import services, status
+from streams.settings import Settings, load_settings
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings(api_host="0.0.0.0")
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def state() -> HealthState:
+    return HealthState(30)
+
+
+@pytest.fixture
+def server(metrics: Metrics, state: HealthState) -> Iterator[HealthServer]:
+    with HealthServer(0, metrics.registry, state) as running:
+        yield running
+
+
+async def test_a_running_service_reports_readiness_and_sums(
+    settings: Settings, server: HealthServer, state: HealthState, metrics: Metrics
+) -> None:
+    metrics.records_total.labels("memory", "facts", "a").inc(3)
+    metrics.records_total.labels("memory", "index", "b").inc(4)
+    state.block("recovery", "recovering state: 12 of 30 records")
+    state.describe("service", "memory")
+    report = await services.ask(settings, "memory", server.port)
+    assert (report.running, report.ready) == (True, False)
+    assert report.reasons == ["starting", "recovering state: 12 of 30 records"]
+    assert report.metrics["records_total"] == 7
+    state.clear("starting")
+    state.clear("recovery")
+    assert (await services.ask(settings, "memory", server.port)).ready
+
+
+async def test_another_service_on_the_port_is_named(
+    settings: Settings, server: HealthServer, state: HealthState
+) -> None:
+    state.describe("service", "memory")
+    report = await services.ask(settings, "ingest", server.port)
+    assert (report.running, report.reasons) == (False, ["memory answers on this port"])
+
+
+async def test_nobody_on_the_port(settings: Settings) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        report = await services.ask(settings, "ingest", taken.getsockname()[1])
+    assert (report.running, report.reasons) == (False, ["does not run"])
+
+
+async def test_a_stranger_on_the_port(settings: Settings) -> None:
+    class Stranger(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
+        thread = threading.Thread(target=stranger.serve_forever, daemon=True)
+        thread.start()
+        report = await services.ask(settings, "ingest", stranger.server_address[1])
+        stranger.shutdown()
+        thread.join()
+    assert (report.running, report.reasons) == (False, ["something else answers on this port"])
+
+
+async def test_all_services_are_asked_and_a_port_can_be_given(settings: Settings, server: HealthServer) -> None:
+    reports = await services.ask_services(settings, {"respond": server.port, "ingest": 1, "memory": 1})
+    assert [(report.service, report.running) for report in reports] == [
+        ("ingest", False), ("memory", False), ("respond", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["ingest", "ingest=", "ingest=x", "ingest=0", "ingest=70000", "nobody=1"])
+def test_a_wrong_port_option_says_what_to_give(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="SERVICE=PORT"):
+        status._ports([text])
+    assert status._ports(["ingest=9500"]) == {"ingest": 9500}
