@@ -158,8 +158,8 @@ def opened(table: TokenTable, plan: RequestPlan, now: float) -> TokenTable:
     return TokenTable(table.from_index, table.counts, table.summaries, request)
 
 
-def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan | None:
-    """Return the open request again, one attempt higher, if its answer is overdue.
+def repeat_at(table: TokenTable, retry_after: float) -> float | None:
+    """Return when the open request's answer is overdue, on the clock of ``opened``; ``None``: none is open.
 
     Waiting times double from ``retry_after`` seconds on: a summarizer that was away for hours must not find
     each request a hundred times.
@@ -168,7 +168,13 @@ def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan
     if request is None:
         return None
     doublings = min(request.attempt - 1, MAXIMUM_DOUBLINGS)
-    if now - request.asked_at < retry_after * 2**doublings:
+    return request.asked_at + float(retry_after * 2**doublings)
+
+
+def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan | None:
+    """Return the open request again, one attempt higher, if its answer is overdue (:func:`repeat_at`)."""
+    request, overdue_at = table.open, repeat_at(table, retry_after)
+    if request is None or overdue_at is None or now < overdue_at:
         return None
     if request.roll_up:
         return _roll_up(table, request.attempt + 1)

@@ -17,6 +17,7 @@ from processors.token_table import (
     due,
     opened,
     ranges,
+    repeat_at,
     repeat_due,
 )
 
@@ -126,10 +127,12 @@ def test_waiting_times_stop_doubling() -> None:
     table = opened(add(TokenTable(), [1300]), RequestPlan(0, 0, 1300, attempt=5000), now=0.0)
     assert repeat_due(table, now=63.9, retry_after=1) is None
     assert repeat_due(table, now=64.0, retry_after=1) is not None
+    assert repeat_at(table, retry_after=1) == 64.0
 
 
 def test_nothing_is_repeated_without_an_open_request() -> None:
     assert repeat_due(add(TokenTable(), [9000]), now=1e9, retry_after=1) is None
+    assert repeat_at(add(TokenTable(), [9000]), retry_after=1) is None
 
 
 def test_only_the_answer_to_the_open_request_counts() -> None:
