@@ -27,7 +27,7 @@ from models.errors import (
     InvalidRecord,
     SwitchboardError,
 )
-from streams.cli import doctor, settings, status, tail, topics, worker
+from streams.cli import doctor, search, settings, status, tail, topics, worker
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {ConfigurationError: 78, DependencyUnavailable: 69, InvalidRecord: 65, ConsistencyError: 70}
@@ -46,6 +46,7 @@ app.command("settings")(settings.show)
 app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
+app.command("search")(search.find)
 app.command("status")(status.show)
 app.command("doctor")(doctor.examine)
 

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import health_port
-
-SERVICES = ("ingest", "memory", "respond")
 
 _ANSWER_SECONDS = 3.0
 

@@ -11,6 +11,7 @@ import typer
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.cli import broker, services
 from streams.cli.output import print_json, print_table
+from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 
 #: What the table of services shows of their metrics: heading -> metric, without prefix.
@@ -54,7 +55,7 @@ def show(
 async def _gather(
     settings: Settings, ports: dict[str, int]
 ) -> tuple[list[services.Report], list[broker.GroupLag], str]:
-    groups = [settings.group(service) for service in services.SERVICES]
+    groups = [settings.group(service) for service in SERVICES]
     reports, lags = await asyncio.gather(
         services.ask_services(settings, ports), broker.group_lags(settings, groups), return_exceptions=True
     )
@@ -101,8 +102,8 @@ def _ports(given: Sequence[str]) -> dict[str, int]:
     ports = {}
     for text in given:
         service, _, number = text.partition("=")
-        if service not in services.SERVICES or not number.isdigit() or not 0 < int(number) < 65536:
-            names = ", ".join(services.SERVICES)
+        if service not in SERVICES or not number.isdigit() or not 0 < int(number) < 65536:
+            names = ", ".join(SERVICES)
             raise ConfigurationError(f"--port {text}: give SERVICE=PORT, where SERVICE is one of {names}")
         ports[service] = int(number)
     return ports

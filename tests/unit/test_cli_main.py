@@ -10,6 +10,8 @@ import pytest
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord
 from streams.cli import main
 from streams.cli import settings as settings_command
+from streams.cli import worker
+from streams.services import SERVICES
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def test_an_unknown_service_is_a_usage_error(capsys: pytest.CaptureFixture[str])
 
 COMMANDS = [
     [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
-    ["tail"], ["status"], ["doctor"],
+    ["tail"], ["search"], ["status"], ["doctor"],
 ]  # fmt: skip
 
 
@@ -84,6 +86,10 @@ def test_help_explains_every_command_and_option(command: list[str], capsys: pyte
     for line in lines:
         if line.startswith("--"):
             assert len(line.split("  ")) > 1, f"no help for {line}"
+
+
+def test_every_service_can_be_run() -> None:
+    assert tuple(worker.Service) == SERVICES
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
