@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord
-from streams.cli import main
+from streams.cli import main, worker
 from streams.cli import settings as settings_command
-from streams.cli import worker
 from streams.services import SERVICES
 
 
