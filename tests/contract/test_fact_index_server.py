@@ -7,13 +7,17 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from fact_samples import ADA, DIMENSIONS, make_fact
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.ports import FactIndex
-from streams.adapters.qdrant_server import QdrantServerIndex
+from streams.adapters.index_factory import open_fact_index
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_server import QdrantServerIndex, _replace_if_older
+from streams.settings import load_settings
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
     "upsert": lambda index: index.upsert_facts([make_fact()]),
@@ -97,3 +101,23 @@ async def test_a_server_that_is_too_old_is_a_configuration_error(version: str) -
     async with a_server("200 OK", {"title": "qdrant", "version": version}) as url, an_index(url) as index:
         with pytest.raises(ConfigurationError, match=rf"{version}; 1.20 or newer"):
             await index.count()
+
+
+async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
+    """Between reading the versions and writing, another process may have written a newer one."""
+    newer = make_fact(version=3)
+    async with an_index(":memory:") as index:
+        await index.upsert_facts([newer])
+        late = [_replace_if_older(make_fact(version=version)) for version in (2, 3)]
+        await index._client.batch_update_points(index._collection, late)
+        assert await index.get([newer.fact_id]) == [newer]
+
+
+async def test_the_url_decides_which_index_is_used(tmp_path: Path) -> None:
+    embedded = open_fact_index(load_settings(data_dir=tmp_path, qdrant_url=""), DIMENSIONS)
+    assert isinstance(embedded, QdrantEdgeIndex)
+    assert await embedded.count() == 0
+    await embedded.close()
+    server = open_fact_index(load_settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:1"), DIMENSIONS)
+    assert isinstance(server, QdrantServerIndex)
+    await server.close()

@@ -1,0 +1,136 @@
+"""The routes.  All answers are JSON; all errors are problem details (:mod:`streams.api.problems`).
+
+=============================  =================================================================
+``GET /v1/search``             ``q``, ``user_id``, and if need be ``tenant_id``, ``limit``,
+                               ``minimum_confidence``: facts about the person, best first
+``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``:
+                               all active and pending facts about the person, a page at a time
+``GET /v1/facts/{fact_id}``    if need be ``tenant_id``: one fact, whatever its status
+=============================  =================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from models.facts import Confidence
+from models.messages import DEFAULT_TENANT, Identifier
+from models.ports import FactFilter, FactIndex
+from streams.api.problems import HANDLERS, Problem, unavailable
+from streams.search import MINIMUM_CONFIDENCE, FactSearch
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class _SearchParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    q: Annotated[str, msgspec.Meta(max_length=4000)]
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    minimum_confidence: Confidence = MINIMUM_CONFIDENCE
+
+
+class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    start: UUID | None = None
+
+
+class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+_USAGE = {
+    _SearchParameters: "/v1/search?q=coffee&user_id=ada; optional: tenant_id, limit (1 to 100), "
+    "minimum_confidence (0 to 1)",
+    _ListParameters: "/v1/facts?user_id=ada; optional: tenant_id, limit (1 to 500), start (the `next` of "
+    "the page before)",
+    _FactParameters: "/v1/facts/{fact_id}; optional: tenant_id",
+}
+
+Parameters = TypeVar("Parameters", _SearchParameters, _ListParameters, _FactParameters)
+
+
+def create_api(search: FactSearch, index: FactIndex, ready: Callable[[], bool]) -> Starlette:
+    """Return the app.  While ``ready()`` is false every route answers 503."""
+
+    async def search_facts(request: Request) -> Response:
+        wanted = _parameters(request, _SearchParameters)
+        if not wanted.q.strip():
+            raise _bad_request("q is blank", _SearchParameters)
+        found = await search.search(
+            wanted.q, wanted.user_id, wanted.tenant_id, wanted.limit, wanted.minimum_confidence
+        )
+        return _json(
+            {
+                "query": wanted.q,
+                "user_id": wanted.user_id,
+                "tenant_id": wanted.tenant_id,
+                "degraded": found.degraded,
+                "results": list(found),
+            }
+        )
+
+    async def list_facts(request: Request) -> Response:
+        wanted = _parameters(request, _ListParameters)
+        where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
+        start = None if wanted.start is None else str(wanted.start)
+        facts, following = await index.list_facts(where, wanted.limit, start)
+        return _json({"facts": facts, "next": following})
+
+    async def get_fact(request: Request) -> Response:
+        wanted = _parameters(request, _FactParameters)
+        fact_id = request.path_params["fact_id"]
+        for fact in await index.get([fact_id]):
+            if fact.tenant_id == wanted.tenant_id:
+                return _json(fact)
+        raise Problem(
+            HTTPStatus.NOT_FOUND,
+            f"Tenant {wanted.tenant_id} has no fact {fact_id}. /v1/facts?user_id=... lists the facts about "
+            "a person; another tenant's need tenant_id=...",
+        )
+
+    def when_ready(endpoint: Endpoint) -> Endpoint:
+        async def answer(request: Request) -> Response:
+            if not ready():
+                raise unavailable("The memory service is starting or stopping; /readyz says why. Try again.")
+            return await endpoint(request)
+
+        return answer
+
+    routes = {"/v1/search": search_facts, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
+    return Starlette(
+        routes=[Route(path, when_ready(endpoint)) for path, endpoint in routes.items()],
+        exception_handlers=HANDLERS,
+    )
+
+
+def _parameters(request: Request, kind: type[Parameters]) -> Parameters:
+    """Return the checked query parameters.  Unknown ones are refused: a typo must not widen a search."""
+    repeated = [name for name in request.query_params if len(request.query_params.getlist(name)) > 1]
+    if repeated:
+        raise _bad_request(f"{repeated[0]} is given more than once", kind)
+    try:
+        return msgspec.convert(dict(request.query_params), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _bad_request(str(error).replace("Object ", "").replace("$.", ""), kind) from error
+
+
+def _bad_request(
+    reason: str, kind: type[_SearchParameters] | type[_ListParameters] | type[_FactParameters]
+) -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, f"{reason}. Use {_USAGE[kind]}.")
+
+
+def _json(value: Any) -> Response:
+    return Response(msgspec.json.encode(value), media_type="application/json")

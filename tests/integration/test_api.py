@@ -1,0 +1,287 @@
+"""The HTTP API over a real connection, with the embedded index and the real embedder behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from models import ids
+from models.errors import ConfigurationError
+from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.api.app import create_api
+from streams.api.server import ApiServer, serve
+from streams.search import FactSearch
+
+
+def make_fact(
+    statement: str,
+    status: FactStatus = FactStatus.ACTIVE,
+    user_id: str = "ada",
+    tenant_id: str = "default",
+) -> Fact:
+    now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    return Fact(
+        fact_id=ids.fact_id(tenant_id, user_id, statement),
+        user_id=user_id,
+        category=Category.PREFERENCE,
+        statement=statement,
+        confidence=0.8,
+        status=status,
+        change=FactChange.CREATED,
+        version=1,
+        evidence_count=1,
+        provenance=(
+            Provenance(
+                conversation_id="c-1",
+                window_id="w-1",
+                window_end_id="m-2",
+                message_ids=("m-1",),
+                quote=statement,
+                topic="chat.messages.v1",
+                partition=0,
+                offsets=(7,),
+            ),
+        ),
+        valid_from=now,
+        recorded_at=now,
+        tenant_id=tenant_id,
+    )
+
+
+FACTS = [
+    make_fact("Ada drinks an espresso every morning"),
+    make_fact("Ada works as a structural engineer"),
+    make_fact("Ada is allergic to peanuts"),
+    make_fact("Ada has just adopted a greyhound", FactStatus.PENDING_EMBED),
+    make_fact("Ada once owned a boat", FactStatus.DEPRECATED),
+    make_fact("Bob prefers green tea", user_id="bob"),
+    make_fact("Ada prefers rooibos", tenant_id="acme"),
+]
+
+
+class Service:
+    """What stands behind the API, and the switches that the tests use."""
+
+    def __init__(self, index: QdrantEdgeIndex, embedder: OnnxEmbedder) -> None:
+        self.index = index
+        self.embedder = embedder
+        self.ready = True
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    embedder = OnnxEmbedder()
+    index = QdrantEdgeIndex(tmp_path, embedder.dimensions)
+    await index.upsert_facts(FACTS)
+    embedded = [fact for fact in FACTS if fact.status is not FactStatus.PENDING_EMBED]
+    vectors = await embedder.embed([fact.statement for fact in embedded])
+    await index.store_vectors([fact.fact_id for fact in embedded], vectors)
+    yield Service(index, embedder)
+    await index.close()
+    await embedder.close()
+
+
+@pytest.fixture
+async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_api(FactSearch(service.index, service.embedder), service.index, lambda: service.ready)
+    server = await serve(app, "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
+        yield opened
+    await server.stop()
+
+
+async def get(client: httpx.AsyncClient, path: str, **parameters: Any) -> dict[str, Any]:
+    answer = await client.get(path, params=parameters)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+async def problem(client: httpx.AsyncClient, status: int, path: str, method: str = "GET") -> str:
+    """Return the detail of the problem that ``path`` must answer with."""
+    answer = await client.request(method, path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == status
+    assert body["type"] == "about:blank"
+    assert body["title"]
+    assert body["instance"] == path.split("?")[0]
+    detail: str = body["detail"]
+    return detail
+
+
+async def test_search_finds_by_meaning(client: httpx.AsyncClient) -> None:
+    found = await get(client, "/v1/search", q="What is her profession?", user_id="ada", limit=2)
+    assert found["degraded"] is False
+    assert len(found["results"]) == 2
+    first = found["results"][0]
+    assert first["fact"]["statement"] == "Ada works as a structural engineer"
+    assert first["fact"]["provenance"][0]["offsets"] == [7]
+    assert first["fact"]["valid_from"] == "2026-03-01T12:00:00Z"
+    assert 0.0 < first["score"] <= 1.0
+
+
+async def test_search_finds_a_pending_fact_by_its_words(client: httpx.AsyncClient) -> None:
+    found = await get(client, "/v1/search", q="greyhounds", user_id="ada", limit=1)
+    assert [result["fact"]["status"] for result in found["results"]] == ["pending_embed"]
+
+
+async def test_search_stays_with_the_person_and_the_tenant(client: httpx.AsyncClient) -> None:
+    tea = await get(client, "/v1/search", q="tea", user_id="bob")
+    assert [result["fact"]["user_id"] for result in tea["results"]] == ["bob"]
+    acme = await get(client, "/v1/search", q="tea", user_id="ada", tenant_id="acme")
+    assert [result["fact"]["statement"] for result in acme["results"]] == ["Ada prefers rooibos"]
+    assert (await get(client, "/v1/search", q="tea", user_id="nobody"))["results"] == []
+    sure = await get(client, "/v1/search", q="coffee", user_id="ada", minimum_confidence=0.9)
+    assert sure["results"] == []
+
+
+async def test_search_says_when_it_compared_words_only(service: Service, client: httpx.AsyncClient) -> None:
+    await service.embedder.close()
+    found = await get(client, "/v1/search", q="espresso", user_id="ada")
+    assert found["degraded"] is True
+    assert [result["fact"]["statement"] for result in found["results"]] == [FACTS[0].statement]
+
+
+async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None:
+    seen: list[str] = []
+    start: dict[str, str] = {}
+    for _ in range(3):
+        page = await get(client, "/v1/facts", user_id="ada", limit=3, **start)
+        seen += [fact["statement"] for fact in page["facts"]]
+        if page["next"] is None:
+            break
+        start = {"start": page["next"]}
+    assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
+
+
+async def test_one_fact(client: httpx.AsyncClient) -> None:
+    deprecated, acme = FACTS[4], FACTS[6]
+    assert (await get(client, f"/v1/facts/{deprecated.fact_id}"))["status"] == "deprecated"
+    assert (await get(client, f"/v1/facts/{acme.fact_id}", tenant_id="acme"))["user_id"] == "ada"
+    assert "tenant" in await problem(client, 404, f"/v1/facts/{acme.fact_id}")
+    assert "nothing-like-it" in await problem(client, 404, "/v1/facts/nothing-like-it")
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/v1/search?q=tea", "user_id"),
+        ("/v1/search?user_id=ada", "`q`"),
+        ("/v1/search?q=%20&user_id=ada", "q is blank"),
+        ("/v1/search?q=tea&user_id=", "user_id"),
+        ("/v1/search?q=tea&user_id=ada&limit=0", "limit"),
+        ("/v1/search?q=tea&user_id=ada&limit=101", "100"),
+        ("/v1/search?q=tea&user_id=ada&limit=many", "limit"),
+        ("/v1/search?q=tea&user_id=ada&minimum_confidence=2", "minimum_confidence"),
+        ("/v1/search?q=tea&user_id=ada&tenant=acme", "tenant_id"),
+        ("/v1/search?q=tea&user_id=ada&user_id=bob", "user_id is given more than once"),
+        (f"/v1/search?q={'x' * 4001}&user_id=ada", "4000"),
+        ("/v1/facts", "user_id"),
+        ("/v1/facts?user_id=ada&start=here", "start"),
+        ("/v1/facts?user_id=ada&limit=501", "500"),
+        (f"/v1/facts/{FACTS[0].fact_id}?user=ada", "user"),
+    ],
+)
+async def test_a_bad_request_is_told_what_to_do(client: httpx.AsyncClient, path: str, hint: str) -> None:
+    detail = await problem(client, 400, path)
+    assert hint in detail
+    assert "Use /v1/" in detail
+
+
+async def test_other_paths_and_methods(client: httpx.AsyncClient) -> None:
+    assert "/v1/search" in await problem(client, 404, "/search")
+    assert "GET" in await problem(client, 405, "/v1/facts", "POST")
+
+
+async def test_503_while_the_service_is_not_ready(service: Service, client: httpx.AsyncClient) -> None:
+    service.ready = False
+    for path in ("/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/facts/x"):
+        assert "/readyz" in await problem(client, 503, path)
+    assert (await client.get("/v1/facts/x")).headers["retry-after"] == "1"
+    service.ready = True
+    await get(client, "/v1/facts", user_id="ada")
+
+
+async def test_503_while_the_index_is_down(service: Service, client: httpx.AsyncClient) -> None:
+    await service.index.close()
+    assert "qdrant" in await problem(client, 503, "/v1/search?q=tea&user_id=ada")
+    assert "qdrant" in await problem(client, 503, "/v1/facts?user_id=ada")
+
+
+async def test_500_tells_no_internals(service: Service) -> None:
+    app = create_api(FactSearch(service.index, service.embedder), service.index, lambda: 1 // 0 == 0)
+    server = await serve(app, "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+        assert "division" not in await problem(client, 500, "/v1/facts?user_id=ada")
+    await server.stop()
+
+
+async def test_many_requests_at_once(client: httpx.AsyncClient) -> None:
+    queries = ["espresso", "peanuts", "engineer", "greyhound"] * 10
+    answers = await asyncio.gather(
+        *(get(client, "/v1/search", q=query, user_id="ada", limit=1) for query in queries)
+    )
+    for query, answer in zip(queries, answers, strict=True):
+        assert query in answer["results"][0]["fact"]["statement"]
+
+
+async def slow(_: Request) -> PlainTextResponse:
+    await asyncio.sleep(3600)
+    return PlainTextResponse("never")
+
+
+@pytest.fixture
+async def slow_server() -> AsyncIterator[ApiServer]:
+    server = await serve(Starlette(routes=[Route("/", slow)]), "127.0.0.1", 0)
+    yield server
+    await server.stop()
+
+
+async def test_a_busy_port_says_which_setting_to_change(slow_server: ApiServer) -> None:
+    with pytest.raises(ConfigurationError, match=rf"port {slow_server.port} .*SWITCHBOARD_API_PORT"):
+        await serve(Starlette(), "127.0.0.1", slow_server.port)
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid"])
+async def test_an_address_that_is_not_ours_says_which_setting_to_change(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_API_HOST"):
+        await serve(Starlette(), host, 0)
+
+
+async def test_signals_are_left_to_the_worker() -> None:
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers]
+    server = await serve(Starlette(), "127.0.0.1", 0)
+    assert [signal.getsignal(number) for number in numbers] == before
+    await server.stop()
+
+
+async def test_stop_cuts_off_a_request_that_hangs_and_frees_the_port(slow_server: ApiServer) -> None:
+    async with httpx.AsyncClient(base_url=slow_server.url, trust_env=False, timeout=60.0) as client:
+        hanging = asyncio.create_task(client.get("/"))
+        await asyncio.sleep(0.2)
+        assert not hanging.done()
+        async with asyncio.timeout(30):
+            await slow_server.stop(grace_seconds=1.0)
+        with pytest.raises(httpx.HTTPError):
+            (await hanging).raise_for_status()
+    with socket.create_server(("127.0.0.1", slow_server.port)):
+        pass
+    await slow_server.stop()
