@@ -27,7 +27,7 @@ from models.errors import (
     InvalidRecord,
     SwitchboardError,
 )
-from streams.cli import doctor, search, settings, status, tail, topics, worker
+from streams.cli import conversations, doctor, search, settings, status, tail, topics, worker
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {ConfigurationError: 78, DependencyUnavailable: 69, InvalidRecord: 65, ConsistencyError: 70}
@@ -47,6 +47,7 @@ app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
+app.add_typer(conversations.app, name="conversations")
 app.command("status")(status.show)
 app.command("doctor")(doctor.examine)
 
