@@ -1,0 +1,23 @@
+"""Fixtures of the fault tests: a deployment on the shared broker, or on a broker that may be hurt."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from harness import Deployment
+
+
+@pytest.fixture
+async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
+    """Topics of their own on the broker that all tests share."""
+    async with Deployment(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+        yield deployment
+
+
+@pytest.fixture
+async def fragile(broker, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
+    """Topics on a broker of their own, which the test may stop, freeze and kill."""
+    async with Deployment(broker.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+        yield deployment

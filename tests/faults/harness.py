@@ -1,0 +1,144 @@
+"""One deployment for one test: its topics, its workers, its load and its verdict."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from aiokafka.admin import AIOKafkaAdminClient
+
+from chat_load import Load, Shape, conversations
+from streams.adapters.tokenizer import cl100k_counter
+from streams.topics import admin
+from streams.topics.catalog import load_catalog
+from verdict import MESSAGES, SUMMARIES, Expected, Fault, Verdict, policy, undrained
+from workers import Worker, eventually, ingest_command, misbehaving_command
+
+#: A request for a summary is due in every conversation that is not short.
+TOKEN_THRESHOLD = 300
+
+#: The shortest that a broker allows by default.
+SESSION_SECONDS = 6
+
+
+class Deployment:
+    """``async with``: topics with a prefix of their own on a broker; what was started is ended with them."""
+
+    def __init__(self, servers: str, prefix: str, folder: Path, logs, seed: int) -> None:
+        self.servers = servers
+        self.catalog = load_catalog(prefix)
+        self.prefix = prefix
+        self.folder = folder
+        self.seed = seed
+        self.workers: list[Worker] = []
+        self._logs = logs
+        self._loads: list[Load] = []
+        print(f"seed of this test: {seed}")
+
+    @property
+    def group(self) -> str:
+        """The consumer group of the ingest service."""
+        return f"{self.prefix}switchboard-ingest"
+
+    @property
+    def topic(self) -> str:
+        """The messages' topic."""
+        return self.catalog.name(MESSAGES)
+
+    async def __aenter__(self) -> Self:
+        applied = await admin.apply(self.catalog, self.servers)
+        assert not applied.remaining
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.end()
+        for load in self._loads:
+            load.ask_to_stop()
+        await self.delete([spec.name for spec in self.catalog.all()])
+
+    async def delete(self, topics: list[str]) -> None:
+        """Delete topics; those that are not there are passed over."""
+        client = AIOKafkaAdminClient(bootstrap_servers=self.servers)
+        async with asyncio.timeout(30):
+            await client.start()
+            try:
+                await client.delete_topics(topics)
+            finally:
+                await client.close()
+
+    def settings(self, instance: str, **changes: object) -> dict[str, object]:
+        """The settings of a worker that is called ``instance``."""
+        return {
+            "bootstrap_servers": self.servers,
+            "topic_prefix": self.prefix,
+            "instance_id": instance,
+            "data_dir": self.folder / f"data-{instance}",
+            "metrics_port": 0,
+            "log_format": "json",
+            "session_timeout_seconds": SESSION_SECONDS,
+            "heartbeat_seconds": 1,
+            # The clock closes no conversation and repeats no request: the topics alone decide.
+            "idle_grace_seconds": 3600,
+            "summary_retry_seconds": 3600,
+            "token_threshold": TOKEN_THRESHOLD,
+        } | changes
+
+    def worker(self, instance: str = "a", *, how: str = "", **changes: object) -> Worker:
+        """Start a worker: the real one, or one that misbehaves (see misbehaving.py)."""
+        command = misbehaving_command(how, self.control) if how else ingest_command()
+        log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
+        worker = Worker(command, self.settings(instance, **changes), log)
+        self.workers.append(worker)
+        return worker
+
+    @property
+    def control(self) -> Path:
+        """The folder through which a misbehaving worker is switched."""
+        folder = self.folder / "control"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def messages(self, shape: Shape | None = None, name: str = "c") -> Iterator[tuple[bytes, bytes]]:
+        """Records of conversations, the same for the same seed."""
+        return conversations(self.seed, shape or Shape(), name=name)
+
+    def load(self, total: int | None = None, *, rate: float = 4000, records=None, **options) -> Load:
+        """Send messages in the background."""
+        load = Load(self.servers, self.topic, records or self.messages(), rate=rate, total=total, **options)
+        self._loads.append(load)
+        return load
+
+    async def drained(self, timeout: float = 90.0) -> None:
+        """Wait until the group has committed every record of its sources."""
+        latest: dict[str, int] = {}
+
+        async def empty() -> bool:
+            nonlocal latest
+            latest = await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES])
+            return not latest
+
+        try:
+            await eventually(empty, "all records are processed and committed", timeout, poll=0.2)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; behind by {latest}") from None
+
+    async def verdict(self, bad: Fault = lambda record: None) -> Expected:
+        """Wait until everything is processed, then account for every record in every topic."""
+        await self.drained()
+        verdict = Verdict(
+            self.servers,
+            self.catalog,
+            cl100k_counter(),
+            policy=policy(token_threshold=TOKEN_THRESHOLD),
+            bad=bad,
+        )
+        expected = await verdict.check()
+        print(
+            f"{expected.messages} messages ({expected.repeats} repeats, {expected.rerouted} rerouted), "
+            f"{len(expected.windows)} windows, {len(expected.dead_letters)} dead letters: as expected"
+        )
+        return expected
+

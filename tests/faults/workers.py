@@ -1,0 +1,178 @@
+"""Worker processes: started as an operator starts them, hurt as the world hurts them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from deploy.local import leash
+
+MISBEHAVING = Path(__file__).with_name("misbehaving.py")
+
+#: For conditions that come about in a second or two on an idle machine.
+PATIENCE = 60.0
+_POLL = 0.05
+
+
+async def eventually(condition, what: str, timeout: float = PATIENCE, poll: float = _POLL):
+    """Return ``condition()`` (or what it awaits to) as soon as it is true; fail with ``what`` after ``timeout`` s."""
+    deadline = time.monotonic() + timeout
+    while True:
+        result = condition()
+        if asyncio.iscoroutine(result):
+            result = await result
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout:g} s: {what}")
+        await asyncio.sleep(poll)
+
+
+class Worker:
+    """One worker process.  ``log`` collects what it writes, over all its lives."""
+
+    def __init__(self, command: list[str], settings: Mapping[str, object], log: Path) -> None:
+        self._command = command
+        self._env = _environment(settings)
+        self.log = log
+        self._life_starts_at = 0
+        self._process = None
+        self.start()
+
+    def start(self) -> None:
+        """Start the process (again)."""
+        assert not self.running, "it still runs"
+        with self.log.open("ab") as output:
+            self._life_starts_at = output.tell()
+            self._process = leash.spawn(self._command, output=output, env=self._env)
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists (also while it is frozen)."""
+        return self._process is not None and self._process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        """SIGSTOP: it stands still and its connections stay open."""
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+        self.signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        """Make sure that it is gone, whatever its state."""
+        if self.running:
+            leash.end(self._process, 0.0)
+
+    async def exits(self, timeout: float = PATIENCE) -> int:
+        """Wait until the process ends by itself; return its exit code."""
+        await eventually(lambda: not self.running, f"the end of {self.log.stem}", timeout)
+        return self._process.returncode
+
+    async def stops(self, timeout: float = 30.0) -> int:
+        """SIGTERM; return the exit code.  30 s is what the design allows."""
+        self.signal(signal.SIGTERM)
+        return await self.exits(timeout)
+
+    def events(self) -> list[dict]:
+        """What the process has logged in this life; lines that are not JSON as ``{"event": line}``."""
+        with self.log.open("rb") as lines:
+            lines.seek(self._life_starts_at)
+            text = lines.read().decode(errors="replace")
+        found = []
+        for line in text.splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                found.append({"event": line})
+        return found
+
+    def says(self, event: str) -> list[dict]:
+        """The log lines of this life whose event contains ``event``."""
+        return [line for line in self.events() if event in str(line.get("event"))]
+
+    async def logs(self, event: str, timeout: float = PATIENCE) -> dict:
+        """Wait for a log line of this life; return it."""
+        [line, *_] = await eventually(lambda: self.says(event), f"{self.log.stem} logs {event!r}", timeout)
+        return line
+
+    async def ready(self, timeout: float = PATIENCE) -> None:
+        """Wait until ``/readyz`` says yes."""
+        await self._port()
+        await eventually(lambda: self._get("/readyz")[0] == 200, f"{self.log.stem} is ready", timeout)
+
+    async def health(self) -> tuple[int, dict]:
+        """Return what ``/healthz`` says."""
+        await self._port()
+        status, body = self._get("/healthz")
+        return status, json.loads(body)
+
+    async def metric(self, name: str, **labels: str) -> float:
+        """Return the sum of a metric's samples with these labels; 0 when there is none."""
+        await self._port()
+        _, text = self._get("/metrics")
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == f"switchboard_{name}" and labels.items() <= sample.labels.items()
+        )
+
+    async def _port(self) -> int:
+        return (await self.logs("starting"))["metrics_port"]
+
+    def _get(self, path: str) -> tuple[int, str]:
+        port = self.says("starting")[0]["metrics_port"]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read().decode()
+        except OSError:
+            return 0, ""
+
+
+def ingest_command() -> list[str]:
+    """``switchboard worker ingest``, as it is installed."""
+    return [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "ingest"]
+
+
+def misbehaving_command(how: str, control: Path) -> list[str]:
+    """The ingest service whose stage misbehaves while a file lies in the folder ``control``."""
+    return [sys.executable, str(MISBEHAVING), how, str(control)]
+
+
+def _environment(settings: Mapping[str, object]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+    return inherited | {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in settings.items()}
+
+
+@contextlib.contextmanager
+def switch(control: Path, name: str):
+    """Put a file into the folder ``control`` for as long as the block lasts."""
+    file = control / name
+    file.touch()
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
