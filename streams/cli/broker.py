@@ -28,9 +28,11 @@ _CLOSE_SECONDS = 5.0
 
 
 class GroupLag(NamedTuple):
-    """How far a consumer group is in a topic.  ``committed`` and ``end`` are sums over its partitions.
+    """How far a consumer group is in a topic, over all its partitions.
 
-    ``beyond`` numbers the partitions where the group is past the end: they were deleted and made again.
+    ``committed`` and ``end`` are sums of offsets; ``lag`` counts from the beginning where the group has
+    never committed; ``started`` says whether it has anywhere.  ``beyond`` numbers the partitions where the
+    group is past the end: those were deleted and made again.
     """
 
     group: str
@@ -39,6 +41,7 @@ class GroupLag(NamedTuple):
     committed: int
     end: int
     lag: int
+    started: bool
     beyond: list[int]
 
 
@@ -149,26 +152,47 @@ async def until(consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) 
                     yield record
 
 
-async def group_lags(settings: Settings, groups: Sequence[str]) -> list[GroupLag]:
-    """Return one row per group and topic that it has committed in."""
+async def group_lags(settings: Settings, sources: Mapping[str, Sequence[str]]) -> list[GroupLag]:
+    """Return one row per group and each of its ``sources`` (group -> topics) that exists."""
     committed: dict[str, Mapping[TopicPartition, Any]] = {}
     async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
-        for group in groups:
+        for group in sources:
             try:
                 committed[group] = await client.list_consumer_group_offsets(group)
             except GroupCoordinatorNotAvailableError:
                 committed[group] = {}  # a broker on which no group has ever committed
-        existing = {topic["topic"] for topic in await client.describe_topics(None)}
-    # the end of a partition that was deleted would be awaited for ever
-    known = sorted({p for offsets in committed.values() for p in offsets if p.topic in existing})
+        present = {topic["topic"]: len(topic["partitions"]) for topic in await client.describe_topics(None)}
+    wanted = {topic for topics in sources.values() for topic in topics if topic in present}
+    partitions = [TopicPartition(topic, number) for topic in wanted for number in range(present[topic])]
     async with reading(settings) as consumer:
-        ends = await ends_of(consumer, known)
+        ends = await ends_of(consumer, partitions)
+        starts = await beginnings_of(consumer, partitions)
     rows = []
-    for group, offsets in committed.items():
-        for topic in sorted({partition.topic for partition in offsets}):
-            done = {p: max(meta.offset, 0) for p, meta in offsets.items() if p.topic == topic}
-            end = {p: ends.get(p, 0) for p in done}
-            lag = sum(max(end[p] - done[p], 0) for p in done)
-            beyond = sorted(p.partition for p in done if done[p] > end[p])
-            rows.append(GroupLag(group, topic, len(done), sum(done.values()), sum(end.values()), lag, beyond))
+    for group, topics in sources.items():
+        for topic in topics:
+            if topic in wanted:
+                places = [place for place in partitions if place.topic == topic]
+                rows.append(_lag(group, topic, places, committed[group], starts, ends))
     return rows
+
+
+def _lag(
+    group: str,
+    topic: str,
+    places: Sequence[TopicPartition],
+    committed: Mapping[TopicPartition, Any],
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> GroupLag:
+    done = {place: committed[place].offset for place in places if place in committed}
+    done = {place: offset for place, offset in done.items() if offset >= 0}
+    return GroupLag(
+        group=group,
+        topic=topic,
+        partitions=len(places),
+        committed=sum(done.values()),
+        end=sum(ends[place] for place in places),
+        lag=sum(max(ends[place] - done.get(place, starts[place]), 0) for place in places),
+        started=bool(done),
+        beyond=sorted(place.partition for place in done if done[place] > ends[place]),
+    )

@@ -16,7 +16,6 @@ from models.errors import DependencyUnavailable
 from streams.cli import broker, routing, services
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
-from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, admin, load_catalog
 
@@ -68,9 +67,7 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings += await _topics(settings, catalog)
         findings += await _producers(settings, catalog, present, sample)
         findings += await _dead_letters(settings, catalog, present)
-        findings += _groups(
-            await broker.group_lags(settings, [settings.group(service) for service in SERVICES])
-        )
+        findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
     except DependencyUnavailable as error:
         findings.append(Finding("wrong", str(error)))
     findings += _services(await services.ask_services(settings))

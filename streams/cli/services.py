@@ -13,8 +13,20 @@ from prometheus_client.parser import text_string_to_metric_families
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import health_port
+from streams.topics import load_catalog
 
 _ANSWER_SECONDS = 3.0
+
+
+def sources_by_group(settings: Settings) -> dict[str, list[str]]:
+    """Return the consumer group of each service with the topics that it reads (names on the broker)."""
+    catalog = load_catalog(settings.topic_prefix)
+    return {
+        settings.group(service): [
+            spec.name for spec in catalog.all() if service in spec.readers and not spec.is_changelog
+        ]
+        for service in SERVICES
+    }
 
 
 class Report(NamedTuple):

@@ -55,9 +55,10 @@ def show(
 async def _gather(
     settings: Settings, ports: dict[str, int]
 ) -> tuple[list[services.Report], list[broker.GroupLag], str]:
-    groups = [settings.group(service) for service in SERVICES]
     reports, lags = await asyncio.gather(
-        services.ask_services(settings, ports), broker.group_lags(settings, groups), return_exceptions=True
+        services.ask_services(settings, ports),
+        broker.group_lags(settings, services.sources_by_group(settings)),
+        return_exceptions=True,
     )
     if isinstance(reports, BaseException):
         raise reports
@@ -89,11 +90,21 @@ def _print(
     if trouble:
         print(trouble)
     elif not lags:
-        print(f"No group has committed anything at {settings.bootstrap_servers} yet.")
+        print(f"There are no topics at {settings.bootstrap_servers}: `switchboard topics apply` creates them.")
     else:
         print_table(
             ("group", "topic", "partitions", "committed", "end", "lag"),
-            [(g, t, n, f"{done:,}", f"{end:,}", f"{lag:,}") for g, t, n, done, end, lag, _ in lags],
+            [
+                (
+                    row.group,
+                    row.topic,
+                    row.partitions,
+                    f"{row.committed:,}" if row.started else "never",
+                    f"{row.end:,}",
+                    f"{row.lag:,}",
+                )
+                for row in lags
+            ],
             right=range(2, 6),
         )
 
