@@ -336,5 +336,5 @@ def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | Non
     if state.cursor.pending(state.next_index):
         times.append(max(state.sent_at + policy.idle_seconds, state.arrived_at + policy.idle_grace_seconds))
     if state.tokens.open is not None:
-        times.append(state.tokens.open.asked_at + policy.summary_retry_seconds)
+        times.append(token_table.repeat_at(state.tokens, policy.summary_retry_seconds))
     return min(times, default=None)

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from models.errors import ConfigurationError
-from models.ports import FactIndex
+from models.ports import Embedder, FactIndex
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -55,14 +55,17 @@ def _ingest(settings: Settings) -> Service:
 
 async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.builtin_extractor import BuiltinExtractor
+    from streams.adapters.builtin_summarizer import BuiltinSummarizer
     from streams.adapters.index_factory import open_fact_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.embedding import Embedding
     from streams.agents.extraction import Extraction
     from streams.agents.facts import Facts
     from streams.agents.index import Index
+    from streams.agents.summaries import Summaries
 
-    embedder = OnnxEmbedder()
+    embedder, count = OnnxEmbedder(), cl100k_counter()
     resources.push_async_callback(embedder.close)
     index = open_fact_index(settings, embedder.dimensions)
     resources.push_async_callback(index.close)
@@ -71,11 +74,19 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
         Facts(settings).stage(),
         Index(settings, index).stage(),
         Embedding(settings, embedder, index).stage(),
+        Summaries(settings, BuiltinSummarizer(count), count).stage(),
     ]
-    return Service(stages, [lambda: _serve_api(settings, index, embedder)])
+    return Service(stages, [lambda health: _serve_api(settings, index, embedder, health)])
 
 
 async def _serve_api(
-    settings: Settings, index: FactIndex, embedder: object
-) -> Callable[[], Awaitable[None]]:
-    raise NotImplementedError
+    settings: Settings, index: FactIndex, embedder: Embedder, health: HealthState
+) -> Close:
+    from streams.api.app import create_api
+    from streams.api.server import serve
+    from streams.search import FactSearch
+
+    app = create_api(FactSearch(index, embedder), index, lambda: not health.why_not_ready())
+    server = await serve(app, settings.api_host, settings.api_port)
+    health.describe("api", server.url)
+    return server.stop

@@ -1,0 +1,37 @@
+"""How a contender tells its result: one JSON line on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+
+class Stopwatch:
+    """Counts processed records; the clock runs over the last three quarters of them.
+
+    The first quarter is start-up: joining the group, and records fetched before the first was processed.
+    """
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.records = 0
+        self._began = 0.0
+        self._skipped = 0
+
+    def add(self, records: int = 1) -> bool:
+        """Count ``records``; true when all that were wanted are done."""
+        self.records += records
+        if not self._skipped and self.records >= self.wanted / 4:
+            self._began, self._skipped = time.perf_counter(), self.records
+        return self.records >= self.wanted
+
+    def report(self, **more: float | str) -> None:
+        """Print the result; to be called when everything is confirmed."""
+        print_result(self.records - self._skipped, time.perf_counter() - self._began, **more)
+
+
+def print_result(records: int, seconds: float, **more: float | str) -> None:
+    """Print ``records`` in ``seconds`` and what else there is to say."""
+    print(json.dumps({"records": records, "seconds": seconds, "rate": records / seconds, **more}))
+    sys.stdout.flush()

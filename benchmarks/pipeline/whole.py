@@ -1,0 +1,31 @@
+"""The conversations stage's work without its runtime, for contenders that bring their own."""
+
+from __future__ import annotations
+
+import msgspec
+
+from processors.conversations import ConversationPolicy, ConversationState, Fold, decode_state, encode_state
+from processors.validation import decode_chat_message
+from streams.adapters.tokenizer import cl100k_counter
+
+
+class WholeStep:
+    """Validate, window, count tokens: one record on the state it left."""
+
+    def __init__(self) -> None:
+        self._policy = ConversationPolicy()
+        self._count = cl100k_counter()
+        self._offset = 0
+
+    def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
+        """Return the outputs and the new state."""
+        message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=0)
+        state = (
+            decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
+        )
+        fold = Fold(message.conversation_id, state, self._policy, self._count, ("chat.messages.v1", 0))
+        self._offset += 1
+        fold.add(message, self._offset, 0.0)
+        after = fold.finish(0.0)
+        outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
+        return outputs, encode_state(after)
