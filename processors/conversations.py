@@ -19,7 +19,7 @@ from models.windows import WindowMessage, WindowReason, WindowSource
 from processors import token_table
 from processors.token_table import RequestPlan, TokenTable
 from processors.tokens import TokenCounter, message_tokens
-from processors.windows import Span, WindowCursor, WindowSizes
+from processors.windows import WindowCursor, WindowSizes
 
 _encode = msgspec.json.Encoder().encode
 
@@ -332,9 +332,10 @@ def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | Non
     An open window is flushed when the conversation has been idle, but not before nothing has arrived for
     a grace period: a backfill of old messages is idle by their ``sent_at`` and yet still coming in.
     """
-    times = []
+    times: list[float] = []
     if state.cursor.pending(state.next_index):
         times.append(max(state.sent_at + policy.idle_seconds, state.arrived_at + policy.idle_grace_seconds))
-    if state.tokens.open is not None:
-        times.append(token_table.repeat_at(state.tokens, policy.summary_retry_seconds))
+    repeat = token_table.repeat_at(state.tokens, policy.summary_retry_seconds)
+    if repeat is not None:
+        times.append(repeat)
     return min(times, default=None)

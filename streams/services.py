@@ -79,9 +79,7 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
     return Service(stages, [lambda health: _serve_api(settings, index, embedder, health)])
 
 
-async def _serve_api(
-    settings: Settings, index: FactIndex, embedder: Embedder, health: HealthState
-) -> Close:
+async def _serve_api(settings: Settings, index: FactIndex, embedder: Embedder, health: HealthState) -> Close:
     from streams.api.app import create_api
     from streams.api.server import serve
     from streams.search import FactSearch

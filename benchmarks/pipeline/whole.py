@@ -20,9 +20,7 @@ class WholeStep:
     def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
         """Return the outputs and the new state."""
         message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=0)
-        state = (
-            decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
-        )
+        state = decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
         fold = Fold(message.conversation_id, state, self._policy, self._count, ("chat.messages.v1", 0))
         self._offset += 1
         fold.add(message, self._offset, 0.0)

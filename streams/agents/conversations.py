@@ -111,9 +111,7 @@ class Conversations:
         folded_to, payload = state.read(key)
         first = run[0][0]
         before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
-        fold = Fold(
-            first.conversation_id, before, self._policy, self._count, (batch.source, batch.partition)
-        )
+        fold = Fold(first.conversation_id, before, self._policy, self._count, (batch.source, batch.partition))
         replayed = 0
         for message, record in run:
             if record.offset < folded_to:

@@ -100,6 +100,4 @@ class Extraction:
             )
             effects.count("candidates_total", candidate.category)
             extracted.update(dict.fromkeys(statement.source_message_ids))
-        return ExtractionState(
-            before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:]
-        )
+        return ExtractionState(before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:])

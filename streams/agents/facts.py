@@ -79,9 +79,7 @@ class Facts:
         return effects
 
     @staticmethod
-    def _candidate(
-        record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]
-    ) -> list[Fact]:
+    def _candidate(record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]) -> list[Fact]:
         candidate = decode(FactCandidate, record.value)
         own_id = fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
         if record.offset < state.read(own_id.encode())[0]:
@@ -89,9 +87,7 @@ class Facts:
         return consolidate(candidate, known, _arrival(record))
 
     @staticmethod
-    def _embedding(
-        record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]
-    ) -> list[Fact]:
+    def _embedding(record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]) -> list[Fact]:
         result = decode(EmbeddingResult, record.value)
         fact = known(result.fact_id)
         if fact is None:

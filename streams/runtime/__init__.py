@@ -49,7 +49,8 @@ The eleven rules, and where they live
 7. state carries its high-water mark: ``marks.py``, ``table.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``
 9. fencing, timeouts, bounded shutdown: ``streams/worker.py``
-10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``, ``stepping.py``
+10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
+    ``stepping.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency
     above 1, its web server and its monitor
 

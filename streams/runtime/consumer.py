@@ -284,7 +284,7 @@ class BatchConsumer(Consumer):
 
     async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]] | None:
         if not self.flow_active:
-            await self.wait(self.can_resume_flow)
+            await self.wait(self.can_resume_flow.wait())
             return None
         active = self._get_active_partitions()
         limit = self.app.runtime.settings.batches_in_flight
@@ -335,6 +335,16 @@ class BatchConsumer(Consumer):
     def discard(self, message: Any) -> None:
         """Take a batch that will not be processed out of what shutdown waits for; it is not acked."""
         self._unacked_messages.discard(message)
+
+    def committed(self, tp: TP) -> int | None:
+        """Return the last offset that was committed, or ``None``."""
+        offset: int | None = self._committed_offset[tp]
+        return offset
+
+    def end_of(self, tp: TP) -> int | None:
+        """Return the end of the partition as of its last fetch, or ``None`` before the first."""
+        end: int | None = self.highwater(tp)
+        return end
 
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
         """Commit the longest acked prefix of every partition."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import faust
 import structlog
@@ -208,8 +208,7 @@ class ServiceRuntime:
     @property
     def consumer(self) -> BatchConsumer:
         """The app's consumer."""
-        consumer: BatchConsumer = self.app.consumer
-        return consumer
+        return cast(BatchConsumer, self.app.consumer)
 
     @property
     def epoch(self) -> int:
@@ -246,7 +245,7 @@ class ServiceRuntime:
         """Say whether every source of the stage is read to its end in this partition."""
         for source in bound.stage.sources:
             tp = TP(self.catalog.name(source), partition)
-            end = self.consumer.highwater(tp)
+            end = self.consumer.end_of(tp)
             position = self.consumer.positions.get(tp)
             if end is None or position is None or position < end or self.consumer.ledger.outstanding(tp):
                 return False
@@ -350,10 +349,10 @@ class ServiceRuntime:
                 return
             consumer = self.consumer
             for tp, position in list(consumer.positions.items()):
-                end = consumer.highwater(tp)
+                end = consumer.end_of(tp)
                 if end is None:
                     continue
-                committed = consumer._committed_offset.get(tp)
+                committed = consumer.committed(tp)
                 spec = self.catalog.get(tp.topic)
                 self.metrics.lag_records.labels(
                     self._by_source[spec.contract_name].stage.name, spec.contract_name, str(tp.partition)

@@ -78,7 +78,7 @@ class NoState:
         self.lay(values)
 
 
-class StateTable(Table):
+class StateTable(Table[bytes, bytes]):
     """A Faust table that keeps encoded values per partition and recovers a changelog batch by batch.
 
     Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.  At recovery a record

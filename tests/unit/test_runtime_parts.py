@@ -278,9 +278,7 @@ def bare_table(sources: int = 1) -> StateTable:
 
 class TestRecovery:
     def changelog(self, *values: tuple[bytes, bytes | None]) -> list[Event]:
-        return [
-            Event(RecordBatch([Record(v, k, offset, "c", 3) for offset, (k, v) in enumerate(values)]))
-        ]
+        return [Event(RecordBatch([Record(v, k, offset, "c", 3) for offset, (k, v) in enumerate(values)]))]
 
     def test_unpacks_batches_and_the_last_value_wins(self) -> None:
         table = bare_table()
