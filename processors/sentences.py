@@ -25,11 +25,18 @@ _LINE = re.compile(r"[^\r\n]+")
 _LIST_MARK = re.compile(r"\s*(?:[-*•–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+")
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’)\]]*\s*$")
 _EMOJI = r"\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d"  # with what joins and colours them
+#: nupunkt takes "month.", "John." and "OK." for abbreviations; before one of these words they are not.
+_STARTERS = (
+    "(?:I|It|The|This|That|My|We|You|They|He|She|But|And|So|What|How|Why|When|Where|Who|Can|Could|Do|Did|Is|"
+    "Are|Let|Not|"
+    "Please|Yes|No|Also|There|Our|Your|If|In|On|At|For|Just|Maybe|Thanks|Well|Now|Then|Here)['’ ]"
+)
 _CUT = re.compile(
     # The look-behinds let a run be tried from its first character only: linear time.
     r"[。！？｡][」』”’）)]*"  # CJK stops, with what closes after them
     r"|(?<![!?])[!?]++(?=[^\W\d_])"  # "thanks!I like tea"
-    r"|(?<=[a-z]{3})\.(?=(?:I|It|The|This|That|My|We|You|They|He|She|But|And|So)[ '’])"  # "I like tea.It is"
+    rf"|(?<=[a-z]{{3}})\.(?={_STARTERS})"  # "I like tea.It is"
+    rf"|(?<=[A-Za-z]{{2}})(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)(?<!\bNo)(?<!\bvs)(?<!\bMrs)(?<!\bProf)\.(?=\s{_STARTERS})"
     rf"|(?<![{_EMOJI}])[{_EMOJI}]++\s+(?=[A-Z]|i['’ ])"  # an emoji for a full stop
 )
 

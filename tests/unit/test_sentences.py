@@ -16,6 +16,11 @@ from processors.sentences import sentence_spans, sentences
         ("i like blueberries. especially in smoothies", ["i like blueberries.", "especially in smoothies"]),
         ("no final stop", ["no final stop"]),
         ("Dr. Smith said hi. Mr. Lee left.", ["Dr. Smith said hi.", "Mr. Lee left."]),
+        (
+            "See you next month. We're all set, John. I am too.",
+            ["See you next month.", "We're all set, John.", "I am too."],
+        ),
+        ("Ask Mrs. The or Prof. So there.", ["Ask Mrs. The or Prof. So there."]),
         ("I like e.g. tea and coffee.", ["I like e.g. tea and coffee."]),
         ("I paid $3.50. It was ok.", ["I paid $3.50.", "It was ok."]),
         ("version 2.0.1 is out", ["version 2.0.1 is out"]),
