@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import msgspec
 
-from processors.conversations import ConversationPolicy, ConversationState, Fold, decode_state, encode_state
+from processors.conversation_fold import Fold
+from processors.conversations import ConversationPolicy, ConversationState, decode_state, encode_state
 from processors.validation import decode_chat_message
 from streams.adapters.tokenizer import cl100k_counter
 
@@ -21,9 +24,15 @@ class WholeStep:
         """Return the outputs and the new state."""
         message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=0)
         state = decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
-        fold = Fold(message.conversation_id, state, self._policy, self._count, ("chat.messages.v1", 0))
+        fold = Fold(
+            message.conversation_id, state, self._policy, self._count, ("chat.messages.v1", 0), _no_page
+        )
         self._offset += 1
         fold.add(message, self._offset, 0.0)
         after = fold.finish(0.0)
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
         return outputs, encode_state(after)
+
+
+def _no_page(begins: int) -> NoReturn:
+    raise LookupError(f"the load never fills a page, yet one at {begins} is asked for")

@@ -10,15 +10,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from models.errors import InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from models.messages import ChatMessage
 from models.summaries import Summary
+from processors.conversation_fold import Fold, LoadPage
 from processors.conversations import (
     ConversationPolicy,
     ConversationState,
-    Fold,
+    Kept,
+    decode_page,
     decode_state,
+    encode_page,
     encode_state,
+    is_page,
+    page_key,
     wake_at,
 )
 from processors.tokens import TokenCounter
@@ -67,9 +72,12 @@ class Conversations:
             table="conversations",
             step=self.step,
             on_timer=self.on_timer,
-            timer_at=lambda payload: wake_at(decode_state(payload), self._policy),
+            timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
         )
+
+    def _timer_at(self, key: bytes, payload: bytes) -> float | None:
+        return None if is_page(key) else wake_at(decode_state(payload), self._policy)
 
     def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Fold a batch of messages or of summaries, conversation by conversation."""
@@ -111,7 +119,7 @@ class Conversations:
         folded_to, payload = state.read(key)
         first = run[0][0]
         before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
-        fold = Fold(first.conversation_id, before, self._policy, self._count, (batch.source, batch.partition))
+        fold = self._fold(key, before, batch.partition, state, effects)
         replayed = 0
         for message, record in run:
             if record.offset < folded_to:
@@ -140,13 +148,7 @@ class Conversations:
             if payload is None or record.offset < folded_to:
                 effects.count("skipped_records_total", "conversations", "replayed")
                 continue
-            fold = Fold(
-                summary.conversation_id,
-                decode_state(payload),
-                self._policy,
-                self._count,
-                (MESSAGES, batch.partition),
-            )
+            fold = self._fold(key, decode_state(payload), batch.partition, state, effects)
             if not fold.answer(summary):
                 effects.count("skipped_records_total", "conversations", "duplicate")
             self._store(key, fold, record.timestamp / 1000, record.offset + 1, effects)
@@ -162,12 +164,17 @@ class Conversations:
                 # Messages that decide whether it is idle may still be in the log.
                 effects.wake(key, context.now + self._settings.tick_seconds)
                 continue
-            fold = Fold(
-                key.decode(), decode_state(payload), self._policy, self._count, (MESSAGES, context.partition)
-            )
+            fold = self._fold(key, decode_state(payload), context.partition, state, effects)
             fold.pause(context.now)
             self._store(key, fold, context.now, None, effects, idle=True)
         return effects
+
+    def _fold(
+        self, key: bytes, before: ConversationState, partition: int, state: StateReader, effects: Effects
+    ) -> Fold:
+        return Fold(
+            key.decode(), before, self._policy, self._count, (MESSAGES, partition), _pages(key, state, effects)
+        )
 
     def _store(
         self,
@@ -199,6 +206,28 @@ class Conversations:
             )
             kind = "repeat" if request.attempt > 1 else "roll_up" if request.roll_up else "range"
             effects.count("summary_requests_total", kind)
+        # In an order that a crash in between does not harm: a page is there before the state names it, and
+        # goes after the state has let it go.
+        for begins, page in fold.pages.items():
+            if page is not None:
+                effects.store(page_key(key, begins), encode_page(page))
         effects.store(key, encode_state(after, idle=idle), next_offset)
+        for begins, page in fold.pages.items():
+            if page is None:
+                effects.remove(page_key(key, begins))
         at = wake_at(after, self._policy)
         effects.wake(key, max(at, now + self._settings.tick_seconds) if at is not None and idle else at)
+
+
+def _pages(key: bytes, state: StateReader, effects: Effects) -> LoadPage:
+    """Return what loads pages of ``key``: those that this very batch stored, and those stored before."""
+
+    def load(begins: int) -> Sequence[Kept]:
+        name = page_key(key, begins)
+        staged = effects.changes.get(name)
+        payload = staged.payload if staged is not None else state.read(name)[1]
+        if payload is None:
+            raise ConsistencyError(f"the state of a conversation names a page at {begins} that is not there")
+        return decode_page(payload)
+
+    return load

@@ -25,9 +25,12 @@ class Output(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """A new value for ``key``.  ``next_offset`` is the offset after the last record folded in."""
+    """A new value for ``key``, or its removal (``payload`` is ``None``).
 
-    payload: bytes
+    ``next_offset`` is the offset after the last record folded in; ``None`` leaves the marks as they are.
+    """
+
+    payload: bytes | None
     next_offset: int | None
 
 
@@ -74,6 +77,10 @@ class Effects:
     def store(self, key: bytes, payload: bytes, next_offset: int | None = None) -> None:
         """Replace the state of ``key``; its high-water mark advances to ``next_offset`` if given."""
         self.changes[key] = StateChange(payload, next_offset)
+
+    def remove(self, key: bytes) -> None:
+        """Remove ``key`` and its mark.  Only for keys whose records cannot come back."""
+        self.changes[key] = StateChange(None, None)
 
     def dead_letter(self, record: SourceRecord, error: InvalidRecord) -> None:
         """Send ``record``, byte for byte, to its topic's dead-letter queue."""

@@ -83,9 +83,9 @@ class Lane:
         while not self._queue.empty():
             self._drop(self._queue.get_nowait())
 
-    def _restore_timers(self, timer_at: Callable[[bytes], float | None]) -> None:
+    def _restore_timers(self, timer_at: Callable[[bytes, bytes], float | None]) -> None:
         for key, payload in self.state.items():
-            at = timer_at(payload)
+            at = timer_at(key, payload)
             if at is not None:
                 self.timers.set(key, at)
 
@@ -203,7 +203,7 @@ class Lane:
             return []
         changelog, partition = self.bound.changelog, self.partition
         return self.runtime.publisher.pack(
-            Output(changelog, key, value, (), None, partition) for key, value in values.items()
+            Output(changelog, key, value or None, (), None, partition) for key, value in values.items()
         )
 
     def _account(self, effects: Effects, seconds: float) -> None:

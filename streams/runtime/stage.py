@@ -50,8 +50,8 @@ class Stage:
     place) is set.  ``sources`` are catalog topic names with equal partition counts.  ``table`` names the
     state's changelog; without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000
     for a pure step, a few dozen where each record costs a call.  ``on_timer`` gets the keys whose timers
-    (``Effects.wake``) are due; ``timer_at`` says, from a stored payload, when a key's timer is due, and is
-    asked for every key of a partition that is newly assigned.
+    (``Effects.wake``) are due; ``timer_at`` says, from a key and its stored payload, when its timer is due, and
+    is asked for every key of a partition that is newly assigned.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Stage:
     table: str | None = None
     batch_records: int = 1000
     on_timer: OnTimer | None = None
-    timer_at: Callable[[bytes], float | None] | None = None
+    timer_at: Callable[[bytes, bytes], float | None] | None = None
 
     def __post_init__(self) -> None:
         if (self.step is None) == (self.async_step is None):

@@ -17,6 +17,7 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Packed
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, TimerContext
+from streams.runtime.table import REMOVED
 
 if TYPE_CHECKING:
     from streams.runtime.lane import Lane
@@ -155,6 +156,9 @@ class Stepper:
         values = {}
         sources, source_index = self._bound.sources, batch.source_index if batch is not None else 0
         for key, change in effects.changes.items():
+            if change.payload is None:
+                values[key] = REMOVED
+                continue
             values[key] = marks.seal(
                 lane.state.value(key), change.payload, sources, source_index, change.next_offset
             )

@@ -9,6 +9,9 @@ from typing import Any
 from streams.runtime import marks
 from streams.runtime.faust_internals import TP, Table
 
+#: Stands for a removed key; no value is empty, for each begins with its marks.
+REMOVED = b""
+
 
 class PartitionState:
     """The state of one partition that a step may read: an overlay of unconfirmed values over a table.
@@ -41,7 +44,9 @@ class PartitionState:
     def value(self, key: bytes) -> bytes | None:
         """Return the stored value of ``key`` with its marks."""
         value = self._overlay.get(key)
-        return value if value is not None else self._confirmed.get(key)
+        if value is None:
+            return self._confirmed.get(key)
+        return value if value != REMOVED else None
 
     def lay(self, values: Mapping[bytes, bytes]) -> None:
         """Put unconfirmed values on top."""
@@ -54,6 +59,8 @@ class PartitionState:
         for key, value in values.items():
             if overlay.get(key) is value:
                 del overlay[key]
+            if value == REMOVED:
+                del self._confirmed[key]
 
 
 class NoState:

@@ -13,7 +13,7 @@ from models.ids import window_id
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
-from processors.conversations import decode_state
+from processors.conversations import PAGE_SIZE, decode_state, is_page, page_key
 from processors.token_table import ranges
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
@@ -21,7 +21,7 @@ from streams.runtime import marks
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
-from streams.runtime.table import PartitionState
+from streams.runtime.table import REMOVED, PartitionState
 from streams.settings import Settings
 
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -72,7 +72,9 @@ class Harness:
         self.last = effects
         self.state.lay(
             {
-                key: marks.seal(self.state.value(key), change.payload, 2, index, change.next_offset)
+                key: REMOVED
+                if change.payload is None
+                else marks.seal(self.state.value(key), change.payload, 2, index, change.next_offset)
                 for key, change in effects.changes.items()
             }
         )
@@ -247,7 +249,7 @@ class TestIdle:
         _, payload = harness.state.read(b"c")
         assert payload is not None
         assert harness.spec.timer_at is not None
-        assert harness.spec.timer_at(payload) == harness.last.timers[b"c"]
+        assert harness.spec.timer_at(b"c", payload) == harness.last.timers[b"c"]
 
     def test_idle_state_shrinks_to_the_overlap(self) -> None:
         harness = Harness(token_threshold=50)
@@ -319,6 +321,46 @@ class TestTokens:
         harness.answer(roll_up, tokens=20)
         assert len(harness.payload().tokens.summaries) == 1
         assert len(harness.payload().summaries) == 1
+
+
+class TestPages:
+    def test_state_does_not_grow_while_a_summary_takes_its_time(self) -> None:
+        harness = Harness(token_threshold=100)
+        for n in range(0, 1000, 50):
+            harness.feed(*[harness.record(message) for message in messages(50, first=n)])
+        assert len(harness.requests) == 1
+        state = harness.payload()
+        assert len(state.kept) < PAGE_SIZE + 10
+        assert [*state.pages] == list(range(0, state.kept_from, PAGE_SIZE))
+
+    def test_every_message_reaches_a_summary_once_even_from_pages(self) -> None:
+        harness = Harness(token_threshold=600)
+        for n in range(0, 1000, 50):
+            harness.feed(*[harness.record(message) for message in messages(50, first=n)])
+        answered = 0
+        while answered < len(harness.requests):
+            harness.answer(harness.requests[answered], tokens=20)
+            answered += 1
+        summarized = [m for request in harness.requests for m in request.messages]
+        assert [m.index for m in summarized] == list(range(len(summarized)))
+        assert [m.content for m in summarized] == [f"message number {n}" for n in range(len(summarized))]
+        assert len(summarized) > 900
+        state = harness.payload()
+        stored = {key for key, _ in harness.state.items() if is_page(key)}
+        assert stored == {page_key(b"c", begins) for begins in state.pages}, "pages that are done are gone"
+
+    def test_a_roll_up_says_where_its_messages_lie(self) -> None:
+        harness = Harness(token_threshold=100)
+        for n in range(0, 200, 10):
+            harness.feed(*[harness.record(message) for message in messages(10, first=n)])
+            if harness.requests[-1:] and harness.payload().tokens.open is not None:
+                request = harness.requests[-1]
+                if request.roll_up:
+                    assert request.source.first_offset == 0
+                    assert request.source.last_offset >= request.to_index
+                    return
+                harness.answer(request, tokens=30)
+        pytest.fail("no roll-up came")
 
 
 BAD = {

@@ -327,6 +327,24 @@ async def test_a_call_that_hangs_is_cut_off_and_repeated() -> None:
     rig.lane.close()
 
 
+async def test_a_removed_key_is_a_tombstone_in_the_changelog_and_gone_from_the_table() -> None:
+    def step(batch: RecordBatch, state: StateReader) -> Effects:
+        effects = Effects()
+        effects.remove(b"old")
+        return effects
+
+    rig = Rig(Stage(name="drop", sources=(SOURCE,), step=step, table="t"))
+    rig.confirmed[b"old"] = marks.seal(None, b"1", 1, 0, 5)
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    assert rig.publisher.values(CHANGELOG) == [None]
+    assert rig.state.read(b"old") == (0, None)
+    rig.publisher.give(0)
+    await rig.until(lambda: rig.acked == [0])
+    assert rig.confirmed == {}
+    rig.lane.close()
+
+
 def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
     def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
         effects = Effects()
@@ -342,7 +360,7 @@ def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
         step=copy_step,
         table="timed",
         on_timer=on_timer,
-        timer_at=lambda payload: 1.0 if payload == b"due" else None,
+        timer_at=lambda key, payload: 1.0 if payload == b"due" else None,
     )
 
 

@@ -1,0 +1,302 @@
+"""What each message, summary and pause does to a conversation: windows, duplicates, token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from models import ids
+from models.messages import ChatMessage
+from models.summaries import Summary
+from models.windows import WindowMessage, WindowReason, WindowSource
+from processors import token_table
+from processors.conversations import (
+    PAGE_SIZE,
+    ConversationPolicy,
+    ConversationState,
+    Kept,
+    KeptSummary,
+)
+from processors.token_table import RequestPlan
+from processors.tokens import TokenCounter, message_tokens
+
+_encode = msgspec.json.Encoder().encode
+
+#: Loads the page of bodies that begins at an index.
+LoadPage = Callable[[int], Sequence[Kept]]
+
+
+class WindowDraft(msgspec.Struct, frozen=True):
+    """A finished :class:`models.windows.Window` whose messages are already encoded."""
+
+    window_id: str
+    conversation_id: str
+    user_id: str
+    reason: WindowReason
+    message_ids: tuple[str, ...]
+    messages: tuple[msgspec.Raw, ...]
+    from_index: int
+    to_index: int
+    overlap: int
+    source: WindowSource
+    tenant_id: str
+
+
+class SummaryRequestDraft(msgspec.Struct, frozen=True):
+    """A :class:`models.summaries.SummaryRequest` whose messages and summaries are already encoded."""
+
+    request_id: str
+    conversation_id: str
+    user_id: str
+    from_index: int
+    to_index: int
+    messages: tuple[msgspec.Raw, ...]
+    tokens: int
+    threshold: int
+    source: WindowSource
+    previous: tuple[msgspec.Raw, ...]
+    replaces: tuple[str, ...]
+    roll_up: bool
+    attempt: int
+    tenant_id: str
+
+
+class Fold:
+    """Folds a run of one conversation's messages, summaries and pauses into its state.
+
+    Thaws the state once, takes any number of steps, and freezes it in :meth:`finish`: copying the state
+    per message would cost more than everything else.  ``windows`` and ``requests`` collect what is to be
+    published; ``pages`` are the pages to store, by the index that they begin at, ``None`` for one that is no
+    longer needed; ``duplicates`` counts messages that were seen before.  Nothing here reads a clock: times
+    come with the messages or are passed in.
+    """
+
+    __slots__ = (
+        "_arrived_at",
+        "_conversation_id",
+        "_count",
+        "_counts",
+        "_cursor",
+        "_end_mark",
+        "_kept",
+        "_kept_from",
+        "_load_page",
+        "_next_index",
+        "_pages",
+        "_policy",
+        "_recent",
+        "_sent_at",
+        "_source_topic",
+        "_summaries",
+        "_tenant_id",
+        "_tokens",
+        "_user_id",
+        "duplicates",
+        "pages",
+        "requests",
+        "windows",
+    )
+
+    def __init__(
+        self,
+        conversation_id: str,
+        state: ConversationState,
+        policy: ConversationPolicy,
+        count: TokenCounter,
+        source: tuple[str, int],
+        load_page: LoadPage,
+    ) -> None:
+        self._conversation_id = conversation_id
+        self._policy = policy
+        self._count = count
+        self._source_topic = source
+        self._tenant_id = state.tenant_id
+        self._user_id = state.user_id
+        self._next_index = state.next_index
+        self._cursor = state.cursor
+        self._kept_from = state.kept_from
+        self._kept = list(state.kept)
+        self._recent = dict.fromkeys(state.recent_ids)
+        self._sent_at = state.sent_at
+        self._arrived_at = state.arrived_at
+        self._end_mark = state.end_mark
+        self._tokens = state.tokens
+        self._counts: list[int] = []
+        self._summaries = state.summaries
+        self._pages = list(state.pages)
+        self._load_page = load_page
+        self.windows: list[WindowDraft] = []
+        self.requests: list[SummaryRequestDraft] = []
+        self.pages: dict[int, Sequence[Kept] | None] = {}
+        self.duplicates = 0
+
+    def add(self, message: ChatMessage, offset: int, arrived_at: float) -> None:
+        """Take the next message, in offset order; ``arrived_at`` is the record's time (epoch seconds)."""
+        message_id = message.message_id
+        if message_id in self._recent:
+            self.duplicates += 1
+            return
+        sent_at = message.sent_at.timestamp()
+        if self._sent_at and sent_at - self._sent_at >= self._policy.idle_seconds:
+            self._close(WindowReason.IDLE)
+        index = self._next_index
+        body = _encode(
+            WindowMessage(
+                message_id=message_id,
+                user_id=message.user_id,
+                role=message.role,
+                content=message.content,
+                sent_at=message.sent_at,
+                index=index,
+                offset=offset,
+                late=sent_at < self._sent_at,
+            )
+        )
+        self._kept.append(Kept(offset, message_id, msgspec.Raw(body)))
+        self._recent[message_id] = None
+        self._counts.append(message_tokens(message.role, message.content, self._count))
+        self._next_index = index + 1
+        self._sent_at = max(sent_at, self._sent_at)
+        self._arrived_at = max(arrived_at, self._arrived_at)
+        if self._cursor.full(self._next_index, self._policy.sizes):
+            self._close(WindowReason.FULL)
+
+    def pause(self, now: float) -> None:
+        """The wall clock says ``now``: flush an idle rest, repeat an unanswered request."""
+        if now - self._sent_at >= self._policy.idle_seconds:
+            self._close(WindowReason.IDLE)
+        plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
+        if plan is not None:
+            self._ask(plan, now)
+
+    def answer(self, summary: Summary) -> bool:
+        """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer)."""
+        request = self._tokens.open
+        tokens = token_table.accept(
+            self._tokens, summary.summary_id, summary.from_index, summary.to_index, summary.tokens
+        )
+        if tokens is self._tokens or request is None:
+            return False
+        self._tokens = tokens
+        kept = KeptSummary(
+            msgspec.Raw(_encode(summary.summary)), summary.source.first_offset, summary.source.last_offset
+        )
+        self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
+        return True
+
+    def finish(self, now: float) -> ConversationState:
+        """Ask for a summary if one is due, forget what nobody needs, and return the new state.
+
+        ``now`` (epoch seconds) is when the request counts as asked.  Asking once per run asks for the same
+        ranges as asking after every message: a range ends where the threshold is crossed.
+        """
+        self._tokens = token_table.add(self._tokens, self._counts)
+        self._counts = []
+        if self._tokens.open is None:
+            plan = token_table.due(self._tokens, self._policy.token_threshold)
+            if plan is not None:
+                self._ask(plan, now)
+        self._forget()
+        self._turn_pages()
+        remembered = max(self._policy.recent_message_ids, self._policy.sizes.size)
+        return ConversationState(
+            self._tenant_id,
+            self._user_id,
+            self._next_index,
+            self._cursor,
+            self._kept_from,
+            tuple(self._kept),
+            tuple(self._recent)[-remembered:],
+            self._sent_at,
+            self._arrived_at,
+            self._end_mark,
+            self._tokens,
+            self._summaries,
+            tuple(self._pages),
+        )
+
+    def _close(self, reason: WindowReason) -> None:
+        if not self._cursor.pending(self._next_index):
+            return
+        span, self._cursor = self._cursor.close(self._next_index, self._policy.sizes)
+        messages = self._slice(span.from_index, span.to_index)
+        message_ids = tuple([message.message_id for message in messages])
+        self._end_mark = message_ids[-1]
+        self.windows.append(
+            WindowDraft(
+                ids.window_id(self._tenant_id, self._conversation_id, span.from_index, span.to_index),
+                self._conversation_id,
+                self._user_id,
+                reason,
+                message_ids,
+                tuple([message.body for message in messages]),
+                span.from_index,
+                span.to_index,
+                span.overlap,
+                self._source(messages[0].offset, messages[-1].offset),
+                self._tenant_id,
+            )
+        )
+
+    def _ask(self, plan: RequestPlan, now: float) -> None:
+        if plan.roll_up:
+            messages: list[Kept] = []
+            previous = tuple([summary.body for summary in self._summaries])
+            first = min(summary.first_offset for summary in self._summaries)
+            last = max(summary.last_offset for summary in self._summaries)
+        else:
+            messages = self._slice(plan.from_index, plan.to_index)
+            previous, first, last = (), messages[0].offset, messages[-1].offset
+        self.requests.append(
+            SummaryRequestDraft(
+                ids.summary_id(self._tenant_id, self._conversation_id, plan.from_index, plan.to_index),
+                self._conversation_id,
+                self._user_id,
+                plan.from_index,
+                plan.to_index,
+                tuple([message.body for message in messages]),
+                plan.tokens,
+                self._policy.token_threshold,
+                self._source(first, last),
+                previous,
+                plan.replaces,
+                plan.roll_up,
+                plan.attempt,
+                self._tenant_id,
+            )
+        )
+        self._tokens = token_table.opened(self._tokens, plan, now)
+
+    def _slice(self, from_index: int, to_index: int) -> list[Kept]:
+        """Return the messages ``from_index``..``to_index``, from pages where they are stored in pages."""
+        paged: list[Kept] = []
+        for begins in self._pages:
+            if from_index < begins + PAGE_SIZE and begins <= to_index:
+                page = self._load_page(begins)
+                paged += page[max(0, from_index - begins) : to_index + 1 - begins]
+        begin = max(0, from_index - self._kept_from)
+        return paged + self._kept[begin : max(0, to_index + 1 - self._kept_from)]
+
+    def _source(self, first_offset: int, last_offset: int) -> WindowSource:
+        topic, partition = self._source_topic
+        return WindowSource(
+            topic=topic, partition=partition, first_offset=first_offset, last_offset=last_offset
+        )
+
+    def _forget(self) -> None:
+        """Drop the bodies that neither the open window nor the token table needs."""
+        needed_from = min(self._cursor.from_index, self._tokens.from_index)
+        while self._pages and self._pages[0] + PAGE_SIZE <= needed_from:
+            self.pages[self._pages.pop(0)] = None
+        if needed_from > self._kept_from:
+            del self._kept[: needed_from - self._kept_from]
+            self._kept_from = needed_from
+
+    def _turn_pages(self) -> None:
+        """Move bodies that only the token table needs out of the state, a page at a time."""
+        while self._cursor.from_index - self._kept_from >= PAGE_SIZE:
+            self.pages[self._kept_from] = self._kept[:PAGE_SIZE]
+            self._pages.append(self._kept_from)
+            del self._kept[:PAGE_SIZE]
+            self._kept_from += PAGE_SIZE
