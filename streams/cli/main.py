@@ -68,6 +68,11 @@ def _every_command(
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
+def status_of(error: SwitchboardError) -> int:
+    """Return the exit status that stands for an error."""
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 1)
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     try:
@@ -76,7 +81,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else 0
     except SwitchboardError as error:
         print(f"switchboard: {error}", file=sys.stderr)
-        return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+        return status_of(error)
     except KeyboardInterrupt:
         return _INTERRUPTED
     return 0
