@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from stage_harness import START, StageHarness
 
 from models.ids import window_id
 from models.messages import ChatMessage, Role
@@ -17,74 +18,27 @@ from processors.conversations import PAGE_SIZE, decode_state, is_page, page_key
 from processors.token_table import ranges
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
-from streams.runtime import marks
 from streams.runtime.effects import Effects
-from streams.runtime.records import Record, RecordBatch
-from streams.runtime.stage import TimerContext
-from streams.runtime.table import REMOVED, PartitionState
 from streams.settings import Settings
 
-START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 COUNT = cl100k_counter()
 
 
-class Harness:
-    """The stage with its state, fed by hand.  ``arrived`` is the broker's clock."""
+class Harness(StageHarness):
+    """The stage with these settings."""
 
     def __init__(self, **settings: Any) -> None:
-        self.stage = Conversations(Settings(**settings), COUNT)
-        self.spec = self.stage.stage()
-        self.state = PartitionState({}, 2)
-        self.offset = 0
-        self.summary_offset = 0
-        self.arrived = START
-        self.windows: list[Window] = []
-        self.requests: list[SummaryRequest] = []
-        self.last = Effects()
+        super().__init__(Conversations(Settings(**settings), COUNT).stage())
 
-    def record(self, message: ChatMessage, **replace: Any) -> Record:
-        record = Record(
-            value=msgspec.json.encode(message),
-            key=message.conversation_id.encode(),
-            offset=self.offset,
-            topic=MESSAGES,
-            partition=5,
-            timestamp=int(self.arrived.timestamp() * 1000),
-        )._replace(**replace)
-        self.offset += 1
-        return record
+    @property
+    def windows(self) -> list[Window]:
+        return self.values(WINDOWS, Window)
 
-    def feed(self, *records: Record, source: str = MESSAGES) -> Effects:
-        index = self.spec.sources.index(source)
-        self.state.source_index = index
-        effects = self.stage.step(RecordBatch(records, source=source, source_index=index), self.state)
-        self.absorb(effects, index)
-        return effects
+    @property
+    def requests(self) -> list[SummaryRequest]:
+        return self.values(REQUESTS, SummaryRequest)
 
-    def tick(self, now: datetime, *keys: bytes, caught_up: bool = True) -> Effects:
-        self.state.source_index = 0
-        context = TimerContext(5, now.timestamp(), caught_up)
-        effects = self.stage.on_timer(keys, context, self.state)
-        self.absorb(effects, 0)
-        return effects
-
-    def absorb(self, effects: Effects, index: int) -> None:
-        self.last = effects
-        self.state.lay(
-            {
-                key: REMOVED
-                if change.payload is None
-                else marks.seal(self.state.value(key), change.payload, 2, index, change.next_offset)
-                for key, change in effects.changes.items()
-            }
-        )
-        for output in effects.outputs:
-            if output.topic == WINDOWS:
-                self.windows.append(msgspec.json.decode(output.value or b"", type=Window))
-            if output.topic == REQUESTS:
-                self.requests.append(msgspec.json.decode(output.value or b"", type=SummaryRequest))
-
-    def answer(self, request: SummaryRequest, tokens: int = 80, **replace: Any) -> Effects:
+    def answer(self, request: SummaryRequest, tokens: int = 80) -> Effects:
         summary = Summary(
             summary_id=request.request_id,
             request_id=request.request_id,
@@ -98,10 +52,7 @@ class Harness:
             summarizer="test",
             created_at=START,
         )
-        value = msgspec.json.encode(msgspec.structs.replace(summary, **replace))
-        record = Record(value, request.conversation_id.encode(), self.summary_offset, SUMMARIES, 5)
-        self.summary_offset += 1
-        return self.feed(record, source=SUMMARIES)
+        return self.feed(self.record(summary, SUMMARIES))
 
     def payload(self, key: bytes = b"c") -> Any:
         _, payload = self.state.read(key)
