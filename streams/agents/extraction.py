@@ -7,9 +7,12 @@ were extracted from before: the overlap saw it already (method 2).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from models.errors import InvalidRecord
+from models.facts import FactCandidate
 from models.ports import ExtractedStatement, Extractor
 from models.windows import Window
 from processors.facts import fresh, to_candidate
@@ -80,24 +83,38 @@ class Extraction:
             work.append((key, window, record))
         found = await self._extractor.extract([window for _, window, _ in work]) if work else []
         for (key, window, record), statements in zip(work, found, strict=True):
-            progress[key] = self._emit(window, statements, progress[key], effects)
+            try:
+                candidates = self._candidates(window, statements, progress[key])
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+                continue
+            for candidate in candidates:
+                self._emit(candidate, effects)
+            progress[key] = _advance(progress[key], window, candidates)
             effects.store(key, _encode(progress[key]), record.offset + 1)
         return effects
 
-    def _emit(
-        self, window: Window, statements: list[ExtractedStatement], before: ExtractionState, effects: Effects
-    ) -> ExtractionState:
-        extracted = dict.fromkeys(before.extracted_ids)
-        for statement in fresh(statements, frozenset(extracted)):
-            candidate = to_candidate(statement, window, self._extractor.name)
-            effects.emit(
-                CANDIDATES,
-                candidate.user_id.encode(),
-                _encode(candidate),
-                cloudevents.outgoing(
-                    "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
-                ),
-            )
-            effects.count("candidates_total", candidate.category)
-            extracted.update(dict.fromkeys(statement.source_message_ids))
-        return ExtractionState(before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:])
+    def _candidates(
+        self, window: Window, statements: Sequence[ExtractedStatement], before: ExtractionState
+    ) -> list[FactCandidate]:
+        found = fresh(statements, frozenset(before.extracted_ids))
+        return [to_candidate(statement, window, self._extractor.name) for statement in found]
+
+    @staticmethod
+    def _emit(candidate: FactCandidate, effects: Effects) -> None:
+        effects.emit(
+            CANDIDATES,
+            candidate.user_id.encode(),
+            _encode(candidate),
+            cloudevents.outgoing(
+                "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
+            ),
+        )
+        effects.count("candidates_total", candidate.category)
+
+
+def _advance(before: ExtractionState, window: Window, candidates: Sequence[FactCandidate]) -> ExtractionState:
+    extracted = dict.fromkeys(before.extracted_ids)
+    for candidate in candidates:
+        extracted.update(dict.fromkeys(candidate.source_message_ids))
+    return ExtractionState(before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:])

@@ -1,0 +1,137 @@
+"""Windows, statements, candidates and an extractor and embedder of a few lines, for the memory stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from zlib import crc32
+
+import numpy as np
+from stage_harness import PARTITION, START
+
+from models import ids
+from models.facts import Category, FactCandidate, Provenance
+from models.messages import Role
+from models.ports import ExtractedStatement, Vectors
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+
+MESSAGES = "chat.messages.v1"
+
+
+def said(*lines: str, user: str = "ada", first: int = 0, conversation: str = "c") -> list[WindowMessage]:
+    """Turn lines into messages: the person and the assistant take turns, or ``assistant: text`` says who."""
+    found = []
+    for n, line in enumerate(lines, first):
+        by_assistant = line.startswith("assistant: ")
+        found.append(
+            WindowMessage(
+                message_id=f"{conversation}-m{n}",
+                user_id=user,
+                role=Role.ASSISTANT if by_assistant else Role.USER,
+                content=line.removeprefix("assistant: "),
+                sent_at=START + timedelta(seconds=n),
+                index=n,
+                offset=100 + n,
+            )
+        )
+    return found
+
+
+def window(messages: Sequence[WindowMessage], *, overlap: int = 0, conversation: str = "c") -> Window:
+    """Return the window over these messages."""
+    first, last = messages[0], messages[-1]
+    return Window(
+        window_id=ids.window_id("default", conversation, first.index, last.index),
+        conversation_id=conversation,
+        user_id=first.user_id,
+        reason=WindowReason.FULL,
+        message_ids=tuple(message.message_id for message in messages),
+        messages=tuple(messages),
+        from_index=first.index,
+        to_index=last.index,
+        overlap=overlap,
+        source=WindowSource(
+            topic=MESSAGES, partition=PARTITION, first_offset=first.offset, last_offset=last.offset
+        ),
+    )
+
+
+def statement(
+    text: str, *message_ids: str, user: str = "ada", completes: str = "", confidence: float = 0.8
+) -> ExtractedStatement:
+    """Return what an extractor finds."""
+    return ExtractedStatement(
+        user_id=user,
+        category=Category.PREFERENCE,
+        statement=text,
+        confidence=confidence,
+        source_message_ids=message_ids,
+        quote=f"“{text}”",
+        completes=completes,
+    )
+
+
+def candidate(
+    text: str,
+    number: int = 0,
+    *,
+    user: str = "ada",
+    refines: Sequence[str] = (),
+    confidence: float = 0.8,
+) -> FactCandidate:
+    """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
+    fact = ids.fact_id("default", user, text)
+    return FactCandidate(
+        candidate_id=ids.candidate_id(fact, f"w{number}"),
+        user_id=user,
+        category=Category.PREFERENCE,
+        statement=text,
+        confidence=confidence,
+        source_message_ids=(f"m{number}",),
+        provenance=Provenance(
+            conversation_id="c",
+            window_id=f"w{number}",
+            window_end_id=f"m{number}",
+            message_ids=(f"m{number}",),
+            quote=f"“{text}”",
+            topic=MESSAGES,
+            partition=PARTITION,
+            offsets=(100 + number,),
+        ),
+        valid_from=START + timedelta(minutes=number),
+        extractor="test",
+        refines=tuple(ids.fact_id("default", user, partial) for partial in refines),
+    )
+
+
+class ScriptedExtractor:
+    """Finds what ``script`` says; remembers which windows it was asked about."""
+
+    name = "scripted-1"
+
+    def __init__(self, script: Callable[[Window], list[ExtractedStatement]]) -> None:
+        self._script = script
+        self.asked: list[Window] = []
+
+    async def extract(self, windows: Sequence[Window]) -> list[list[ExtractedStatement]]:
+        self.asked += windows
+        return [self._script(each) for each in windows]
+
+
+class WordEmbedder:
+    """Vectors of word counts: texts that share words are near.  Remembers what it was asked for."""
+
+    model = "words-1"
+    dimensions = 64
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.append([*texts])
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in text.casefold().split():
+                row[crc32(word.encode()) % self.dimensions] += 1
+        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit

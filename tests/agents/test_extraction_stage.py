@@ -1,0 +1,254 @@
+"""memory/extraction, called without a broker: seed 000's methods against extracting anything twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
+from stage_harness import PARTITION, StageHarness
+
+from models import ids
+from models.errors import DependencyUnavailable
+from models.facts import Category, Fact, FactCandidate, FactStatus
+from models.ports import ExtractedStatement, Extractor
+from models.windows import Window
+from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.agents.extraction import CANDIDATES, Extraction
+from streams.agents.facts import FACTS, Facts
+from streams.settings import Settings
+
+
+class Harness(StageHarness):
+    """The stage around ``extractor``."""
+
+    def __init__(self, extractor: Extractor) -> None:
+        super().__init__(Extraction(Settings(), extractor).stage())
+
+    @property
+    def candidates(self) -> list[FactCandidate]:
+        return self.values(CANDIDATES, FactCandidate)
+
+    @property
+    def statements(self) -> list[str]:
+        return [candidate.statement for candidate in self.candidates]
+
+
+def each_message(messages: Window) -> list[ExtractedStatement]:
+    """An extractor's script: every message states something."""
+    return [statement(message.content, message.message_id) for message in messages.messages]
+
+
+CHAT = said(*[f"line {n}" for n in range(24)])
+FIRST, SECOND, THIRD = window(CHAT[:10]), window(CHAT[7:17], overlap=3), window(CHAT[14:24], overlap=3)
+
+
+class TestCandidates:
+    async def test_a_statement_becomes_a_candidate_with_its_origin(self) -> None:
+        def script(_: Window) -> list[ExtractedStatement]:
+            return [statement("likes blueberries", "c-m2", "c-m4", completes="likes fruit", confidence=0.7)]
+
+        harness = Harness(ScriptedExtractor(script))
+        await harness.call(harness.record(FIRST))
+        (found,) = harness.candidates
+        assert (found.user_id, found.category, found.confidence) == ("ada", Category.PREFERENCE, 0.7)
+        assert found.candidate_id == ids.candidate_id(
+            ids.fact_id("default", "ada", "likes blueberries"), FIRST.window_id
+        )
+        assert found.refines == (ids.fact_id("default", "ada", "likes fruit"),)
+        assert found.extractor == "scripted-1"
+        assert found.source_message_ids == found.provenance.message_ids == ("c-m2", "c-m4")
+        assert (found.provenance.window_id, found.provenance.window_end_id) == (FIRST.window_id, "c-m9")
+        origin = found.provenance.topic, found.provenance.partition, found.provenance.offsets
+        assert origin == (MESSAGES, PARTITION, (102, 104))
+        assert found.valid_from == CHAT[2].sent_at
+
+    async def test_a_candidate_is_keyed_by_the_person_it_is_about(self) -> None:
+        harness = Harness(ScriptedExtractor(lambda _: [statement("likes tea", "c-m2", user="bob")]))
+        await harness.call(harness.record(FIRST))
+        (output,) = harness.outputs
+        assert (output.topic, output.key, output.route) == (CANDIDATES, b"bob", None)
+        assert dict(output.headers)["ce_id"] == harness.candidates[0].candidate_id.encode()
+
+    async def test_the_windows_of_a_batch_are_extracted_in_one_call(self) -> None:
+        extractor = ScriptedExtractor(each_message)
+        harness = Harness(extractor)
+        other = window(said("hello", conversation="d"), conversation="d")
+        await harness.call(*[harness.record(each) for each in (FIRST, other, SECOND)])
+        assert extractor.asked == [FIRST, other, SECOND]
+
+
+class TestNothingTwice:
+    @pytest.mark.parametrize("together", [True, False])
+    async def test_statements_that_rest_on_the_overlap_alone_are_skipped(self, together: bool) -> None:
+        """Seed 000, method 2."""
+        harness = Harness(ScriptedExtractor(each_message))
+        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
+        for batch in [records] if together else [[record] for record in records]:
+            await harness.call(*batch)
+        assert harness.statements == [f"line {n}" for n in range(24)]
+
+    async def test_what_also_rests_on_a_new_message_is_kept(self) -> None:
+        def script(each: Window) -> list[ExtractedStatement]:
+            last = each.messages[-1].message_id
+            return [statement(f"from {last}", "c-m8", last), statement("of old", "c-m8")]
+
+        harness = Harness(ScriptedExtractor(script))
+        await harness.call(harness.record(FIRST))
+        await harness.call(harness.record(SECOND))
+        assert harness.statements == ["from c-m9", "of old", "from c-m16"]
+
+    async def test_a_window_whose_end_was_processed_is_skipped(self) -> None:
+        """Seed 000, method 1: the same window again, at another offset."""
+        extractor = ScriptedExtractor(each_message)
+        harness = Harness(extractor)
+        await harness.call(harness.record(FIRST))
+        await harness.call(harness.record(SECOND))
+        effects = await harness.call(harness.record(FIRST), harness.record(SECOND))
+        assert (effects.outputs, effects.changes, effects.dead_letters) == ([], {}, [])
+        assert effects.counts["skipped_records_total", ("extraction", "replayed")] == 2
+        assert len(extractor.asked) == 2
+
+    async def test_the_same_window_twice_in_a_batch_is_extracted_once(self) -> None:
+        extractor = ScriptedExtractor(each_message)
+        harness = Harness(extractor)
+        await harness.call(harness.record(FIRST), harness.record(FIRST))
+        assert extractor.asked == [FIRST]
+        assert len(harness.candidates) == 10
+
+    async def test_a_replay_writes_nothing_again(self) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        records = [harness.record(each) for each in (FIRST, SECOND)]
+        await harness.call(*records)
+        harness.recover()
+        effects = await harness.call(*records)
+        assert (effects.outputs, effects.changes) == ([], {})
+
+    async def test_a_window_is_not_skipped_for_another_conversations_sake(self) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        await harness.call(harness.record(SECOND))
+        other = window(said("hello", conversation="d"), conversation="d")
+        await harness.call(harness.record(other))
+        assert harness.statements[-1] == "hello"
+
+    async def test_state_stays_small_in_a_long_conversation(self) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        for n in range(0, 994, 7):
+            await harness.call(harness.record(window(said(*["x"] * 10, first=n), overlap=3 if n else 0)))
+        assert len(harness.candidates) == 997
+        _, payload = harness.state.read(b"c")
+        assert payload is not None
+        assert len(payload) < 2000
+
+
+class TestTheSeedsBlueberries:
+    """Seed 000: a preference that spans two windows ends as one complete fact."""
+
+    LINES = (
+        "Morning!",
+        "assistant: Good morning! What can I do for you?",
+        "What's the weather going to be?",
+        "assistant: Sunny, around twenty degrees.",
+        "Perfect.",
+        "assistant: Anything else?",
+        "you know what i like?",
+        "assistant: what?",
+        "blueberries.",
+        "assistant: thats great.",
+        "especially in smoothies.",
+        "assistant: Noted!",
+        "What's on today?",
+        "assistant: Two meetings, at ten and at three.",
+        "Which room?",
+        "assistant: The small one.",
+        "Thanks.",
+    )
+
+    @pytest.mark.parametrize("together", [True, False])
+    async def test_one_complete_fact_remains(self, together: bool) -> None:
+        chat = said(*self.LINES)
+        windows = [window(chat[:10]), window(chat[7:17], overlap=3)]
+        extraction = Harness(BuiltinExtractor())
+        for batch in [windows] if together else [[each] for each in windows]:
+            await extraction.call(*[extraction.record(each) for each in batch])
+        facts = StageHarness(Facts(Settings()).stage())
+        facts.feed(*[facts.record(found) for found in extraction.candidates])
+        latest = {fact.fact_id: fact for fact in facts.values(FACTS, Fact)}
+        (partial,) = [fact for fact in latest.values() if fact.status is FactStatus.MERGED_INTO]
+        (complete,) = [fact for fact in latest.values() if fact.status is not FactStatus.MERGED_INTO]
+        assert "blueberries" in partial.statement
+        assert "smoothies" not in partial.statement
+        assert "blueberries" in complete.statement
+        assert "smoothies" in complete.statement
+        assert partial.merged_into_id == complete.fact_id
+        assert complete.user_id == "ada"
+        assert complete.category is Category.PREFERENCE
+        assert {"c-m8", "c-m10"} <= {
+            message_id for each in complete.provenance for message_id in each.message_ids
+        }
+
+
+BAD: dict[str, Any] = {
+    "null_value": None,
+    "empty_value": b"",
+    "invalid_utf8": b'{"window_id":"\xff"}',
+    "invalid_json": b"{not json",
+    "invalid_field": b'{"window_id":"w"}',
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("reason", BAD)
+    async def test_a_bad_record_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        bad = harness.record(BAD[reason], key=b"c", headers=[("h", b"1")])
+        effects = await harness.call(harness.record(FIRST), bad, harness.record(SECOND))
+        ((record, found, message, _),) = effects.dead_letters
+        assert (record, found) == (bad, reason)
+        assert message
+        assert len(harness.candidates) == 17
+
+    async def test_a_statement_about_a_message_that_is_not_there_costs_its_window_alone(self) -> None:
+        """A language model may invent an id.  The window is kept, with the reason, to be looked at."""
+
+        def script(each: Window) -> list[ExtractedStatement]:
+            return each_message(each) + [statement("invented", "nowhere")] * (each == SECOND)
+
+        harness = Harness(ScriptedExtractor(script))
+        effects = await harness.call(*[harness.record(each) for each in (FIRST, SECOND, THIRD)])
+        assert [(letter.reason, letter.record.offset) for letter in effects.dead_letters] == [
+            ("unknown_source", 1)
+        ]
+        windows = {candidate.provenance.window_id for candidate in harness.candidates}
+        assert windows == {FIRST.window_id, THIRD.window_id}, "nothing of a window that is dead-lettered"
+
+    async def test_unknown_fields_are_accepted(self) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        value = msgspec.json.encode(FIRST)[:-1] + b',"shiny":[1,2]}'
+        effects = await harness.call(harness.record(value))
+        assert effects.dead_letters == []
+        assert len(harness.candidates) == 10
+
+
+class TestDependencies:
+    async def test_an_extractor_that_is_down_is_waited_for(self) -> None:
+        """The error reaches the runtime, which waits in place; nothing was stored or written."""
+
+        class Down(ScriptedExtractor):
+            up = False
+
+            async def extract(self, windows: Any) -> list[list[ExtractedStatement]]:
+                if not self.up:
+                    raise DependencyUnavailable("gemini", "503")
+                return await super().extract(windows)
+
+        extractor = Down(each_message)
+        harness = Harness(extractor)
+        record = harness.record(FIRST)
+        with pytest.raises(DependencyUnavailable, match="gemini"):
+            await harness.call(record)
+        assert (harness.outputs, harness.changelog) == ([], [])
+        extractor.up = True
+        await harness.call(record)
+        assert len(harness.candidates) == 10
