@@ -33,5 +33,9 @@ class Stopwatch:
 
 def print_result(records: int, seconds: float, **more: float | str) -> None:
     """Print ``records`` in ``seconds`` and what else there is to say."""
-    print(json.dumps({"records": records, "seconds": seconds, "rate": records / seconds, **more}))
-    sys.stdout.flush()
+    # Not sys.stdout: Faust's worker puts its logger in that place.
+    print(
+        json.dumps({"records": records, "seconds": seconds, "rate": records / seconds, **more}),
+        file=sys.__stdout__,
+        flush=True,
+    )

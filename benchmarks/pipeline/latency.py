@@ -1,0 +1,103 @@
+"""From the message that completes a window to its fact being found by a search over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import msgspec
+from aiokafka import AIOKafkaProducer
+
+from models.messages import ChatMessage, Role
+from streams.settings import load_settings
+from streams.topics.catalog import load_catalog
+
+#: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
+_WINDOW = 10
+_API_PORT = 18_371
+_PATIENCE = 60.0
+
+#: Things that no other probe mentions, so that a search finds the fact of its own probe.
+_THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "marathons", "astronomy"]
+
+
+async def main(probes: int) -> None:
+    """Send one conversation per probe and poll the search until its fact is there; print percentiles."""
+    settings = load_settings()
+    topic = load_catalog(settings.topic_prefix).name("chat.messages.v1")
+    workers = [_start("ingest"), _start("memory")]
+    producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
+    await producer.start()
+    seconds = []
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{_API_PORT}", timeout=10) as client:
+            await _ready(client)
+            await _probe(client, producer, topic, "warm-up", 0)
+            for n in range(probes):
+                seconds.append(await _probe(client, producer, topic, f"probe-{n}", n))
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.wait(timeout=40)
+        await producer.stop()
+    seconds.sort()
+    figures = {f"p{p}": seconds[min(len(seconds) - 1, len(seconds) * p // 100)] for p in (50, 95, 99)}
+    print(json.dumps({**figures, "probes": probes}))
+
+
+def _start(service: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "streams.cli", "worker", service],
+        env={**os.environ, "SWITCHBOARD_API_PORT": str(_API_PORT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+async def _ready(client: httpx.AsyncClient) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            try:
+                answer = await client.get("/v1/search", params={"q": "x", "user_id": "nobody"})
+                if answer.status_code == httpx.codes.OK:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.1)
+
+
+async def _probe(
+    client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: str, name: str, n: int
+) -> float:
+    thing = _THINGS[n % len(_THINGS)]
+    now = datetime.now(UTC)
+    for turn in range(_WINDOW):
+        said = f"I really love {thing}." if turn == 0 else f"Let us go on with point {turn}."
+        message = ChatMessage(
+            message_id=f"{name}-{turn}",
+            conversation_id=name,
+            user_id=name,
+            role=Role.ASSISTANT if turn % 2 else Role.USER,
+            content=said,
+            sent_at=now + timedelta(milliseconds=turn),
+        )
+        await producer.send(topic, msgspec.json.encode(message), key=name.encode())
+    await producer.flush()
+    began = time.perf_counter()
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            answer = await client.get("/v1/search", params={"q": thing, "user_id": name})
+            if answer.json().get("results"):
+                return time.perf_counter() - began
+            await asyncio.sleep(0.002)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))

@@ -1,0 +1,37 @@
+"""Fills ``chat.messages.v1`` with a load, packed, before anything is timed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+
+from benchmarks.pipeline.workload import chat_message
+from streams.runtime.partitioner import partition_of
+
+PARTITIONS = 8
+
+
+async def fill(servers: str, topic: str, count: int, conversations: int) -> None:
+    """Send ``count`` messages over ``conversations``, interleaved, each where its key belongs."""
+    producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", max_batch_size=500_000)
+    await producer.start()
+    builders: dict[int, Any] = {}
+    try:
+        for n in range(count):
+            key, value = chat_message(n, conversations)
+            partition = partition_of(key, PARTITIONS)
+            builder = builders.get(partition)
+            if builder is None or builder.append(timestamp=None, key=key, value=value) is None:
+                if builder is not None:
+                    await producer.send_batch(builder, topic, partition=partition)
+                builder = builders[partition] = producer.create_batch()
+                builder.append(timestamp=None, key=key, value=value)
+        sent = [
+            await producer.send_batch(builder, topic, partition=partition)
+            for partition, builder in builders.items()
+        ]
+        await asyncio.gather(*sent)
+    finally:
+        await producer.stop()

@@ -1,0 +1,67 @@
+"""What many live conversations take in memory: the state alone, as the table keeps it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.pipeline.workload import chat_message
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.conversations import Conversations
+from streams.runtime import marks
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.stage import TimerContext
+from streams.runtime.table import PartitionState
+from streams.settings import load_settings
+
+#: Messages per conversation: past the first window, below the first summary, as most conversations are.
+TURNS = 12
+
+#: Long after the last message, so that every conversation has gone idle.
+LATER = 4e9
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise OSError("/proc/self/status names no VmRSS")
+
+
+def main(conversations: int) -> None:
+    """Fold ``TURNS`` messages into each conversation, let all go idle, and print the growth."""
+    stage = Conversations(load_settings(), cl100k_counter())
+    state = PartitionState({}, 2)
+    gc.collect()
+    before = resident_bytes()
+    for first in range(0, conversations, 100):
+        count = min(100, conversations - first)
+        records, keys = [], []
+        for number in range(first, first + count):
+            for turn in range(TURNS):
+                key, value = chat_message(turn * conversations + number, conversations)
+                records.append(
+                    Record(value, key, len(records), "chat.messages.v1", 0, timestamp=1_772_400_000_000)
+                )
+            keys.append(key)
+        for effects in (
+            stage.step(RecordBatch(records, source="chat.messages.v1"), state),
+            stage.on_timer(keys, TimerContext(0, LATER, caught_up=True), state),
+        ):
+            values = {
+                key: marks.seal(state.value(key), change.payload, 2, 0, change.next_offset)
+                for key, change in effects.changes.items()
+                if change.payload is not None
+            }
+            state.lay(values)
+            state.confirm(values)
+    gc.collect()
+    grown = resident_bytes() - before
+    print(json.dumps({"conversations": conversations, "bytes": grown * 100_000 / conversations}))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

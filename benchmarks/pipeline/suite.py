@@ -1,0 +1,195 @@
+"""The pipeline benchmarks: who takes part, with what load, and how the figures are put together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from benchmarks.pipeline.load import PARTITIONS, fill
+from streams.topics import admin
+from streams.topics.catalog import load_catalog
+
+Figures = dict[str, Any]
+
+_TIMEOUT = 300
+
+
+class Suite:
+    """Runs the parts on one broker.  ``short`` divides the loads by ten."""
+
+    def __init__(self, servers: str, folder: Path, *, short: bool, rounds: int) -> None:
+        self._servers = servers
+        self._folder = folder
+        self._scale = 0.1 if short else 1.0
+        self._rounds = 1 if short else rounds
+        self._turn = 0
+
+    def run(self, only: list[str]) -> Figures:
+        """Return the figures of the parts named in ``only`` (all if empty)."""
+        parts: dict[str, Callable[[], Figures]] = {
+            "trivial": self.trivial,
+            "conversations": self.conversations,
+            "recovery": self.recovery,
+            "restart": self.restart,
+            "latency": self.latency,
+            "memory": self.memory,
+        }
+        unknown = set(only) - parts.keys()
+        if unknown:
+            raise SystemExit(f"no part is called {', '.join(unknown)}: choose from {', '.join(parts)}")
+        figures: Figures = {"machine": {"cores": os.cpu_count()}}
+        for name, part in parts.items():
+            if not only or name in only:
+                print(f"measuring {name} ...", file=sys.stderr)
+                figures[name] = part()
+        return figures
+
+    # -- who is faster ------------------------------------------------------------------------------------
+
+    def trivial(self) -> Figures:
+        """Return rates and ratios of all contenders on the same trivial stage, taking turns."""
+        count = self._count(600_000)
+        rates: dict[str, list[float]] = {"bare": [], "switchboard": [], "quixstreams": [], "faust": []}
+        for _ in range(self._rounds):
+            prefix = self._prepare(count, 3000, "bare", "quix", "faust")
+            source = f"{prefix}chat.messages.v1"
+            rates["bare"].append(self._contender("bare", source, f"{prefix}bare", str(count)))
+            rates["switchboard"].append(self._runtime(prefix, "trivial", str(count))["rate"])
+            rates["quixstreams"].append(self._contender("quix", source, f"{prefix}quix", str(count // 3)))
+            rates["faust"].append(
+                self._contender("idiomatic_faust", source, f"{prefix}faust", str(count // 40))
+            )
+        return _compare(rates)
+
+    def conversations(self) -> Figures:
+        """Return the whole conversations stage beside the bare loop and quixstreams doing the same."""
+        count = self._count(400_000)
+        rates: dict[str, list[float]] = {"bare": [], "switchboard": [], "quixstreams": []}
+        for _ in range(self._rounds):
+            prefix = self._prepare(count, 3000, "bare", "quix")
+            source = f"{prefix}chat.messages.v1"
+            rates["bare"].append(self._contender("bare", source, f"{prefix}bare", str(count)))
+            rates["switchboard"].append(self._runtime(prefix, "whole", str(count))["rate"])
+            rates["quixstreams"].append(
+                self._contender("quix", source, f"{prefix}quix", str(count // 3), "--whole")
+            )
+        profile = self._profile(prefix, count)
+        return {**_compare(rates), "profile": profile}
+
+    def _profile(self, _prefix: str, count: int) -> str:
+        prefix = self._prepare(count, 3000)
+        return self._module(prefix, "benchmarks.pipeline.switchboard_runtime", "whole", str(count), "--profile")[1]
+
+    # -- what a restart costs -----------------------------------------------------------------------------
+
+    def recovery(self) -> Figures:
+        """Return how fast state comes back from the changelog (records per second, median)."""
+        count = self._count(600_000)
+        prefix = self._prepare(count, 3000)
+        self._runtime(prefix, "trivial", str(count))
+        runs = [self._runtime(prefix, "trivial", "0") for _ in range(self._rounds)]
+        return {
+            "records": runs[0]["records"],
+            "rate": statistics.median(run["rate"] for run in runs),
+            "ready_seconds": statistics.median(run["ready_seconds"] for run in runs),
+        }
+
+    def restart(self) -> Figures:
+        """Return how long after ``kill -9`` the restarted worker processes again (seconds)."""
+        prefix = self._prepare(0, 1)
+        return self._json(prefix, "benchmarks.pipeline.restart", str(self._rounds))
+
+    def latency(self) -> Figures:
+        """Return the time from a message to its searchable fact (seconds)."""
+        prefix = self._prepare(0, 1)
+        return self._json(prefix, "benchmarks.pipeline.latency", str(self._count(200)))
+
+    def memory(self) -> Figures:
+        """Return what 100,000 conversations take in memory (bytes)."""
+        prefix = self._prepare(0, 1)
+        return self._json(prefix, "benchmarks.pipeline.memory", str(self._count(100_000)))
+
+    # -- running ------------------------------------------------------------------------------------------
+
+    def _count(self, count: int) -> int:
+        return max(200, int(count * self._scale))
+
+    def _prepare(self, count: int, conversations: int, *targets: str) -> str:
+        """Make topics under a prefix of their own, fill the source, and return the prefix."""
+        self._turn += 1
+        prefix = f"bench{self._turn}."
+        asyncio.run(admin.apply(load_catalog(prefix), self._servers))
+        asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
+        if count:
+            asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))
+        return prefix
+
+    def _contender(self, module: str, source: str, target: str, *arguments: str) -> float:
+        result = self._json(
+            "", f"benchmarks.pipeline.{module}", self._servers, source, target, *arguments
+        )
+        return float(result["rate"])
+
+    def _runtime(self, prefix: str, *arguments: str) -> Figures:
+        return self._json(prefix, "benchmarks.pipeline.switchboard_runtime", *arguments)
+
+    def _json(self, prefix: str, module: str, *arguments: str) -> Figures:
+        out, _ = self._module(prefix, module, *arguments)
+        result: Figures = json.loads([line for line in out.splitlines() if line.startswith("{")][-1])
+        return result
+
+    def _module(self, prefix: str, module: str, *arguments: str) -> tuple[str, str]:
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")},
+            "SWITCHBOARD_BOOTSTRAP_SERVERS": self._servers,
+            "SWITCHBOARD_TOPIC_PREFIX": prefix,
+            "SWITCHBOARD_DATA_DIR": str(self._folder / "data" / (prefix or "none")),
+            "SWITCHBOARD_METRICS_PORT": "0",
+            "SWITCHBOARD_API_PORT": "0",
+            "SWITCHBOARD_INSTANCE_ID": "bench",
+            "PYTHONPATH": str(Path.cwd()),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            env=environment,
+            cwd=self._folder,  # Faust leaves a folder where it runs
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+        return done.stdout, done.stderr
+
+
+def _compare(rates: dict[str, list[float]]) -> Figures:
+    """Return medians, and the median of the ratios round by round: the machine's speed drifts."""
+    ours = rates["switchboard"]
+    ratios = {
+        f"switchboard / {name}": statistics.median(
+            mine / theirs for mine, theirs in zip(ours, others, strict=True)
+        )
+        for name, others in rates.items()
+        if name != "switchboard"
+    }
+    return {"rates": {name: statistics.median(values) for name, values in rates.items()}, "ratios": ratios}
+
+
+async def _make_topics(servers: str, names: list[str]) -> None:
+    client = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await client.start()
+    try:
+        if names:
+            await client.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+    finally:
+        await client.close()
