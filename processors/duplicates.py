@@ -30,6 +30,9 @@ REPEATED = 0.85
 #: The most that a pair can score which is no repetition.
 RESTATED_MOST = 0.84
 
+#: From here on a pair says the same more likely than not: the threshold for filtering paraphrases too.
+PARAPHRASE = RESTATED_MOST / 2
+
 #: A content word more says something more: it weighs as much as this many content words.
 _ADDED_WORD = 3.0
 _LIGHT_WORD = 0.25
@@ -111,10 +114,13 @@ def _may_repeat(beginning: Beginning, other: Words, threshold: float) -> bool:
     if words.negations != other.negations[: len(words.negations)]:
         return False
     added = _added_at_least(words.content, beginning.partial, other.content)
-    light = sum((Counter(words.light) - Counter(other.light)).values())
     # The best continuation is the rest of the other sentence; anything else adds more to the distance.
-    weight = 2 * len(other.content) + added + _LIGHT_WORD * (2 * len(other.light) + light)
-    return 1.0 - (_ADDED_WORD * added + _LIGHT_WORD * light) / weight >= threshold
+    weight = 2 * len(other.content) + added + _LIGHT_WORD * 2 * len(other.light)
+    if 1.0 - _ADDED_WORD * added / weight < threshold:
+        return False
+    light = sum((Counter(words.light) - Counter(other.light)).values()) if words.light else 0
+    distance = _ADDED_WORD * added + _LIGHT_WORD * light
+    return 1.0 - distance / (weight + _LIGHT_WORD * light) >= threshold
 
 
 def _added_at_least(content: Sequence[str], partial: str, other: Sequence[str]) -> float:

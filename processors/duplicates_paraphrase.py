@@ -22,7 +22,7 @@ from processors.duplicates_words import Words
 
 #: In the order of :func:`observations`.
 _WEIGHTS = (8.0, 6.5, -3.0, -1.25, -0.3, -1.2)
-_BIAS = -5.4
+_BIAS = -5.5
 
 _APART = 4  # words that a pair of words may lie apart and still count as one phrase
 

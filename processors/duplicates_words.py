@@ -132,6 +132,7 @@ def may_grow_into(partial: str, stem: str) -> bool:
 
     All words of one stem share the stem but for its last letter (:func:`stem_of` may turn "ies" into "y").
     """
+    partial = partial.lstrip("'")  # of a quotation
     inflected = stem.isascii() and stem.isalpha()
     shared = min(len(partial), len(stem) - 1 if inflected else len(stem))
     return partial[:shared] == stem[:shared]
@@ -139,7 +140,8 @@ def may_grow_into(partial: str, stem: str) -> bool:
 
 def may_be_light(partial: str) -> bool:
     """Say whether a word that begins with ``partial`` can be a light one."""
-    return partial.partition("'")[0].removesuffix("n") in _LIGHT_BEGINNINGS or partial in _LIGHT_BEGINNINGS
+    word = partial.lstrip("'").partition("'")[0]
+    return not word or bool(_LIGHT_BEGINNINGS & {partial, word, word.removesuffix("n")})
 
 
 def stem_of(word: str) -> str:

@@ -1,0 +1,131 @@
+"""When does a sentence repeat another one?"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from processors.duplicates import (
+    PARAPHRASE,
+    REPEATED,
+    RESTATED_MOST,
+    find_duplicate,
+    find_exact,
+    may_become_duplicate,
+    similarity,
+)
+
+OPENING = "The museum opens at nine in the morning."
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (OPENING, OPENING),
+        (OPENING, "the museum opens at nine in the morning"),
+        (OPENING, "**The museum opens, at nine, in the morning!**"),
+        (OPENING, "The museum is opening at nine in the morning."),
+        ("Ralph's has served red gravy since 1900.", "Ralph's has served its red gravy since 1900."),
+        ("You don't need a ticket for this.", "You do not need a ticket for this."),
+        ("Die Küche ist bis zehn Uhr geöffnet.", "Die Küche ist bis zehn Uhr geöffnet!"),
+        ("今天的天气真的非常好。", "今天的天气真的非常好！"),
+        ("It is what it is and that was it.", "It is what it is, and that was it!"),
+    ],
+)
+def test_a_sentence_said_again_is_a_duplicate(first: str, second: str) -> None:
+    assert similarity(first, second) >= REPEATED
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Room 12 is free for the whole week.", "Room 13 is free for the whole week."),
+        ("Turn the big light in the hall on.", "Turn the big light in the hall off."),
+        ("You can park in front of the house.", "You can't park in front of the house."),
+        ("The table is booked for Anna Weber.", "The table is booked for Hanna Weber."),
+        ("Arrive before the meeting in the hall.", "Arrive after the meeting in the hall."),
+        ("You must pay by card at the museum.", "You can pay by card at the museum."),
+        ("The museum opens at nine today?", "The museum opens at nine today."),
+        ("The ticket for adults costs $5 a day.", "The ticket for adults costs €5 a day."),
+        ("A man is carrying a dog in a canoe.", "A dog is carrying a man in a canoe."),
+        ("Add flour to the bowl and stir.", "Add flour and sugar to the bowl and stir."),
+        ("It is minus: -5 degrees outside now.", "It is minus: 5 degrees outside now."),
+        ("Run `make install` before the tests.", "Run `make Install` before the tests."),
+        ("今天的天气真的非常好。", "明天的天气真的非常好。"),
+        ("", ""),
+        ("...", "..."),
+    ],
+)
+def test_a_sentence_that_says_something_else_is_none(first: str, second: str) -> None:
+    assert similarity(first, second) <= RESTATED_MOST
+
+
+def test_one_content_word_more_in_ten_is_still_the_same() -> None:
+    long = "We met the guide at the old town hall and walked along the river towards the castle gardens"
+    assert similarity(f"{long}.", f"{long} together.") >= REPEATED
+    assert similarity("The guide waits at the hall.", "The guide waits at the old hall.") < REPEATED
+
+
+def test_paraphrases_score_above_unrelated_sentences() -> None:
+    said = "The company said on Friday that it will close two of its five plants."
+    again = "On Friday the company said it would be closing two of five plants."
+    other = "Rain is expected in the north this weekend, with strong winds."
+    assert PARAPHRASE <= similarity(said, again) <= RESTATED_MOST
+    assert similarity(said, other) < PARAPHRASE
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (OPENING, "Also the museum is opening at nine in the morning."),
+        ("He said that the plant will close.", "The plant will close, he said."),
+        ("Yes.", "No."),
+    ],
+)
+def test_threshold_is_exact_on_both_sides(first: str, second: str) -> None:
+    """Seed 003, property 3: a duplicate if and only if the score reaches the threshold."""
+    score = similarity(first, second)
+    found = find_duplicate(second, [first], score)
+    assert found is not None and found.score == score
+    assert find_duplicate(second, [first], math.nextafter(score, 2)) is None
+
+
+def test_the_most_similar_and_then_the_last_is_found() -> None:
+    near = "Also the museum is opening at nine in the morning."
+    found = find_duplicate(OPENING, [near, OPENING.upper(), OPENING, "Something else entirely here."], 0.85)
+    assert found is not None and (found.sentence, found.score) == (OPENING, 1.0)
+    assert find_duplicate(OPENING, [], 0.0) is None
+
+
+def test_exact_is_the_same_words_only() -> None:
+    assert find_exact("the museum opens at NINE in the morning", [OPENING]) is not None
+    assert find_exact("Then the museum opens at nine in the morning.", [OPENING]) is None
+    assert find_exact("!!!", ["..."]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("", True),
+        ("The", True),
+        ("The m", True),
+        ("The museums op", True),
+        ("The museum opening h", True),  # may become "has"
+        ("The museum opening hou", False),  # "hours": no continuation mends it
+        ("The museum opens at ni", True),
+        ("The museum opens at te", False),
+        ("The du", False),
+        ("Do", True),  # may become "Does"
+        ("Dog", False),
+        ("1", False),
+    ],
+)
+def test_text_may_become_a_duplicate_until_a_word_differs(text: str, may: bool) -> None:
+    assert may_become_duplicate(text, [OPENING], [], 0.85) is may
+
+
+def test_only_exact_repetitions_of_the_older_ones_count() -> None:
+    assert may_become_duplicate("The museum op", [], [OPENING], 0.85)
+    assert not may_become_duplicate("Also the museum op", [], [OPENING], 0.85)
+    assert may_become_duplicate("Also the museum op", [OPENING], [], 0.85)

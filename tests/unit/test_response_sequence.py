@@ -1,0 +1,192 @@
+"""Chunks that come twice, in the wrong order, late or never; and responses that never end."""
+
+from __future__ import annotations
+
+from models.responses import ResponseChunk
+from processors.response_filter import FilterPolicy, ResponseFilter
+from processors.response_sequence import (
+    ResponseSequencer,
+    ResponseState,
+    Sequenced,
+    decode_state,
+    encode_state,
+)
+
+OPENING = "The museum opens at nine in the morning."
+
+
+def chunk(sequence: int, text: str, *, final: bool = False) -> ResponseChunk:
+    return ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=sequence, text=text, final=final)
+
+
+class Response:
+    """A response, chunk by chunk; its state goes through the changelog's form each time."""
+
+    def __init__(self, said: tuple[str, ...] = ()) -> None:
+        self.sequencer = ResponseSequencer(ResponseFilter(FilterPolicy(hold_seconds=0.5, idle_seconds=60.0)))
+        self.state: ResponseState | None = None
+        self.said = said
+        self.out: list[ResponseChunk] = []
+
+    def push(self, sequence: int, text: str, now: float = 0.0, *, final: bool = False) -> Sequenced:
+        return self._take(self.sequencer.push(self.state, chunk(sequence, text, final=final), now, self.said))
+
+    def tick(self, now: float) -> Sequenced:
+        assert self.state is not None
+        return self._take(self.sequencer.tick(self.state, now))
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.out)
+
+    def _take(self, step: Sequenced) -> Sequenced:
+        self.state = None if step.state is None else decode_state(encode_state(step.state))
+        assert self.state == step.state
+        self.out += step.chunks
+        assert [part.sequence for part in self.out] == list(range(len(self.out)))
+        return step
+
+
+def test_one_chunk_goes_out_for_each_that_comes_in() -> None:
+    response = Response()
+    pieces = [OPENING[:10], "", OPENING[10:], " ", OPENING[:20], OPENING[20:], "\n", ""]
+    for number, piece in enumerate(pieces):
+        step = response.push(number, piece, final=number == 7)
+        assert len(step.chunks) == 1
+    assert response.text == f"{OPENING}\n"
+    assert [part.final for part in response.out] == [False] * 7 + [True]
+    assert {(part.response_id, part.conversation_id) for part in response.out} == {("r-1", "c-1")}
+
+
+def test_what_was_taken_out_becomes_an_event() -> None:
+    response = Response()
+    response.push(0, f"{OPENING} ")
+    (event,) = response.push(1, OPENING, 5.0, final=True).duplicates
+    assert (event.session_id, event.response_id) == ("c-1", "r-1")
+    assert (event.duplicate_sentence, event.similar_sentence) == (OPENING, OPENING)
+    assert (event.similarity_score, event.position_in_response) == (1.0, 41)
+    assert event.timestamp.timestamp() == 5.0
+    other = Response()
+    other.push(0, f"{OPENING} {OPENING[:9]}")
+    (again,) = other.push(1, OPENING[9:], 0.4, final=True).duplicates
+    assert again.event_id == event.event_id
+
+
+def test_chunks_out_of_order_are_put_right() -> None:
+    response = Response()
+    assert response.push(1, "b ").chunks == ()
+    assert response.push(3, "d ").chunks == ()
+    assert len(response.push(0, "a ").chunks) == 2
+    assert len(response.push(2, "c ").chunks) == 2
+    response.push(4, "e", final=True)
+    assert response.text == "a b c d e"
+
+
+def test_repeated_chunks_are_dropped_and_counted() -> None:
+    response = Response()
+    response.push(0, "a ")
+    assert response.push(0, "a ").repeated == 1
+    response.push(2, "c ")
+    assert response.push(2, "c ").repeated == 1
+    response.push(1, "b ")
+    response.push(3, "d", final=True)
+    step = response.push(3, "d", final=True)
+    assert (step.repeated, step.chunks) == (1, ())
+    assert response.text == "a b c d"
+
+
+def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
+    response = Response()
+    response.push(0, "a ")
+    response.push(2, "c ", 1.0)
+    assert response.state is not None
+    assert response.sequencer.wake_at(response.state) == 1.5
+    assert response.tick(1.499).missing == 0
+    assert response.tick(1.5).missing == 1
+    assert response.text.strip() == "a c"
+    step = response.push(1, "b ", 2.0)
+    assert (step.late, step.chunks, step.repeated) == ((chunk(1, "b "),), (), 0)
+    response.push(3, "d", 2.1, final=True)
+    assert response.text == "a c d"
+
+
+def test_each_gap_has_a_wait_of_its_own() -> None:
+    response = Response()
+    response.push(1, "b ", 0.0)
+    response.push(3, "d ", 0.4)
+    assert response.tick(0.5).missing == 1
+    assert response.tick(0.9).missing == 0
+    assert response.tick(1.0).missing == 1
+
+
+def test_the_chunk_that_was_missing_comes_before_the_clock_is_looked_at() -> None:
+    response = Response()
+    response.push(1, "b", 0.0)
+    assert response.push(0, "a ", 30.0).missing == 0
+    assert response.text == "a b"
+
+
+def test_too_many_chunks_ahead_are_not_waited_for() -> None:
+    response = Response()
+    steps = [response.push(number, "x ") for number in range(1, 258)]
+    assert [step.missing for step in steps[-2:]] == [0, 1]
+    assert len(response.out) == 257
+
+
+def test_chunks_after_the_end_are_late() -> None:
+    response = Response()
+    response.push(2, "c")
+    response.push(0, "a", final=True)
+    assert response.out[-1].final
+    assert response.push(5, "f").late == (chunk(5, "f"),)
+
+
+def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
+    response = Response()
+    response.push(0, OPENING)
+    response.push(1, " The museum", 1.0)
+    step = response.tick(1.5)
+    assert [(part.sequence, part.text, part.final) for part in step.chunks] == [(2, " The museum", False)]
+    assert step.waited == (0.5,)
+    response.push(2, " is closed.", 1.6, final=True)
+    assert [part.sequence for part in response.out] == [0, 1, 2, 3]
+    assert response.text == f"{OPENING} The museum is closed."
+
+
+def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
+    response = Response()
+    response.push(0, OPENING)
+    response.push(2, " The museum opens", 10.0)
+    step = response.tick(70.0)
+    assert response.state is None
+    assert step.silent
+    assert response.out[-1].final
+    assert response.text == f"{OPENING} The museum opens"
+    assert step.said == (OPENING, "The museum opens")
+
+
+def test_an_ended_response_is_forgotten_after_a_while() -> None:
+    response = Response()
+    response.push(0, OPENING, 0.0, final=True)
+    assert response.state is not None
+    assert response.sequencer.wake_at(response.state) == 60.0
+    assert response.state.filtered.said == ()
+    step = response.tick(60.0)
+    assert (step.state, step.chunks, step.silent) == (None, (), False)
+
+
+def test_a_memory_that_spans_the_conversation() -> None:
+    first = Response()
+    said = first.push(0, OPENING, final=True).said
+    second = Response(said)
+    second.push(0, f"{OPENING} Come early in the day!", final=True)
+    assert second.text == "Come early in the day!"
+
+
+def test_state_stays_small() -> None:
+    response = Response()
+    text = "".join(f"Paragraph number {number} of them says something.\n\n" for number in range(50))
+    for number, start in enumerate(range(0, len(text), 7)):
+        response.push(number, text[start : start + 7])
+    assert response.state is not None
+    assert len(encode_state(response.state)) < 1.2 * len(text)
