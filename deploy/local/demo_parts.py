@@ -26,8 +26,6 @@ from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.topics import admin, load_catalog
 
-DEFAULT_KAFKA_PORT = 9092
-
 #: What Kafka and the index take for some thousand messages, with room to spare.
 NEEDED_BYTES = 500_000_000
 

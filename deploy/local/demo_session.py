@@ -1,0 +1,96 @@
+"""What ``make demo`` does from its first line to its last."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from deploy.local import demo_report as report
+from deploy.local.demo_input import EXAMPLES, InputMessage, input_files, read_messages
+from deploy.local.demo_parts import Parts
+from deploy.local.demo_run import Run, response_text
+from streams.cli.output import count
+from streams.settings import load_settings
+from streams.settings_text import env_name
+
+
+def show(given: str, kafka_port: int, stay: bool) -> None:
+    """Run the demo on ``given`` (a file or folder; the examples if empty) and, if so wished, stay.
+
+    Raises the errors of :mod:`models.errors` and :class:`KeyboardInterrupt`; nothing is running then.
+    """
+    # A broker that has just started sends its clients from door to door; they find it, and log each step.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    settings = load_settings()
+    files = input_files(given)
+    messages = read_messages(files, settings)
+    progress = report.Progress()
+    progress.say(_welcome(files, messages))
+    with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}")) as parts:
+        asyncio.run(Run(parts, messages, progress, response_text()).run())
+        _print_next(parts, stay)
+        if stay:
+            _stay(parts)
+    if not stay:
+        print("All that was started has ended; the data stays.")
+
+
+def _welcome(files: Sequence[Path], messages: Sequence[InputMessage]) -> str:
+    people = len({line.message.user_id for line in messages})
+    conversations = len({line.message.conversation_id for line in messages})
+    where = "examples" if files[0].parent == EXAMPLES and len(files) > 1 else ", ".join(map(str, files))
+    return (
+        f"Switchboard demo: {count(len(messages), 'message')} of {count(people, 'person', 'people')} in "
+        f"{count(conversations, 'conversation')} ({where})"
+    )
+
+
+def _print_next(parts: Parts, stay: bool) -> None:
+    report.heading("What to try next")
+    different = {
+        name: value
+        for name, value in (
+            ("bootstrap_servers", parts.settings.bootstrap_servers),
+            ("api_port", parts.settings.api_port),
+        )
+        if os.environ.get(env_name(name), str(type(parts.settings).model_fields[name].default)) != str(value)
+    }
+    if stay:
+        if different:
+            exports = " ".join(f"{env_name(name)}={value}" for name, value in different.items())
+            print(f"In another terminal, first: export {exports}")
+        else:
+            print("In another terminal:")
+        commands = [
+            ('.venv/bin/switchboard search "..." --user NAME', "ask the memory"),
+            (".venv/bin/switchboard tail memory.facts.v1", "read along as facts change"),
+            (".venv/bin/switchboard conversations show ID", "windows, tokens and ranges of a conversation"),
+            (".venv/bin/switchboard status", "who runs, and how far each has read"),
+            ("make demo INPUT=yours.jsonl", "your own conversations (after Ctrl-C here)"),
+        ]
+    else:
+        commands = [
+            ('.venv/bin/switchboard search "..." --user NAME', "ask the memory; it needs nothing running"),
+            ("make demo", "again: nothing is added twice"),
+            ("make demo INPUT=yours.jsonl", "your own conversations"),
+            ("make demo STAY=1", "keep it running, to look around with `switchboard`"),
+        ]
+    width = max(len(command) for command, _ in commands)
+    for command, what in commands:
+        print(f"  {command.ljust(width)}  {what}")
+    print(f"  logs of the services: {parts.folder / 'logs'}")
+
+
+def _stay(parts: Parts) -> None:
+    """Keep everything running until a signal; a part that ends by itself is an error."""
+    print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
+    try:
+        while True:
+            parts.check()
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        print("\nending ...", flush=True)
