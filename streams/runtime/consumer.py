@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiokafka
-from aiokafka.errors import (
-    CommitFailedError,
-    IllegalStateError,
-    KafkaError,
-)
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from models.errors import ConsistencyError
@@ -32,14 +28,13 @@ from streams.runtime.faust_internals import (
     server_list,
 )
 from streams.runtime.ledger import DeliveryLedger
-from streams.runtime.records import RecordBatch
 
 if TYPE_CHECKING:
     from streams.runtime.service import ServiceApp
 
 #: How long one fetch may wait for data while every partition has room, and while some have not (those may
-#: get room at any moment, and their records may be in memory already).
-_FETCH_TIMEOUT = 1.0
+#: get room at any moment, and their records may be in memory already).  A seek waits for the fetch before it.
+_FETCH_TIMEOUT = 0.25
 _FETCH_TIMEOUT_PRESSED = 0.02
 
 
@@ -54,10 +49,23 @@ class Offsets:
         self.committed = committed
 
 
+class Fetch(NamedTuple):
+    """What one fetch took from a partition: where it began, the records, and where the next one begins.
+
+    ``start`` is ``None`` if aiokafka had lost its position.  ``end`` may lie beyond the last record, and
+    beyond ``start`` without any record: what ends a transaction takes an offset, and so do aborted records.
+    """
+
+    start: int | None
+    records: list[Any]
+    end: int
+
+
 class BatchConsumerThread(AIOKafkaConsumerThread):
     """Faust's consumer thread with an aiokafka consumer of our own making (rule 10)."""
 
     app: ServiceApp
+    consumer: BatchConsumer
 
     def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
         settings = self.app.runtime.settings
@@ -104,6 +112,39 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
         }
 
+    async def fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+        """Take what was fetched of ``wanted``, waiting up to ``timeout`` s for the first of it."""
+        result: dict[TP, Fetch] = await self.call_thread(self._fetch, wanted, timeout, epoch)
+        return result
+
+    async def _fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+        consumer = self._ensure_consumer()
+        fetcher = consumer._fetcher
+        if consumer._closed or fetcher._closed:
+            raise ConsumerStoppedError()
+        if self.consumer.epoch != epoch:
+            return {}
+        starts = self._positions(wanted)
+        with fetcher._subscriptions.fetch_context():
+            records = await fetcher.fetched_records(wanted, timeout=timeout)
+        if self.consumer.epoch != epoch:
+            # A seek may have come while this waited, and these be the records behind it.  They will not be
+            # delivered, so put the position back: nothing else would ever fetch them again.
+            for tp, taken in records.items():
+                if fetcher._subscriptions.is_assigned(tp):
+                    fetcher.seek_to(tp, taken[0].offset)
+            return {}
+        return {
+            tp: Fetch(starts.get(tp), records.get(tp, []), end)
+            for tp, end in self._positions(wanted).items()
+            if tp in records or end != starts.get(tp)
+        }
+
+    def _positions(self, tps: Iterable[TP]) -> dict[TP, int]:
+        assignment = self._ensure_consumer()._subscription.subscription.assignment
+        states = ((tp, assignment.state_value(ensure_aiokafka_TP(tp))) for tp in tps)
+        return {tp: state.position for tp, state in states if state is not None and state.has_valid_position}
+
     async def seek_all(self, positions: Mapping[TP, int]) -> None:
         """Seek each partition; what was fetched before is discarded by aiokafka."""
         await self.call_thread(self._seek_all, dict(positions))
@@ -142,7 +183,8 @@ class BatchConsumer(Consumer):
     """Delivers record batches, each stamped with the epoch of its fetch.
 
     ``epoch`` grows with every seek, revoke and assignment.  ``ledger`` holds what was delivered in this
-    epoch.  ``positions`` says, per partition, where the last delivered batch ended.
+    epoch.  ``positions`` says, per partition, up to where everything was delivered; a partition that was
+    not sought yet has none, and nothing of it is fetched.
     """
 
     app: ServiceApp
@@ -152,6 +194,7 @@ class BatchConsumer(Consumer):
         self.epoch = 0
         self.ledger: DeliveryLedger[TP] = DeliveryLedger()
         self.positions: dict[TP, int] = {}
+        self._ends: dict[TP, int] = {}
         super().__init__(*args, **kwargs)
 
     def _new_consumer_thread(self) -> BatchConsumerThread:
@@ -174,19 +217,25 @@ class BatchConsumer(Consumer):
         await self.app.runtime.drain()
         try:
             async with asyncio.timeout(self.app.runtime.settings.session_timeout_seconds / 2):
-                await self.commit()
+                await self.maybe_wait_for_commit_to_finish()
+                await self.force_commit()
         except TimeoutError:
             self.app.runtime.log.warning("the last commit was not answered; its records will be read again")
         self.app.runtime.abandon()
         self._unacked_messages.clear()
-        self.ledger.forget_all()
+        self._forget()
 
-    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Begin the new assignment's epoch before anything of it can be delivered."""
-        self.new_epoch()
-        self.app.runtime.abandon()
+    def _forget(self) -> None:
+        """Forget what was delivered, and up to where: a position without its batches would be committed."""
         self.ledger.forget_all()
         self.positions.clear()
+        self._ends.clear()
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Begin the new assignment's epoch; recovery lets the records flow again."""
+        self.stop_flow()
+        self.app.runtime.abandon()
+        self._forget()
         self.app.runtime.on_assigned(assigned)
         await super().on_partitions_assigned(assigned, generation_id)
 
@@ -210,10 +259,13 @@ class BatchConsumer(Consumer):
                     self._committed_offset[tp] = offsets.committed
                 else:
                     positions[tp] = offsets.end if reset_to_end else offsets.beginning
-            self.new_epoch()
-            self.ledger.forget_all()
+            # Recovery clears Faust's queues once more before it lets the records flow: nothing may be
+            # delivered before that.
+            self.stop_flow()
+            self._forget()
             await self._thread.seek_all(positions)
             self.positions = dict(positions)
+            self._ends = dict(positions)
             self.app.runtime.abandon()
             self.app.runtime.on_sought(positions)
         except ConsistencyError as exc:
@@ -246,22 +298,24 @@ class BatchConsumer(Consumer):
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
         """Fetch, cut into batches and yield them, as long as the epoch of the fetch lasts."""
         epoch = self.epoch
-        records = await self._fetch(timeout)
-        if not records or not self.flow_active or self.epoch != epoch:
+        fetched = await self._fetch(timeout)
+        if not self.flow_active or self.epoch != epoch:
             return
-        for tp, batch in self.scheduler.iterate(records):
+        for tp, fetch in fetched.items():
+            if tp in self.positions:
+                await self._check_start(tp, fetch)
+                if not fetch.records:
+                    self.positions[tp] = fetch.end
+        for tp, batch in self.scheduler.iterate({tp: fetch.records for tp, fetch in fetched.items()}):
             if not self.flow_active or self.epoch != epoch:
                 return
-            if tp not in self._active_partitions:
-                continue
-            if not self._is_changelog_tp(tp):
-                await self._place(tp, batch)
-                if self.epoch != epoch:
-                    return
             batch.epoch = epoch
             message = self._to_message(tp, batch)
-            if self.app.topics.acks_enabled_for(tp.topic):
+            if tp in self.positions:
+                batch.position, self._ends[tp] = self._ends[tp], batch.next_position
                 self.ledger.deliver(tp, message)
+                last = batch.offset == fetched[tp].records[-1].offset
+                self.positions[tp] = fetched[tp].end if last else batch.next_position
             yield tp, message
 
     def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
@@ -282,43 +336,38 @@ class BatchConsumer(Consumer):
             generation_id=self.app.consumer_generation_id,
         )
 
-    async def _fetch(self, timeout: float) -> Mapping[TP, list[Any]] | None:
+    async def _fetch(self, timeout: float) -> dict[TP, Fetch]:
         if not self.flow_active:
             await self.wait(self.can_resume_flow.wait())
-            return None
-        active = self._get_active_partitions()
+            return {}
+        active = {
+            tp for tp in self._get_active_partitions() if self._is_changelog_tp(tp) or tp in self.positions
+        }
         limit = self.app.runtime.settings.batches_in_flight
         wanted = {tp for tp in active if self.ledger.outstanding(tp) < limit}
         if not wanted:
             # An empty set means "all" to aiokafka, so do not even ask.
             await self.ledger.freed(timeout=0.5)
-            return None
+            return {}
         pressed = len(wanted) < len(active)
-        records: Mapping[TP, list[Any]] = await self._thread.getmany(
-            wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout
-        )
-        return records
+        fetched = await self._thread.fetch(wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout, self.epoch)
+        return {TP(tp.topic, tp.partition): fetch for tp, fetch in fetched.items()}
 
-    async def _place(self, tp: TP, batch: RecordBatch) -> None:
-        """Put the batch behind the one before it, or find out why it does not fit (rule 6)."""
-        position = self.positions.get(tp)
-        if position is None:
-            raise ConsistencyError(f"{tp.topic}-{tp.partition}: records arrived before a seek")
-        first = batch.first_offset
-        if first < position:
+    async def _check_start(self, tp: TP, fetch: Fetch) -> None:
+        """Refuse a fetch that does not begin where the one before it ended (rule 6)."""
+        position = self.positions[tp]
+        if fetch.start == position:
+            return
+        beginning = (await self._thread.offsets([tp]))[tp].beginning
+        if beginning > position:
             raise ConsistencyError(
-                f"{tp.topic}-{tp.partition} went back from offset {position} to {first}: the topic was "
-                f"deleted and made again. {self.app.runtime.reset_hint}"
+                f"{tp.topic}-{tp.partition}: retention removed offsets {position} to {beginning - 1} "
+                f"before they were read. Restore them, or accept the loss: {self.app.runtime.reset_hint}"
             )
-        if first > position:
-            beginning = (await self._thread.offsets([tp]))[tp].beginning
-            if beginning > position:
-                raise ConsistencyError(
-                    f"{tp.topic}-{tp.partition}: retention removed offsets {position} to {beginning - 1} "
-                    f"before they were read. Restore them, or accept the loss: {self.app.runtime.reset_hint}"
-                )
-        batch.position = position
-        self.positions[tp] = batch.next_position
+        raise ConsistencyError(
+            f"{tp.topic}-{tp.partition} was read up to offset {position}, which the broker no longer has: the "
+            f"topic was deleted and made again. {self.app.runtime.reset_hint}"
+        )
 
     # -- acks and commits -------------------------------------------------------------------------------
 
@@ -347,8 +396,12 @@ class BatchConsumer(Consumer):
         return end
 
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
-        """Commit the longest acked prefix of every partition."""
+        """Commit the longest acked prefix of every partition; where all is acked, the position itself."""
         ready = self.ledger.committable()
+        for tp, position in self.positions.items():
+            if not self.ledger.outstanding(tp):
+                ready[tp] = position
+        ready = {tp: offset for tp, offset in ready.items() if offset != self._committed_offset.get(tp)}
         if not ready:
             return False
         if not await self._thread.commit(ready):

@@ -113,8 +113,18 @@ ASSUMPTIONS = [
         _parameters(AIOKafkaConsumerThread._create_worker_consumer, "self", "transport"),
     ),
     Assumption(
-        "the thread fetches through getmany(active_partitions, timeout)",
-        _parameters(AIOKafkaConsumerThread.getmany, "self", "active_partitions", "timeout"),
+        "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout)",
+        _parameters(AIOKafkaFetcher.fetched_records, "self", "partitions", "timeout"),
+    ),
+    Assumption(
+        "a seek drops what aiokafka's fetcher holds of the partition",
+        _mentions(AIOKafkaFetcher.seek_to, "self._subscriptions.seek(tp, offset)", "del self._records[tp]"),
+    ),
+    Assumption(
+        "recovery clears the queues after the seek, before the flow is resumed",
+        _mentions(
+            Recovery.on_recovery_completed, "self.app.flow_control.resume()\n        consumer.resume_flow()"
+        ),
     ),
     Assumption(
         "an empty set of partitions means all of them to aiokafka's fetcher",

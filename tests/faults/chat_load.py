@@ -13,10 +13,11 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from aiokafka import AIOKafkaProducer
 
-_WORDS = (
+_TEXT = (
     "I really like blueberries in my smoothie every morning but never with milk because it makes me tired "
     "what about the train to Lisbon next week my sister wants to visit the old harbour and the museum"
-).split()
+)
+_WORDS = _TEXT.split()
 
 _encode = msgspec.json.Encoder().encode
 
@@ -122,7 +123,7 @@ class Load(threading.Thread):
     def run(self) -> None:
         try:
             asyncio.run(self._send_all())
-        except BaseException as error:  # handed to the test by finish()
+        except BaseException as error:  # noqa: BLE001 - handed to the test by finish()
             self._error = error
 
     async def finish(self, timeout: float = 120.0) -> int:

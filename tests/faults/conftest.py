@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 
 import pytest
-
 from harness import Deployment
 
 
@@ -21,3 +21,9 @@ async def fragile(broker, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIte
     """Topics on a broker of their own, which the test may stop, freeze and kill."""
     async with Deployment(broker.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
         yield deployment
+
+
+@pytest.fixture(autouse=True)
+def _quiet_clients() -> None:
+    """What the clients of the tests say while brokers come and go is no news."""
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)

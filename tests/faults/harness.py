@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Self
 
 from aiokafka.admin import AIOKafkaAdminClient
-
 from chat_load import Load, Shape, conversations
+from verdict import MESSAGES, SUMMARIES, Expected, Fault, Verdict, policy, undrained
+from workers import Worker, eventually, ingest_command, misbehaving_command
+
 from streams.adapters.tokenizer import cl100k_counter
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
-from verdict import MESSAGES, SUMMARIES, Expected, Fault, Verdict, policy, undrained
-from workers import Worker, eventually, ingest_command, misbehaving_command
 
 #: A request for a summary is due in every conversation that is not short.
 TOKEN_THRESHOLD = 300
@@ -141,4 +141,3 @@ class Deployment:
             f"{len(expected.windows)} windows, {len(expected.dead_letters)} dead letters: as expected"
         )
         return expected
-

@@ -24,7 +24,15 @@ from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
 from processors import token_table
 from processors.conversation_fold import Fold
-from processors.conversations import ConversationPolicy, ConversationState, decode_state, is_page
+from processors.conversations import (
+    ConversationPolicy,
+    ConversationState,
+    Kept,
+    decode_page,
+    decode_state,
+    is_page,
+    page_key,
+)
 from processors.token_table import TokenTable
 from processors.tokens import TokenCounter, message_tokens
 from processors.validation import decode_chat_message
@@ -105,7 +113,9 @@ class Expected:
     windows: dict[str, bytes] = field(default_factory=dict)
     dead_letters: list[tuple] = field(default_factory=list)
     states: dict[bytes, ConversationState] = field(default_factory=dict)
+    bodies: dict[bytes, tuple[Kept, ...]] = field(default_factory=dict)
     runs: dict[bytes, list[ChatMessage]] = field(default_factory=dict)
+    stale_writes: int = 0
     messages: int = 0
     repeats: int = 0
     rerouted: int = 0
@@ -139,8 +149,7 @@ class Verdict:
     async def check(self) -> Expected:
         """Compare; raise AssertionError that names what is missing, wrong or invented."""
         messages, windows, requests, summaries, letters, changelog = [
-            await self._read(name)
-            for name in (MESSAGES, WINDOWS, REQUESTS, SUMMARIES, DEAD_LETTERS, CHANGELOG)
+            await self._read(name) for name in (MESSAGES, WINDOWS, REQUESTS, SUMMARIES, DEAD_LETTERS, CHANGELOG)
         ]
         self._fold(messages)
         self._check_windows(windows)
@@ -202,6 +211,7 @@ class Verdict:
                 )
             fold.add(message, record.offset, record.timestamp / 1000)
         for key, fold in folds.items():
+            expected.bodies[key] = tuple(fold._kept)  # before finish() forgets those that no one needs
             for window in fold.windows:
                 expected.windows[window.window_id] = _encode(window)
             expected.states[key] = fold.finish(0.0)
@@ -296,12 +306,15 @@ class Verdict:
         """The changelog, replayed with the rule for marks, gives the state that the fold ends in."""
         values: dict[bytes, bytes] = {}
         for record in changelog:
-            if is_page(record.key):
-                continue  # bodies that were moved out of the state; requests show whether they are right
             current = values.get(record.key)
-            if current is None or not marks.is_stale(record.value, current, _SOURCES):
+            if record.value is None:
+                values.pop(record.key, None)
+            elif current is None or not marks.is_stale(record.value, current, _SOURCES):
                 values[record.key] = record.value
-        found = {key: decode_state(marks.payload(value, _SOURCES)) for key, value in values.items()}
+            else:
+                self.expected.stale_writes += 1
+        payloads = {key: marks.payload(value, _SOURCES) for key, value in values.items()}
+        found = {key: decode_state(payload) for key, payload in payloads.items() if not is_page(key)}
         for key in found.keys() - self.expected.states.keys():
             self._problem(f"state of {key!r} is not expected")
         for key, expected in self.expected.states.items():
@@ -312,6 +325,25 @@ class Verdict:
             for name, (is_, must_be) in _comparable(state, expected, tables[key]).items():
                 if is_ != must_be:
                     self._problem(f"state of {key!r}: {name} is {is_}, expected {must_be}")
+            self._check_bodies(key, state, payloads)
+
+    def _check_bodies(self, key: bytes, state: ConversationState, payloads: dict[bytes, bytes]) -> None:
+        """The messages that a window or a summary may still need are there, in the state or in its pages."""
+        bodies: dict[int, Kept] = {}
+        for begins in state.pages:
+            page = payloads.get(page_key(key, begins))
+            if page is None:
+                self._problem(f"state of {key!r} names a page at {begins} that is not there")
+            else:
+                bodies.update(enumerate(decode_page(page), begins))
+        bodies.update(enumerate(state.kept, state.kept_from))
+        needed = range(min(state.cursor.from_index, state.tokens.from_index), state.next_index)
+        kept = self.expected.bodies[key]
+        for index in needed:
+            if bodies.get(index) != kept[index]:
+                self._problem(
+                    f"state of {key!r}: message {index} is {bodies.get(index)}, expected {kept[index]}"
+                )
 
     def _problem(self, what: str) -> None:
         self.problems.append(what)
@@ -334,8 +366,6 @@ def _comparable(state: ConversationState, folded: ConversationState, table: Toke
             [summary.summary_id for summary in table.summaries],
         ),
         "open request": (opened, must_open),
-        "first kept": (state.kept_from, min(state.cursor.from_index, state.tokens.from_index)),
-        "number kept": (len(state.kept), state.next_index - state.kept_from),
     }
 
 

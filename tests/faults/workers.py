@@ -26,7 +26,7 @@ _POLL = 0.05
 
 
 async def eventually(condition, what: str, timeout: float = PATIENCE, poll: float = _POLL):
-    """Return ``condition()`` (or what it awaits to) as soon as it is true; fail with ``what`` after ``timeout`` s."""
+    """Return ``condition()`` (or what it awaits to) once it is true; fail with ``what`` after ``timeout`` s."""
     deadline = time.monotonic() + timeout
     while True:
         result = condition()
