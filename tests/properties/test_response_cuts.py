@@ -68,7 +68,8 @@ _thresholds = st.sampled_from((0.85, 0.85, 0.9, 0.5))
 
 def _stream(parts: list[str], policy: FilterPolicy) -> tuple[str, tuple[Duplicate, ...], FilterState]:
     response_filter, state = ResponseFilter(policy), FilterState()
-    text, duplicates = "", []
+    text = ""
+    duplicates: list[Duplicate] = []
     for at, part in enumerate(parts):
         step = response_filter.push(state, part, 0.0, final=at == len(parts) - 1)
         state, text = step.state, text + step.text
@@ -179,7 +180,8 @@ def test_late_chunks_only_ever_let_more_through(text: str, places: list[int], pa
     """With the clock running nothing is lost or doubled, and nothing visible outlives its hold time."""
     response_filter, state, now = ResponseFilter(), FilterState(), 0.0
     parts = _cut(text, places)
-    sent, taken_out = "", []
+    sent = ""
+    taken_out: list[Duplicate] = []
     for at, part in enumerate(parts):
         now += pauses[at % len(pauses)]
         for step in (
