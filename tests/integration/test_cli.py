@@ -1,0 +1,295 @@
+"""The command line against a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from zlib import crc32
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from deploy.local.kafka import LocalKafka
+from processors.conversations import ConversationState, encode_state
+from streams.cli import conversations, main
+from streams.runtime import marks
+from streams.runtime.partitioner import partition_of
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
+
+pytestmark = pytest.mark.kafka
+
+PARTITIONS = 8
+
+
+@pytest.fixture
+def environment(
+    kafka: LocalKafka, topic_prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    settings = {
+        "SWITCHBOARD_BOOTSTRAP_SERVERS": kafka.bootstrap_servers,
+        "SWITCHBOARD_TOPIC_PREFIX": topic_prefix,
+        "SWITCHBOARD_DATA_DIR": str(tmp_path),
+        "SWITCHBOARD_METRICS_PORT": "1",
+        "SWITCHBOARD_API_PORT": "1",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return settings
+
+
+@pytest.fixture
+def topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["topics", "apply"]) == 0
+    capsys.readouterr()
+
+
+Sender = Callable[..., None]
+
+
+@pytest.fixture
+def send(environment: dict[str, str], topic_prefix: str) -> Sender:
+    """Publish ``(key, value)`` pairs; ``place`` picks the partition of a key (murmur2 by default)."""
+
+    def publish(
+        topic: str,
+        pairs: Sequence[tuple[bytes | None, bytes | None]],
+        place: Callable[[bytes], int] = lambda key: partition_of(key, PARTITIONS),
+        headers: Sequence[tuple[str, bytes]] = (),
+        transaction: str | None = None,
+    ) -> None:
+        async def go() -> None:
+            producer = AIOKafkaProducer(
+                bootstrap_servers=environment["SWITCHBOARD_BOOTSTRAP_SERVERS"], transactional_id=transaction
+            )
+            async with producer:
+                if transaction is not None:
+                    await producer.begin_transaction()
+                for key, value in pairs:
+                    partition = 0 if key is None else place(key)
+                    await producer.send_and_wait(
+                        topic_prefix + topic, key=key, value=value, partition=partition, headers=headers
+                    )
+                if transaction is not None:
+                    await producer.abort_transaction()
+
+        asyncio.run(go())
+
+    return publish
+
+
+def message(conversation: str, number: int) -> tuple[bytes, bytes]:
+    body = {
+        "message_id": f"{conversation}-{number}",
+        "conversation_id": conversation,
+        "user_id": "amara",
+        "role": "user",
+        "content": f"message number {number}",
+        "sent_at": "2026-01-05T07:12:00Z",
+    }
+    return conversation.encode(), msgspec.json.encode(body)
+
+
+def test_topics_apply_then_check_then_list(
+    environment: dict[str, str], capsys: pytest.CaptureFixture[str], topic_prefix: str
+) -> None:
+    assert main.run(["topics", "check"]) == 1
+    assert f"{topic_prefix}chat.messages.v1 is missing" in capsys.readouterr().out
+    assert main.run(["topics", "apply"]) == 0
+    assert f"created  {topic_prefix}chat.messages.v1" in capsys.readouterr().out
+    assert main.run(["topics", "apply", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"created": [], "altered": [], "remaining": []}
+    assert main.run(["topics", "check"]) == 0
+    assert main.run(["topics", "check", "--json"]) == 0
+    capsys.readouterr()
+    assert main.run(["topics", "list", "--json"]) == 0
+    listed = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert listed[f"{topic_prefix}chat.messages.v1"]["partitions"] == PARTITIONS
+    assert main.run(["topics", "list"]) == 0
+    assert "missing" not in capsys.readouterr().out
+
+
+def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
+) -> None:
+    send("chat.messages.v1", [message("c-1", n) for n in range(3)] + [message("c-2", 0)])
+    assert main.run(["tail", "chat.messages.v1", "--from-beginning", "--no-follow"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert [line.rpartition("amara: ")[2] for line in lines if "  c-1  " in line] == [
+        "message number 0",
+        "message number 1",
+        "message number 2",
+    ]
+    assert main.run(["tail", "chat.messages.v1", "-b", "--no-follow", "-c", "c-2", "--json"]) == 0
+    (only,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert only["value"]["message_id"] == "c-2-0"
+    assert only["partition"] == partition_of(b"c-2", PARTITIONS)
+    assert main.run(["tail", "chat.messages.v1", "-b", "-n", "2"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_tail_without_from_beginning_shows_nothing_old(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
+) -> None:
+    send("chat.messages.v1", [message("c-1", 0)])
+    assert main.run(["tail", "chat.messages.v1", "--no-follow"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_tail_does_not_show_an_aborted_transaction(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
+) -> None:
+    send("chat.messages.v1", [message("c-1", 0)])
+    send("chat.messages.v1", [message("c-1", 1)], transaction=f"{topic_prefix}aborted")
+    assert main.run(["tail", "chat.messages.v1", "-b", "--no-follow"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1
+    assert lines[0].endswith("message number 0")
+
+
+def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
+    environment: dict[str, str], kafka: LocalKafka, capsys: pytest.CaptureFixture[str], topic_prefix: str
+) -> None:
+    assert main.run(["tail", "chat.mesages.v1"]) == 78
+    assert "did you mean chat.messages.v1?" in capsys.readouterr().err
+    assert main.run(["tail", "chat.messages.v1"]) == 78
+    assert "topics apply" in capsys.readouterr().err
+
+    async def names() -> set[str]:
+        async with AIOKafkaConsumer(bootstrap_servers=kafka.bootstrap_servers) as consumer:
+            return await consumer.topics()
+
+    assert not [name for name in asyncio.run(names()) if name.startswith(topic_prefix)]
+
+
+def test_ctrl_c_ends_tail_quietly(topics: None, send: Sender, environment: dict[str, str]) -> None:
+    tail = subprocess.Popen(
+        [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    send("chat.messages.v1", [message("c-1", 0)])
+    assert tail.stdout is not None
+    assert "message number 0" in tail.stdout.readline()
+    tail.send_signal(signal.SIGINT)
+    out, err = tail.communicate(timeout=30)
+    assert (tail.returncode, out, err) == (130, "", "")
+
+
+def test_tail_ends_when_its_reader_has_gone(topics: None, send: Sender, environment: dict[str, str]) -> None:
+    send("chat.messages.v1", [message("c-1", 0)])
+    tail = subprocess.Popen(
+        [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+    assert tail.stdout is not None
+    assert "message number 0" in tail.stdout.readline()
+    tail.stdout.close()
+    tail.wait(timeout=30)
+    assert tail.stderr is not None
+    with tail.stderr as errors:
+        assert errors.read() == ""
+
+
+def test_status_counts_what_was_never_read(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
+) -> None:
+    send("chat.messages.v1", [message("c-1", n) for n in range(3)])
+    assert main.run(["status", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    lag = next(row for row in answer["groups"] if row["topic"] == f"{topic_prefix}chat.messages.v1")
+    assert (lag["group"], lag["lag"], lag["started"]) == (f"{topic_prefix}switchboard-ingest", 3, False)
+    assert main.run(["status"]) == 1
+    assert "never" in capsys.readouterr().out
+
+
+def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], kafka: LocalKafka, topic_prefix: str
+) -> None:
+    send("chat.messages.v1", [message("c-1", n) for n in range(3)])
+    place = TopicPartition(f"{topic_prefix}chat.messages.v1", partition_of(b"c-1", PARTITIONS))
+
+    async def commit() -> None:
+        group = f"{topic_prefix}switchboard-ingest"
+        async with AIOKafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id=group) as consumer:
+            consumer.assign([place])
+            await consumer.commit({place: 2})
+
+    asyncio.run(commit())
+    state = HealthState(30)
+    state.clear("starting")
+    with HealthServer(0, Metrics().registry, state) as server:
+        assert main.run(["status", "--json", "--port", f"ingest={server.port}"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        state.block("recovering", "recovering state")
+        assert main.run(["status", "--port", f"ingest={server.port}"]) == 1
+        assert "recovering state" in capsys.readouterr().out
+    lag = next(row for row in answer["groups"] if row["topic"] == place.topic)
+    assert (lag["committed"], lag["end"], lag["lag"]) == (2, 3, 1)
+
+
+def test_doctor_names_the_producer_with_the_wrong_partitioner_and_the_dead_letters(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
+) -> None:
+    assert main.run(["doctor"]) == 0
+    capsys.readouterr()
+    pairs = [message(f"c-{n}", 0) for n in range(20)]
+    send("chat.messages.v1", pairs)
+    assert main.run(["doctor", "--json"]) == 0
+    assert "sit where their keys hash to" in capsys.readouterr().out
+    send("chat.messages.v1", pairs, lambda key: crc32(key) % PARTITIONS, [("ce_source", b"/billing")])
+    send("chat.messages.v1.dlq", [(b"c-1", b"nonsense")])
+    assert main.run(["doctor", "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)
+    (routing,) = [f for f in findings if f["what"].startswith(f"{topic_prefix}chat.messages.v1:")]
+    assert routing["state"] == "look"
+    assert "/billing" in routing["what"]
+    assert "murmur2_random" in routing["advice"]
+    (letters,) = [f for f in findings if "could not be processed" in f["what"]]
+    assert letters["what"].startswith(f"1 record of {topic_prefix}chat.messages.v1".replace(topic_prefix, ""))
+    assert "tail chat.messages.v1.dlq" in letters["advice"]
+
+
+def test_doctor_finds_missing_topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["doctor"]) == 1
+    assert "is missing" in capsys.readouterr().out
+
+
+def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stored(messages: int, mark: int) -> bytes:
+        state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
+        value = marks.seal(None, encode_state(state), 2, 0, mark)
+        return marks.seal(value, marks.payload(value, 2), 2, 1, 1)
+
+    changes = [
+        (b"c-1", stored(5, 50)),
+        (b"c-2", stored(9, 99)),
+        (b"c-1", stored(12, 120)),
+        (b"c-1", stored(7, 70)),
+    ]
+    send(conversations.CHANGELOG, changes)
+    assert main.run(["conversations", "show", "c-1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["messages"] == 12
+    assert shown["end_mark"] == "c-1-12"
+    assert shown["next_offsets"] == {"chat.messages.v1": 120, "memory.summaries.v1": 1}
+    assert main.run(["conversations", "show", "c-1"]) == 0
+    assert "chat.messages.v1" in capsys.readouterr().out
+    assert main.run(["conversations", "show", "c-3"]) == 78
+    assert "no conversation 'c-3'" in capsys.readouterr().err
