@@ -7,7 +7,7 @@ person's facts stay in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from models.errors import InvalidRecord
 from models.facts import EmbeddingResult, Fact, FactCandidate
 from models.ids import fact_id
-from processors.facts import apply_embedding, consolidate
+from processors.facts import Lookup, apply_embedding, consolidate
 from processors.validation import decode
 from streams import cloudevents
 from streams.runtime.effects import Effects
@@ -51,14 +51,13 @@ class Facts:
     def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Fold candidates or stored vectors into the facts that they are about."""
         effects = Effects()
-        staged: dict[str, Fact] = {}
+        staged: dict[str, tuple[Fact, int]] = {}
 
         def known(wanted_id: str) -> Fact | None:
-            fact = staged.get(wanted_id)
-            if fact is None:
-                _, payload = state.read(wanted_id.encode())
-                fact = _decode_fact(payload) if payload else None
-            return fact
+            if wanted_id in staged:
+                return staged[wanted_id][0]
+            _, payload = state.read(wanted_id.encode())
+            return _decode_fact(payload) if payload else None
 
         change = self._candidate if batch.source == CANDIDATES else self._embedding
         for record in batch.records:
@@ -70,27 +69,35 @@ class Facts:
             if not changes:
                 effects.count("skipped_records_total", "facts", "replayed")
             for fact in changes:
-                staged[fact.fact_id] = fact
                 self._publish(fact, effects)
-            # A partial fact before the one that it was merged into: if a crash parts the two, the replay
-            # finds the merge half done and completes it; the other way round it would think it was done.
-            for fact in sorted(changes, key=lambda fact: fact.merged_into_id is None):
-                effects.store(fact.fact_id.encode(), _encode(staged[fact.fact_id]), record.offset + 1)
+            _stage(changes, record.offset + 1, staged)
+        for fact, next_offset in staged.values():
+            effects.store(fact.fact_id.encode(), _encode(fact), next_offset)
         return effects
 
     @staticmethod
-    def _candidate(record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]) -> list[Fact]:
+    def _candidate(record: SourceRecord, state: StateReader, known: Lookup) -> list[Fact]:
         candidate = decode(FactCandidate, record.value)
+
+        def known_then(wanted_id: str) -> Fact | None:
+            """Hide what only later records made: a batch whose state was stored in part is read again."""
+            return known(wanted_id) if state.read(wanted_id.encode())[0] <= record.offset + 1 else None
+
         own_id = fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
-        if record.offset < state.read(own_id.encode())[0]:
+        if _has_folded(own_id, record, state, known):
             return []
-        return consolidate(candidate, known, _arrival(record))
+        for partial in filter(None, map(known_then, candidate.refines)):
+            if (partial.tenant_id, partial.user_id) != (candidate.tenant_id, candidate.user_id):
+                raise InvalidRecord(
+                    "another_person", f"refines names fact {partial.fact_id}, which is about somebody else"
+                )
+        return consolidate(candidate, known_then, _arrival(record))
 
     @staticmethod
-    def _embedding(record: SourceRecord, state: StateReader, known: Callable[[str], Fact | None]) -> list[Fact]:
+    def _embedding(record: SourceRecord, state: StateReader, known: Lookup) -> list[Fact]:
         result = decode(EmbeddingResult, record.value)
         fact = known(result.fact_id)
-        if fact is None:
+        if fact is None or record.offset < state.read(result.fact_id.encode())[0]:
             return []
         after = apply_embedding(fact, result, _arrival(record))
         return [] if after is fact else [after]
@@ -107,6 +114,29 @@ class Facts:
             route=fact.user_id.encode(),
         )
         effects.count("facts_total", fact.category, fact.status, fact.change)
+
+
+def _has_folded(wanted_id: str, record: SourceRecord, state: StateReader, known: Lookup) -> bool:
+    """Whether a fact, or one that it was merged into since, has the candidate in ``record`` folded in."""
+    while record.offset >= state.read(wanted_id.encode())[0]:
+        fact = known(wanted_id)
+        if fact is None or fact.merged_into_id is None:
+            return False
+        wanted_id = fact.merged_into_id
+    return True
+
+
+def _stage(changes: Sequence[Fact], next_offset: int, staged: dict[str, tuple[Fact, int]]) -> None:
+    """Note the last of each fact's changes, in the order in which they are to be stored.
+
+    A partial fact comes before the one that it was merged into, wherever that stood so far: if a crash parts
+    the two, the replay finds the merge half done and completes it; the other way round it would find the mark
+    of the complete fact, and the partial one would stay alive.
+    """
+    latest = {fact.fact_id: fact for fact in changes}
+    for fact in sorted(latest.values(), key=lambda fact: fact.merged_into_id is None):
+        staged.pop(fact.fact_id, None)
+        staged[fact.fact_id] = fact, next_offset
 
 
 def _arrival(record: SourceRecord) -> datetime:

@@ -1,0 +1,322 @@
+"""memory/facts, called without a broker: what is published, in which version, and what a replay adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_samples import candidate
+from stage_harness import START, StageHarness
+
+from models.facts import EmbeddingResult, Fact, FactCandidate, FactChange, FactStatus
+from models.ids import fact_id
+from streams.agents.facts import CANDIDATES, EMBEDDINGS, FACTS, Facts
+from streams.runtime.effects import Effects
+from streams.runtime.records import Record
+from streams.settings import Settings
+
+PARTIAL = "likes blueberries"
+COMPLETE = "likes blueberries, especially in smoothies"
+
+
+class Harness(StageHarness):
+    """The stage, with short ways to feed it."""
+
+    def __init__(self) -> None:
+        super().__init__(Facts(Settings()).stage())
+
+    @property
+    def published(self) -> list[Fact]:
+        return self.values(FACTS, Fact)
+
+    def learn(self, *candidates: FactCandidate) -> Effects:
+        return self.feed(*[self.record(each) for each in candidates])
+
+    def embed(self, *facts: Fact) -> Effects:
+        return self.feed(*[self.record(result_of(fact), EMBEDDINGS) for fact in facts])
+
+    def stored(self) -> dict[str, Fact]:
+        """The facts that the state holds, by id."""
+        return {key.decode(): msgspec.json.decode(value, type=Fact) for key, value in self.state.items()}
+
+    def marks(self, fact: Fact) -> tuple[int, int]:
+        """The state's marks of a fact: how far candidates and how far embeddings are folded in."""
+        found = []
+        for source_index in (0, 1):
+            self.state.source_index = source_index
+            found.append(self.state.read(fact.fact_id.encode())[0])
+        return found[0], found[1]
+
+
+def result_of(fact: Fact) -> EmbeddingResult:
+    return EmbeddingResult(
+        fact_id=fact.fact_id, user_id=fact.user_id, version=fact.version, model="words-1", dimensions=64
+    )
+
+
+def story(facts: Sequence[Fact]) -> list[tuple[int, FactChange, FactStatus]]:
+    return [(fact.version, fact.change, fact.status) for fact in facts]
+
+
+class TestChanges:
+    def test_a_new_statement_is_published_at_once_as_pending(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        (fact,) = harness.published
+        assert fact.fact_id == fact_id("default", "ada", PARTIAL)
+        assert story([fact]) == [(1, FactChange.CREATED, FactStatus.PENDING_EMBED)]
+        assert (fact.statement, fact.confidence, fact.evidence_count) == (PARTIAL, 0.8, 1)
+        assert fact.provenance == (candidate(PARTIAL, 1).provenance,)
+        assert harness.stored() == {fact.fact_id: fact}
+
+    def test_the_same_statement_from_another_window_reinforces(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        harness.learn(candidate("Likes  BLUEBERRIES.", 2))
+        first, second = harness.published
+        assert second.fact_id == first.fact_id
+        assert story([second]) == [(2, FactChange.REINFORCED, FactStatus.PENDING_EMBED)]
+        assert second.confidence == pytest.approx(0.8 + 0.05 * 0.2)
+        assert second.evidence_count == len(second.provenance) == 2
+
+    def test_a_stored_vector_makes_a_fact_active(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        harness.embed(harness.published[0])
+        assert story(harness.published)[1:] == [(2, FactChange.EMBEDDED, FactStatus.ACTIVE)]
+
+    def test_a_vector_for_a_fact_that_is_not_known_changes_nothing(self) -> None:
+        harness, other = Harness(), Harness()
+        other.learn(candidate(PARTIAL))
+        effects = harness.embed(other.published[0])
+        assert (effects.outputs, effects.changes, effects.dead_letters) == ([], {}, [])
+
+    def test_a_complete_statement_ends_the_partial_one(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1, confidence=0.9))
+        harness.embed(harness.published[0])
+        harness.learn(candidate(COMPLETE, 2, refines=[PARTIAL], confidence=0.8))
+        partial, complete = fact_id("default", "ada", PARTIAL), fact_id("default", "ada", COMPLETE)
+        assert story([f for f in harness.published if f.fact_id == partial]) == [
+            (1, FactChange.CREATED, FactStatus.PENDING_EMBED),
+            (2, FactChange.EMBEDDED, FactStatus.ACTIVE),
+            (3, FactChange.MERGED, FactStatus.MERGED_INTO),
+        ]
+        assert story([f for f in harness.published if f.fact_id == complete]) == [
+            (1, FactChange.CREATED, FactStatus.PENDING_EMBED),
+            (2, FactChange.MERGED, FactStatus.PENDING_EMBED),
+        ]
+        assert harness.stored()[partial].merged_into_id == complete
+        whole = harness.stored()[complete]
+        assert (whole.confidence, whole.evidence_count) == (0.9, 2)
+        assert whole.valid_from == START + timedelta(minutes=1)
+
+    def test_what_restates_a_merged_fact_reinforces_the_one_that_stands_for_it(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
+        harness.learn(candidate(PARTIAL, 3))
+        last = harness.published[-1]
+        assert (last.statement, last.change, last.evidence_count) == (COMPLETE, FactChange.REINFORCED, 3)
+
+    def test_several_changes_of_one_fact_in_one_batch(self) -> None:
+        harness = Harness()
+        effects = harness.learn(*[candidate(PARTIAL, n) for n in range(4)], candidate("likes tea", 9))
+        versions = [fact.version for fact in harness.published if fact.statement == PARTIAL]
+        assert versions == [1, 2, 3, 4]
+        assert harness.stored()[fact_id("default", "ada", PARTIAL)].version == 4
+        assert len(effects.changes) == 2, "state: once per fact"
+        assert effects.counts["facts_total", ("preference", "pending_embed", "reinforced")] == 3
+
+    def test_the_same_statement_of_two_people_is_two_facts(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2, user="bob"))
+        assert story(harness.published) == [(1, FactChange.CREATED, FactStatus.PENDING_EMBED)] * 2
+        assert len(harness.stored()) == 2
+
+
+class TestRecords:
+    def test_a_fact_is_keyed_by_its_id_and_routed_by_its_person(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1, user="bob"))
+        (output,) = harness.outputs
+        fact = harness.published[0]
+        assert (output.topic, output.key, output.route) == (FACTS, fact.fact_id.encode(), b"bob")
+        assert output.partition is None
+        headers = dict(output.headers)
+        assert (headers["ce_type"], headers["ce_subject"]) == (b"memory.fact.v1", b"bob")
+        assert headers["ce_id"] == f"{fact.fact_id}/1".encode()
+
+    def test_recorded_at_is_the_records_time_and_valid_from_is_the_messages(self) -> None:
+        harness = Harness()
+        harness.arrived = START + timedelta(days=30)
+        harness.learn(candidate(PARTIAL, 1))
+        harness.arrived += timedelta(seconds=1)
+        harness.embed(harness.published[0])
+        created, embedded = harness.published
+        assert created.recorded_at == START + timedelta(days=30)
+        assert embedded.recorded_at == START + timedelta(days=30, seconds=1)
+        assert created.valid_from == embedded.valid_from == START + timedelta(minutes=1)
+
+
+class TestReplay:
+    def test_candidates_that_are_replayed_add_nothing(self) -> None:
+        harness = Harness()
+        records = [
+            harness.record(candidate(PARTIAL, 1)),
+            harness.record(candidate(COMPLETE, 2, refines=[PARTIAL])),
+            harness.record(candidate(PARTIAL, 3)),
+        ]
+        harness.feed(*records)
+        effects = harness.feed(*records)
+        assert (effects.outputs, effects.changes) == ([], {})
+        assert effects.counts["skipped_records_total", ("facts", "replayed")] == 3
+
+    def test_embeddings_that_are_replayed_add_nothing(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        record = harness.record(result_of(harness.published[0]), EMBEDDINGS)
+        harness.feed(record)
+        effects = harness.feed(record)
+        assert (effects.outputs, effects.changes) == ([], {})
+
+    def test_the_sources_have_marks_of_their_own(self) -> None:
+        """An embedding at a high offset must not hide a candidate at a low one, nor the reverse."""
+        harness = Harness()
+        harness.feed(harness.record(candidate(PARTIAL, 1), offset=3))
+        fact = harness.published[0]
+        harness.feed(harness.record(result_of(fact), EMBEDDINGS, offset=70))
+        assert harness.marks(fact) == (4, 71)
+        harness.feed(harness.record(candidate(PARTIAL, 2), offset=4))
+        assert harness.published[-1].evidence_count == 2
+        assert harness.marks(fact) == (5, 71)
+        harness.feed(harness.record(candidate("likes tea", 3), offset=100))
+        tea = harness.published[-1]
+        harness.feed(harness.record(result_of(tea), EMBEDDINGS, offset=71))
+        assert harness.published[-1].status is FactStatus.ACTIVE
+        assert harness.marks(tea) == (101, 72)
+
+    def test_recovered_state_is_read_as_written(self) -> None:
+        harness = Harness()
+        records = [harness.record(candidate(PARTIAL, n)) for n in range(3)]
+        harness.feed(*records)
+        before = harness.stored()
+        harness.recover()
+        assert harness.stored() == before
+        assert harness.feed(*records).outputs == []
+
+
+STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
+
+
+@st.composite
+def said(draw: st.DrawFn) -> list[FactCandidate]:
+    """A person repeats themselves and becomes more precise."""
+    found = []
+    for number in range(draw(st.integers(1, 8))):
+        which = draw(st.integers(0, len(STATEMENTS) - 1))
+        partial = draw(st.lists(st.integers(0, which - 1), max_size=2, unique=True)) if which else []
+        found.append(candidate(STATEMENTS[which], number, refines=[STATEMENTS[n] for n in partial]))
+    return found
+
+
+def in_batches(harness: Harness, records: Sequence[Record], size: int) -> list[int]:
+    """Feed the records; return how long the changelog was before the first batch and after each."""
+    lengths = [len(harness.changelog)]
+    for at in range(0, len(records), size):
+        harness.feed(*records[at : at + size])
+        lengths.append(len(harness.changelog))
+    return lengths
+
+
+class TestCrash:
+    @settings(max_examples=150, deadline=None)
+    @given(candidates=said(), size=st.integers(1, 8), again=st.integers(1, 8), data=st.data())
+    def test_batches_that_are_read_again_change_nothing(
+        self, candidates: list[FactCandidate], size: int, again: int, data: st.DataObject
+    ) -> None:
+        """The commit lags behind the state by any number of batches."""
+        harness = Harness()
+        records = [harness.record(each) for each in candidates]
+        in_batches(harness, records, size)
+        before = harness.stored()
+        harness.recover()
+        in_batches(harness, records[data.draw(st.integers(0, len(records))) :], again)
+        assert harness.stored() == before
+
+    @settings(max_examples=150, deadline=None)
+    @given(candidates=said(), size=st.integers(1, 8), again=st.integers(1, 8), data=st.data())
+    def test_a_batch_whose_state_was_stored_in_part_is_completed(
+        self, candidates: list[FactCandidate], size: int, again: int, data: st.DataObject
+    ) -> None:
+        """A changelog that takes more than one request may be cut anywhere."""
+        whole, harness = Harness(), Harness()
+        in_batches(whole, [whole.record(each) for each in candidates], size)
+        records = [harness.record(each) for each in candidates]
+        lengths = in_batches(harness, records, size)
+        cut = data.draw(st.integers(0, lengths[-1]))
+        harness.recover(cut)
+        done = max(n for n, length in enumerate(lengths) if length <= cut)
+        in_batches(harness, records[done * size :], again)
+        assert harness.stored() == whole.stored()
+
+    def test_a_merge_is_stored_before_what_it_was_merged_into(self) -> None:
+        """Also when that was stored earlier in the batch: the other way round, a crash between the two
+        would leave the partial fact alive for ever."""
+        harness = Harness()
+        effects = harness.learn(
+            candidate(COMPLETE, 1), candidate(PARTIAL, 2), candidate(COMPLETE, 3, refines=[PARTIAL])
+        )
+        assert [*effects.changes] == [fact_id("default", "ada", text).encode() for text in (PARTIAL, COMPLETE)]
+
+
+BAD: dict[str, Any] = {
+    "null_value": None,
+    "empty_value": b"",
+    "invalid_utf8": b'{"fact_id":"\xff"}',
+    "invalid_json": b"{not json",
+    "invalid_field": b'{"fact_id":"f"}',
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("reason", BAD)
+    def test_a_bad_candidate_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
+        harness = Harness()
+        bad = harness.record(BAD[reason], key=b"ada")
+        effects = harness.feed(
+            harness.record(candidate(PARTIAL, 1)), bad, harness.record(candidate(PARTIAL, 2))
+        )
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
+        assert [fact.version for fact in harness.published] == [1, 2]
+
+    @pytest.mark.parametrize("reason", BAD)
+    def test_a_bad_embedding_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        bad = harness.record(BAD[reason], EMBEDDINGS, key=b"f")
+        effects = harness.feed(bad, harness.record(result_of(harness.published[0]), EMBEDDINGS))
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
+        assert harness.published[-1].status is FactStatus.ACTIVE
+
+    def test_a_candidate_cannot_end_another_persons_fact(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        theirs = harness.published[0].fact_id
+        forged = msgspec.structs.replace(candidate("hates fruit", 2, user="eve"), refines=(theirs,))
+        effects = harness.feed(harness.record(candidate("likes tea", 3)), harness.record(forged))
+        assert [(letter.reason, letter.record.key) for letter in effects.dead_letters] == [
+            ("another_person", b"eve")
+        ]
+        assert harness.stored()[theirs].status is FactStatus.PENDING_EMBED
+        assert harness.published[-1].statement == "likes tea"
+
+    def test_unknown_fields_are_accepted(self) -> None:
+        harness = Harness()
+        value = msgspec.json.encode(candidate(PARTIAL, 1))[:-1] + b',"shiny":[1,2]}'
+        assert harness.feed(harness.record(value, CANDIDATES)).dead_letters == []
+        assert len(harness.published) == 1
