@@ -13,6 +13,7 @@ from models.facts import Category
 from processors.extraction_clauses import Clause
 from processors.extraction_grammar import is_participle
 from processors.extraction_lexicon import (
+    CONSUMING,
     FREQUENCY,
     FUTURE,
     HABIT_ADVERBS,
@@ -66,7 +67,7 @@ _LIKING_ADJECTIVE = re.compile(
 )
 _TRAIT = re.compile(rf"(?:also |originally |happily |recently |newly )*(?:{TRAITS})", re.IGNORECASE)
 _A_ROLE = re.compile(
-    r"(?:also |currently |now |still )*(?:an?|the|one of|half)\s+(?:[\w'-]+ ?){1,12}", re.IGNORECASE
+    r"(?:also |currently |now |still )*(?:an?|the|one of|half)\s+[\w'-]+(?: [\w'-]+){0,11} ?", re.IGNORECASE
 )
 _NO_ROLE = re.compile(
     r"an? (?:bit|little|lot|few|mess|wreck|moron|idiot|while|tad|couple|minute|fool|goner)\b", re.IGNORECASE
@@ -81,13 +82,15 @@ _GOING_TO = re.compile(
 _GOING_TO_TALK = re.compile(
     rf"(?:going to|gonna|about to|hoping to) (?:be (?!a\b|an\b|in\b|\w+ing\b)|(?:{'|'.join(sorted(TALK))}|"
     rf"check|"
-    r"have to|need|go ahead|take a look|get going)\b)",
+    r"have to|need|keep|make it|give it|do my best|go ahead|take a look|get going)\b)",
     re.IGNORECASE,
 )
 
 
 def _being(predicate: Predicate) -> Verdict:
     rest = predicate.rest
+    if _FAN_OF_NOTHING.fullmatch(rest):
+        return None
     if rest.startswith("in the mood for"):
         return Category.PREFERENCE, WEAK
     if _LIKING_ADJECTIVE.match(rest):
@@ -110,6 +113,15 @@ def _being(predicate: Predicate) -> Verdict:
     return None
 
 
+_PARTICLE_ONLY = re.compile(
+    r"\w+ (?:through|up|out|on|off|along|hard|well|away|back|down|forward|now|again)", re.IGNORECASE
+)
+#: "I'm a huge fan" does not say of what.
+_FAN_OF_NOTHING = re.compile(
+    r"(?:an? )?(?:(?:big|huge|total|real|massive|great) )*(?:fan|lover|believer)", re.IGNORECASE
+)
+
+
 def _progressive(first: str, rest: str) -> Verdict:
     if _GOING_TO.match(rest):
         return None if _GOING_TO_TALK.match(rest) else (Category.EVENT, LESS)
@@ -117,7 +129,7 @@ def _progressive(first: str, rest: str) -> Verdict:
         return None
     if re.match(r"going (?:to|on) (?:an?|the|my|(?-i:[A-Z]))", rest, re.IGNORECASE):
         return Category.EVENT, LESS
-    if first in TALK_ING:
+    if first in TALK_ING or _PARTICLE_ONLY.fullmatch(rest):
         return None
     return (Category.PROFILE, LESS) if first in OCCUPATIONS else (Category.EVENT, WEAK)
 
@@ -158,6 +170,13 @@ _GOAL = re.compile(
 _AVOIDANCE = re.compile(
     r"to (?:avoid|stay away|watch|limit|cut (?:down|out)|keep away|eat|drink|steer clear)\b", re.IGNORECASE
 )
+#: "I find crowds exhausting", "I find it hard to sit still"; not "I find a seat".
+_FOUND_SO = re.compile(
+    r"(?!an?\b|the nearest|my\b).*\b(?:\w{2,}(?:ing|ive|ful|ous|able|ible|ent|ant|less)|hard|difficult|easy|"
+    r"easier|boring|"
+    r"better|best|(?:more|most|too|so|very|extremely) \w+)\b",
+    re.IGNORECASE,
+)
 _OFTEN = re.compile(rf"\b(?:{FREQUENCY})\b", re.IGNORECASE)
 
 
@@ -182,8 +201,12 @@ def _doing(predicate: Predicate, clause: Clause) -> Verdict:
     if predicate.past:
         return _past(predicate)
     habitual = bool(HABIT_ADVERBS & set(predicate.adverbs))
+    if verb == "find" and _FOUND_SO.match(rest):
+        return Category.PREFERENCE, LESS
     if verb in TALK and not (habitual and verb == "need"):
         return None
+    if predicate.negated and verb in CONSUMING:
+        return Category.PREFERENCE, USUAL
     if habitual:
         return Category.PREFERENCE, LESS
     if (
@@ -222,7 +245,17 @@ def _past(predicate: Predicate) -> Verdict:
     return Category.EVENT, DONE if len(rest.split()) > 1 else WEAK
 
 
+_INCLINATION = re.compile(
+    r"(?:an? |no |little |zero |strong )*(?:[\w-]+ )?(?:preference|aversion|phobia|dislike|interest|distaste|"
+    r"weakness|"
+    r"soft spot|sweet tooth|fear|love|passion|low tolerance|no tolerance)\b",
+    re.IGNORECASE,
+)
+
+
 def _possession(rest: str) -> Verdict:
+    if _INCLINATION.match(rest):
+        return Category.PREFERENCE, USUAL
     if re.match(
         rf"(?:(?:an?|the|no|some|any|my|lots? of|this|that|another|such|one|so much|much|more|a few|"
         rf"two) )*(?:[\w'-]+ )?(?:{TALK_NOUNS})\b",

@@ -127,6 +127,7 @@ _ASKS = re.compile(
     r"suggest|help|get|keep|avoid|use|look|search|choose|pick|skip|stop|don't|route|park|open|close|add|put)\b",
     re.IGNORECASE,
 )
+_COMPANION = re.compile(r"(?:me|my [\w-]+(?: [\w-]+)?)", re.IGNORECASE)
 _DECLARATIVE = re.compile(rf"(?:{_SUBJECT}|my\b)", re.IGNORECASE)
 
 
@@ -137,8 +138,8 @@ def _split(text: str) -> Iterator[str]:
         left = text[start : joint.start()].strip()
         if joint["hard"] is not None:
             # A dash in front of a remark ("- so exciting!") is no joint: the remark would be lost.
-            if not _DECLARATIVE.match(text, joint.end()):
-                continue
+            if not _DECLARATIVE.match(text, joint.end()) or _COMPANION.fullmatch(left):
+                continue  # ..., and "my wife and I" is one subject
         elif joint["reason"] is not None:
             if not _ASKS.match(left):
                 continue  # "I moved because I love it": one statement
@@ -171,7 +172,8 @@ _LEAD = re.compile(
     rf"(?:{_SUBORDINATE} (?:{_SUBJECT} )?[^,;?!]{{3,80}}"
     r"|(?:yesterday|today|tonight|tomorrow|lately|recently|currently|nowadays|usually|sometimes|generally|"
     r"normally|"
-    r"typically|often|these days|right now|at the moment|once|growing up|during|last|next|this|every|each|"
+    r"typically|often|these days|right now|at the moment|once|growing up|due to|because of|thanks to|given|"
+    r"despite|during|last|next|this|every|each|"
     r"most|on|in|"
     rf"at|for|from|with|over|back in|a (?:few|couple)|two|three|\d+|by|as an?|"
     rf"as the)\b(?:(?! {_SUBJECT})[^,;?!]){{0,60}})",
@@ -186,7 +188,7 @@ _LED = re.compile(
 _IS_MINE = re.compile(
     r"(?!(?:it|that|this|these|those|he|she|they|there|here|what|who|which|one|so|and|but|"
     r"to)\b)(?P<thing>[\w'& -]{2,60}?)"
-    r"(?P<verb>'s| is| are) (?:still |definitely |always |one of )?my (?P<noun>(?:[\w-]+ ?){1,4})",
+    r"(?P<verb>'s| is| are) (?:still |definitely |always |one of )?my (?P<noun>[\w-]+(?: [\w-]+){0,3})",
     re.IGNORECASE,
 )
 #: First words of a statement without its "I": "Love hiking!", "Just got back from Rome", "Allergic to nuts".
@@ -204,10 +206,11 @@ _ELIDED = re.compile(
 _REMARK = re.compile(
     r"(?:\s+[-–—]+\s+|\s*[–—]\s*|\.\.+ ?|…)(?:(?:so|it's|it was|such|pretty|really|super|very|what|how|can't|"
     r"totally)\b[^-–—]*"
-    r"|(?:[\w']+ ?){1,3})$",
+    r"|[\w']+(?: [\w']+){0,2})$",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?:[\s.!?,;:…~]+|\s[-–—]+|\s[:;]-?[)D(P])+$")
+#: Possessive, or a long run of dots that does not end the text takes exponential time.
+_END = re.compile(r"(?:[\s.!?,;:…~]|(?<=\s)(?:[-–—]|[:;]-?[)D(P]))++$")
 _TAIL = re.compile(
     r",? (?:lol|haha+|though|tho|too|as well|either|actually|honestly|you know|for sure|i guess|i think|btw|"
     r"by the way|thanks|thank you|"
@@ -233,7 +236,10 @@ def _clause(part: str, *, first: bool) -> Clause | None:
             lead, text = led["lead"], led["clause"]
         elif (mine := _IS_MINE.fullmatch(_END.sub("", text))) is not None:
             verb = "is" if mine["verb"] == "'s" else mine["verb"].strip()
-            text = f"my {mine['noun'].strip()} {verb} {mine['thing']}"
+            thing = mine["thing"]
+            if thing.split(" ", 1)[0].endswith("ing"):
+                thing = thing[0].lower() + thing[1:]
+            text = f"my {mine['noun'].strip()} {verb} {thing}"
         elif first and (short := _ELIDED.fullmatch(text)) is not None:
             subject = "I'm" if short["be"] else "I've" if short["have"] else "I"
             text, elided = f"{subject} {text[0].lower()}{text[1:]}", True

@@ -174,12 +174,20 @@ def _based(be: str) -> str:
     return "" if be.lower() == "from" else f"{be.lower()} "
 
 
+_NOT_ABOUT_THEM = re.compile(
+    r"\b(?:or|me|us|more|other|recommendations?|suggestions?|ideas?|tips?|advice|plans?|questions?|thoughts?|"
+    r"time|news|"
+    r"preferences?|requirements?|photos?|pictures?|pics?|mind)\b",
+    re.IGNORECASE,
+)
+
+
 def _yes_or_no(question: str, reply: str) -> str | None:
     positive, negative = _YES.match(reply), _NO.match(reply)
     if not (positive or negative) or len(reply.split()) > _MAX_WORDS:
         return None
     if (match := _DO_YOU.fullmatch(question)) is not None:
-        if re.search(r"\bor\b|\bmind\b", match["rest"]):
+        if _NOT_ABOUT_THEM.search(match["rest"]):
             return None
         if positive:
             return f"I {match['verb']}{re.sub(r'^ (any|an?y) ', ' ', match['rest'])}"

@@ -103,7 +103,8 @@ _VERDICT_ON_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    r"(?:find|look for|search|show|get|give|take|set|keep|turn|route|navigate|choose|pick|select|filter|"
+    r"(?:list|display|pick|go with|tune|switch|find|look for|search|show|get|give|take|set|keep|turn|route|"
+    r"navigate|choose|pick|select|filter|"
     r"prioriti[sz]e|avoid|"
     r"skip|ignore|play|use|make sure|ensure|include|exclude|plan|stick|go|recommend|suggest|book|order|"
     r"start|direct|switch|put|adjust|only|always|never|no (?!need|idea|thanks|problem|worries|matter)|don't|"
@@ -118,6 +119,20 @@ _LASTING = re.compile(
 )
 _REASON = re.compile(
     r"[,;.]? (?:because|since|as|so) (?:i|it)\b|[,;–—] (?:i|i'm|it's|that's|they|this|it|we)\b| - ",
+    re.IGNORECASE,
+)
+#: A reason that makes a request a habit: "..., that's my usual go-to", "..., that's how I like it"
+_OWN_WAY = re.compile(
+    r"(?:my (?:usual|favou?rite|go-to|jam|preferred|fav)|(?:how|where|what|the way|when) i (?:\w+ )?(?:like|"
+    r"want|prefer|love)|"
+    r"i (?:\w+ )?(?:prefer|love|like|need)\b)",
+    re.IGNORECASE,
+)
+#: "Rap only", "Health topics, only those", "It has to be kosher"
+_ONLY = re.compile(
+    r"(?:(?P<what>(?!only|it|that|this|the only|i |i'|we )[\w' -]{2,40}?),? only(?: those| that| please)?"
+    r"|(?:it |yes |yeah |but )?(?:must be|has to be|needs to be) "
+    r"(?P<must>(?!able|there|home|at|in|somewhere|a mistake)[\w' -]{2,40}))",
     re.IGNORECASE,
 )
 _POINTER_ONLY = re.compile(r"(?:do|make|keep|get) (?:it|that|this|so)\b.{0,12}$", re.IGNORECASE)
@@ -144,8 +159,13 @@ def feedback(sentence: Sentence, *, after_answer: bool) -> Ruling | None:
     if (match := _VERDICT_ON_ASSISTANT.match(text)) is not None:
         return _on_assistant(match)
     wish = _REASON.split(command, maxsplit=1)[0]
-    if _REQUEST.match(wish) and _LASTING.search(wish) and not _POINTER_ONLY.match(wish):
+    if _POINTER_ONLY.match(wish):
+        return None
+    if _REQUEST.match(wish) and (_LASTING.search(wish) or _OWN_WAY.search(command, len(wish))):
         return _wanted(wish)
+    if (match := _ONLY.fullmatch(wish)) is not None:
+        only = match["what"] or match["must"]
+        return Ruling(f"User wants only {third_person(only)}", Category.PREFERENCE, _LASTING_REQUEST)
     return None
 
 

@@ -14,6 +14,9 @@ def _words(text: str) -> frozenset[str]:
 
 # --- adverbs between subject and verb -------------------------------------------------------------------
 
+#: "I don't ... X" says what is not wanted.
+CONSUMING = _words("eat drink watch listen use wear read smoke consume play trust buy take")
+
 #: They carry meaning and stay.
 ADVERBS = _words(
     "always never often usually sometimes rarely seldom mostly mainly generally normally typically only also "
@@ -23,7 +26,7 @@ ADVERBS = _words(
 #: They only colour and go.
 FILLERS = _words(
     "really actually literally honestly basically totally definitely absolutely truly simply so very super "
-    "certainly obviously personally genuinely seriously especially particularly quite pretty"
+    "certainly obviously personally genuinely seriously especially particularly quite pretty much"
 )
 #: They make a statement less sure and go.
 HEDGES = _words("kinda sorta probably maybe perhaps possibly somewhat")
@@ -35,7 +38,9 @@ HABIT_ADVERBS = _words(
 
 # --- verbs, as written after "I" ------------------------------------------------------------------------
 
-LIKING = _words("love adore prefer favor favour hate despise detest loathe dislike like enjoy avoid crave")
+LIKING = _words(
+    "love adore prefer favor favour hate despise detest loathe dislike like enjoy avoid crave refuse"
+)
 STRONG_LIKING = _words("love adore prefer hate despise detest loathe")
 LIKED = _words("loved adored preferred hated despised detested loathed disliked liked enjoyed avoided craved")
 
@@ -46,7 +51,8 @@ HABITS = _words(
     "train "
     "coach code program design manage lead commute garden knit sew fish hunt travel suffer take go support "
     "follow attend belong keep raise rent sleep meditate exercise tend struggle believe care stick play have "
-    "specialize specialise major make weigh"
+    "specialize specialise major make weigh adhere consume steer thrive prioritize prioritise learn trust "
+    "abstain"
 )
 
 #: Said about the talk itself, or about a feeling of the moment: no fact in any tense.
@@ -122,7 +128,8 @@ LIKING_ADJECTIVES = (
     r"into\b|fond of|keen on|obsessed with|crazy about|nuts about|mad about|passionate about|addicted to|"
     r"allergic|intolerant|sensitive to|(?:an? )?(?:strict )?(?:vegetarian|vegan|pescatarian)|lactose|gluten|"
     r"kosher|halal|picky|"
-    r"interested in|all about|partial to|big (?:on|into)|sick of|tired of|averse to|"
+    r"interested in|against|committed to|opposed to|all about|partial to|big (?:on|into)|sick of|tired of|"
+    r"averse to|"
     r"comfortable with|uncomfortable with|more of an? |more into|on (?:a|the) [\w-]+ diet|fed up with|"
     r"(?:an? )?(?:[\w-]+ )?(?:fan|lover|enthusiast|believer|admirer)\b|a sucker for|a .{0,20}\b(?:person|"
     r"addict|junkie)\b"

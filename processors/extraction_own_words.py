@@ -45,12 +45,12 @@ _TASK = re.compile(
     r"\s*(?:(?:can|could|would) you |please |help me )*(?:translate|rewrite|rephrase|paraphrase|summari[sz]e|"
     r"proofread|"
     r"correct|edit|fix|improve|analy[sz]e|shorten|polish|write|draft|compose|reply to|respond to|"
-    r"explain)\b[^\n:]*(?::|\n)",
+    r"explain)\b[^\n:]*:\s",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_QUOTED = re.compile(r'"[^"]{2,}?"|“[^”]+”|«[^»]+»')
+_QUOTED = re.compile(r'"[^"]{2,}?"|“[^“”]+”|«[^«»]+»')
 
 
 def _masked(content: str) -> list[Span]:
@@ -58,9 +58,9 @@ def _masked(content: str) -> list[Span]:
     spans = [match.span() for match in _CODE.finditer(content)]
     spans += [match.span() for match in _QUOTED_LINE.finditer(content)]
     # A quotation is somebody else's sentence; that a sentence of one's own begins with a title is rare.
-    spans += [match.span() for match in _QUOTED.finditer(content)]
-    if (task := _TASK.match(content)) is not None:
-        spans.append((task.end(), len(content)))
+    spans += [match.span() for match in _QUOTED.finditer(content) if match[0] != content.strip()]
+    if _TASK.match(content) is not None:
+        spans.append((0, len(content)))
     return spans
 
 
@@ -80,4 +80,6 @@ def _normalize(sentence: str) -> str:
     text = _SPACES.sub(" ", sentence.translate(_APOSTROPHES)).strip()
     text = _SPLIT_APOSTROPHE.sub("'", text)
     text = _BARE.sub(lambda m: f"{m[1]}'{m[2]}" if m[1] else f"{m[3]}n't", text)
-    return _TRAILING_EMOJI.sub("", text)
+    text = _TRAILING_EMOJI.sub("", text)
+    # A message in quotation marks from end to end is still the person's own; so is half a pair.
+    return text.strip('"“”') if text.count('"') % 2 or (text[0] in '"“' and text[-1] in '"”') else text

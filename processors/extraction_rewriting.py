@@ -46,7 +46,8 @@ _FAVOURITE_IS = re.compile(
 #: "my wife", "my dog Max", "my son's birthday"
 _MY = re.compile(
     rf"my (?P<noun>(?:(?!and\b|own\b)[\w-]+ ){{0,2}}?(?:{PEOPLE_AND_PETS}|{THINGS_OF_A_LIFE})\b"
-    rf"(?:'s (?:{THINGS_OF_A_LIFE}|[\w-]+))?)(?P<name>,? (?-i:[A-Z])[\w-]+,?)?(?P<clitic>'s)? (?P<rest>\S.*)",
+    rf"(?:'s (?:{THINGS_OF_A_LIFE}|[\w-]+(?= (?:is|was|are|"
+    rf"has)\b)))?)(?P<name>,? (?-i:[A-Z])[\w-]+,?)?(?P<clitic>'s)? (?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -156,7 +157,10 @@ def _parse_words(subject: str, words: list[str]) -> Predicate | None:
     elif singular:
         written = THIRD.get(written, written)
     finite = [*adverbs, written, *after, *([verb] if auxiliary and verb else [])]
-    tail = third_person(_agree(rest_text) if singular and not auxiliary and not past else rest_text)
+    if singular and not past and auxiliary in ("", "be"):
+        rest_said = third_person(_agree(rest_text))
+    else:
+        rest_said = third_person(rest_text)
     return Predicate(
         subject=subject,
         auxiliary=auxiliary,
@@ -166,7 +170,7 @@ def _parse_words(subject: str, words: list[str]) -> Predicate | None:
         verb=verb,
         rest=rest_text,
         hedged=hedged,
-        statement=" ".join(filter(None, (subject, *finite, tail))),
+        statement=" ".join(filter(None, (subject, *finite, rest_said))),
     )
 
 

@@ -47,8 +47,9 @@ def rule(clause: Clause) -> Ruling | None:
 #: An object that only the words before it explain.
 _POINTS_ELSEWHERE = re.compile(
     r"(?:(?:to |at |with |about |for |of |on |in |like )?(?:it|that|this|these|those|them|him|her|she|he|they|"
-    r"one|ones|some|so|"
-    r"both|either|(?:there|here)$|the same|the idea|the sound|what|how|everything|anything|something|all)\b"
+    r"one|ones|so|(?:both|either|there|here|some|everything|anything|something|all)$|the same|the idea|"
+    r"the sound|"
+    r"what|how|all of (?:it|that|this|them))\b"
     r"(?! (?:when\b|week|weekend|month|year|morning|evening|summer|winter|spring|fall|time of|kinds? of|"
     r"sorts? of|"
     r"to (?!me\b)\w+ [a-z]+))|that's\b|it's\b|the (?:idea|sound|way|look|vibe|thought|one)\b|such a\b$)",

@@ -29,7 +29,8 @@ _EMOJI = r"\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d"  # with what joins an
 _STARTERS = (
     "(?:I|It|The|This|That|My|We|You|They|He|She|But|And|So|What|How|Why|When|Where|Who|Can|Could|Do|Did|Is|"
     "Are|Let|Not|"
-    "Please|Yes|No|Also|There|Our|Your|If|In|On|At|For|Just|Maybe|Thanks|Well|Now|Then|Here)['’ ]"
+    "Please|Yes|No|Also|There|Our|Your|If|In|On|At|For|Just|Maybe|Thanks|Well|Now|Then|Here|Won|Don|Haven|"
+    "Gonna)['’ ]"
 )
 _CUT = re.compile(
     # The look-behinds let a run be tried from its first character only: linear time.
