@@ -17,7 +17,7 @@ from deploy.local import demo_report as report
 from deploy.local.demo_input import EXAMPLES, InputMessage
 from deploy.local.demo_parts import Parts
 from deploy.local.demo_watch import CHUNKS, MESSAGES, View, Watcher
-from models.errors import DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT
 from models.responses import ResponseChunk
@@ -36,6 +36,7 @@ _ANY_QUESTION = "what do they like?"
 #: No change of anything for so long, with work left, means that something is stuck.
 _PATIENCE_SECONDS = 60.0
 _LOOK_SECONDS = 0.5
+_API_SECONDS = 10.0
 
 
 class Run:
@@ -135,7 +136,7 @@ class Run:
             self._show(len(sent), ", ".join(f"{service} {lag:,}" for service, lag in behind.items()))
             view = self._view
             finished = needed <= view.windowed and not any(behind.values()) and not view.pending
-            calm = calm + 1 if finished else 0
+            calm = calm + 1 if finished and await self._ready() else 0
             if calm == 2:
                 return
             now = (len(view.windows), len(view.facts), view.pending, *(row.committed for row in lags))
@@ -144,6 +145,10 @@ class Run:
             elif time.monotonic() - moved > _PATIENCE_SECONDS:
                 raise await self._stuck(len(needed - view.windowed), behind)
             await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _ready(self) -> bool:
+        reports = await services.ask_services(self._settings, self._parts.metrics_ports)
+        return all(row.ready for row in reports)
 
     def _will_be_windowed(self, sent: Sequence[InputMessage]) -> set[tuple[str, str]]:
         """Return the messages of conversations that have ended; the last ones of a live one stay open."""
@@ -232,8 +237,19 @@ class Run:
             return
         questions = [(user, query) for user, query in _QUESTIONS if user in people]
         user, query = questions[0] if questions else (min(people), _ANY_QUESTION)
-        answer = await search.search(self._settings, query, user, DEFAULT_TENANT, 5)
-        report.print_search(query, user, answer.results)
+        report.print_search(query, user, (await self._search(query, user)).results)
+
+    async def _search(self, query: str, user: str) -> search.Answer:
+        """Ask the API, which opens a moment after its service is ready."""
+        deadline = time.monotonic() + _API_SECONDS
+        while True:
+            try:
+                return await search.search(self._settings, query, user, DEFAULT_TENANT, 5)
+            except (ConfigurationError, DependencyUnavailable):
+                self._parts.check()
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_LOOK_SECONDS)
 
     def _producing(self) -> _Producing:
         return _Producing(self._settings.bootstrap_servers)
