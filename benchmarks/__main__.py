@@ -23,10 +23,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], help="names of the parts to run (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="how often the contenders take turns (default 3)")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="switchboard-bench-") as folder:
-        with LocalKafka(Path(folder) / "kafka", heap="1g") as kafka:
-            suite = Suite(kafka.bootstrap_servers, Path(folder), short=arguments.short, rounds=arguments.rounds)
-            figures = suite.run(arguments.only)
+    with (
+        tempfile.TemporaryDirectory(prefix="switchboard-bench-") as folder,
+        LocalKafka(Path(folder) / "kafka", heap="1g") as kafka,
+    ):
+        suite = Suite(kafka.bootstrap_servers, Path(folder), short=arguments.short, rounds=arguments.rounds)
+        figures = suite.run(arguments.only)
     print(render(figures))
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -12,11 +13,13 @@ from models.summaries import Summary
 from models.windows import WindowMessage, WindowReason, WindowSource
 from processors import token_table
 from processors.conversations import (
-    PAGE_SIZE,
+    ID_HASH_BYTES,
     ConversationPolicy,
     ConversationState,
     Kept,
     KeptSummary,
+    id_hash,
+    remembers,
 )
 from processors.token_table import RequestPlan
 from processors.tokens import TokenCounter, message_tokens
@@ -91,6 +94,7 @@ class Fold:
         "_summaries",
         "_tenant_id",
         "_tokens",
+        "_turns",
         "_user_id",
         "duplicates",
         "pages",
@@ -117,7 +121,7 @@ class Fold:
         self._cursor = state.cursor
         self._kept_from = state.kept_from
         self._kept = list(state.kept)
-        self._recent = dict.fromkeys(state.recent_ids)
+        self._recent = bytearray(state.recent_ids)
         self._sent_at = state.sent_at
         self._arrived_at = state.arrived_at
         self._end_mark = state.end_mark
@@ -126,6 +130,7 @@ class Fold:
         self._summaries = state.summaries
         self._pages = list(state.pages)
         self._load_page = load_page
+        self._turns: list[int] = []
         self.windows: list[WindowDraft] = []
         self.requests: list[SummaryRequestDraft] = []
         self.pages: dict[int, Sequence[Kept] | None] = {}
@@ -134,7 +139,8 @@ class Fold:
     def add(self, message: ChatMessage, offset: int, arrived_at: float) -> None:
         """Take the next message, in offset order; ``arrived_at`` is the record's time (epoch seconds)."""
         message_id = message.message_id
-        if message_id in self._recent:
+        hashed = id_hash(message_id)
+        if remembers(self._recent, hashed):
             self.duplicates += 1
             return
         sent_at = message.sent_at.timestamp()
@@ -153,8 +159,8 @@ class Fold:
                 late=sent_at < self._sent_at,
             )
         )
-        self._kept.append(Kept(offset, message_id, msgspec.Raw(body)))
-        self._recent[message_id] = None
+        self._kept.append(Kept(offset, message_id, body))
+        self._recent += hashed
         self._counts.append(message_tokens(message.role, message.content, self._count))
         self._next_index = index + 1
         self._sent_at = max(sent_at, self._sent_at)
@@ -179,9 +185,7 @@ class Fold:
         if tokens is self._tokens or request is None:
             return False
         self._tokens = tokens
-        kept = KeptSummary(
-            msgspec.Raw(_encode(summary.summary)), summary.source.first_offset, summary.source.last_offset
-        )
+        kept = KeptSummary(_encode(summary.summary), summary.source.first_offset, summary.source.last_offset)
         self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
         return True
 
@@ -198,7 +202,6 @@ class Fold:
             if plan is not None:
                 self._ask(plan, now)
         self._forget()
-        self._turn_pages()
         remembered = max(self._policy.recent_message_ids, self._policy.sizes.size)
         return ConversationState(
             self._tenant_id,
@@ -207,7 +210,7 @@ class Fold:
             self._cursor,
             self._kept_from,
             tuple(self._kept),
-            tuple(self._recent)[-remembered:],
+            bytes(self._recent[-remembered * ID_HASH_BYTES :]),
             self._sent_at,
             self._arrived_at,
             self._end_mark,
@@ -220,6 +223,7 @@ class Fold:
         if not self._cursor.pending(self._next_index):
             return
         span, self._cursor = self._cursor.close(self._next_index, self._policy.sizes)
+        self._turns.append(self._cursor.from_index)
         messages = self._slice(span.from_index, span.to_index)
         message_ids = tuple([message.message_id for message in messages])
         self._end_mark = message_ids[-1]
@@ -230,7 +234,7 @@ class Fold:
                 self._user_id,
                 reason,
                 message_ids,
-                tuple([message.body for message in messages]),
+                tuple([msgspec.Raw(message.body) for message in messages]),
                 span.from_index,
                 span.to_index,
                 span.overlap,
@@ -242,7 +246,7 @@ class Fold:
     def _ask(self, plan: RequestPlan, now: float) -> None:
         if plan.roll_up:
             messages: list[Kept] = []
-            previous = tuple([summary.body for summary in self._summaries])
+            previous = tuple([msgspec.Raw(summary.body) for summary in self._summaries])
             first = min(summary.first_offset for summary in self._summaries)
             last = max(summary.last_offset for summary in self._summaries)
         else:
@@ -255,7 +259,7 @@ class Fold:
                 self._user_id,
                 plan.from_index,
                 plan.to_index,
-                tuple([message.body for message in messages]),
+                tuple([msgspec.Raw(message.body) for message in messages]),
                 plan.tokens,
                 self._policy.token_threshold,
                 self._source(first, last),
@@ -271,10 +275,9 @@ class Fold:
     def _slice(self, from_index: int, to_index: int) -> list[Kept]:
         """Return the messages ``from_index``..``to_index``, from pages where they are stored in pages."""
         paged: list[Kept] = []
-        for begins in self._pages:
-            if from_index < begins + PAGE_SIZE and begins <= to_index:
-                page = self._load_page(begins)
-                paged += page[max(0, from_index - begins) : to_index + 1 - begins]
+        for begins, ends in pairwise([*self._pages, self._kept_from]):
+            if from_index < ends and begins <= to_index:
+                paged += self._load_page(begins)[max(0, from_index - begins) : to_index + 1 - begins]
         begin = max(0, from_index - self._kept_from)
         return paged + self._kept[begin : max(0, to_index + 1 - self._kept_from)]
 
@@ -285,18 +288,15 @@ class Fold:
         )
 
     def _forget(self) -> None:
-        """Drop the bodies that neither the open window nor the token table needs."""
-        needed_from = min(self._cursor.from_index, self._tokens.from_index)
-        while self._pages and self._pages[0] + PAGE_SIZE <= needed_from:
+        """Drop what nobody needs; bodies that only the token table needs go to a page per window."""
+        needed_from = self._tokens.from_index
+        while self._pages and [*self._pages[1:], self._kept_from][0] <= needed_from:
             self.pages[self._pages.pop(0)] = None
-        if needed_from > self._kept_from:
-            del self._kept[: needed_from - self._kept_from]
-            self._kept_from = needed_from
-
-    def _turn_pages(self) -> None:
-        """Move bodies that only the token table needs out of the state, a page at a time."""
-        while self._cursor.from_index - self._kept_from >= PAGE_SIZE:
-            self.pages[self._kept_from] = self._kept[:PAGE_SIZE]
-            self._pages.append(self._kept_from)
-            del self._kept[:PAGE_SIZE]
-            self._kept_from += PAGE_SIZE
+        for turn in self._turns:
+            begins = max(self._kept_from, min(needed_from, turn))
+            if begins < turn:
+                self.pages[begins] = self._kept[begins - self._kept_from : turn - self._kept_from]
+                self._pages.append(begins)
+            del self._kept[: turn - self._kept_from]
+            self._kept_from = turn
+        self._turns.clear()

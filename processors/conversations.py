@@ -1,15 +1,17 @@
 """What a conversation remembers: one immutable :class:`ConversationState`, and how it is stored.
 
 Bodies of messages are kept once, already encoded, as long as the open window or the token table still needs
-them; everything else about a message is forgotten.  Bodies that only the token table needs are moved, a page
-of them at a time, under a key of their own: the state is written with every change, so it must not grow with
-the time that a summary takes.
+them; everything else about a message is forgotten.  The state is written with every change, so it must stay
+small: bodies that a window has left and only the token table needs are moved to a page under a key of its own,
+and of the latest message ids only hashes are kept.  MessagePack, because it passes over a body without
+reading it.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import msgspec
 
@@ -17,7 +19,7 @@ from processors import token_table
 from processors.token_table import TokenTable
 from processors.windows import WindowCursor, WindowSizes
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class ConversationPolicy(msgspec.Struct, frozen=True):
@@ -36,13 +38,13 @@ class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     offset: int
     message_id: str
-    body: msgspec.Raw
+    body: bytes
 
 
 class KeptSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An accepted summary: its encoded content, and the offsets of the messages that it stands for."""
 
-    body: msgspec.Raw
+    body: bytes
     first_offset: int
     last_offset: int
 
@@ -51,8 +53,8 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one conversation.
 
     ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
-    ``recent_ids`` are the latest message ids, to tell a producer's retry; ``sent_at`` is the latest
-    ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds); ``end_mark`` is the id of the last
+    ``recent_ids`` are hashes of the latest message ids (:func:`id_hash`), to tell a producer's retry;
+    ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds); ``end_mark`` is the id of the last
     message that a window had; ``summaries`` are the accepted summaries' contents, in the table's order;
     ``pages`` are the indices at which pages of earlier bodies begin, the last one ending before ``kept_from``.
     """
@@ -63,7 +65,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     cursor: WindowCursor = WindowCursor()
     kept_from: int = 0
     kept: tuple[Kept, ...] = ()
-    recent_ids: tuple[str, ...] = ()
+    recent_ids: bytes = b""
     sent_at: float = 0.0
     arrived_at: float = 0.0
     end_mark: str = ""
@@ -72,10 +74,10 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pages: tuple[int, ...] = ()
 
 
-_decode_state = msgspec.json.Decoder(ConversationState).decode
+_decode_state = msgspec.msgpack.Decoder(ConversationState).decode
 
 
-#: First byte of a zlib stream; JSON state begins with "[".
+#: First byte of a zlib stream; a state begins with a MessagePack array.
 _ZLIB = 0x78
 
 
@@ -94,13 +96,26 @@ def decode_state(payload: bytes) -> ConversationState:
     return _decode_state(zlib.decompress(payload) if payload[0] == _ZLIB else payload)
 
 
-#: Messages in a page.
-PAGE_SIZE = 32
+#: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
+ID_HASH_BYTES = 8
 
 #: What parts a page's key from its conversation's: no id holds it.
 _PAGE_MARK = b"\x00"
 
-_decode_page = msgspec.json.Decoder(tuple[Kept, ...]).decode
+_decode_page = msgspec.msgpack.Decoder(tuple[Kept, ...]).decode
+
+
+def id_hash(message_id: str) -> bytes:
+    """Return the hash under which a message id is remembered."""
+    return blake2b(message_id.encode(), digest_size=ID_HASH_BYTES).digest()
+
+
+def remembers(recent_ids: bytes | bytearray, hashed: bytes) -> bool:
+    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together."""
+    at = recent_ids.find(hashed)
+    while at >= 0 and at % ID_HASH_BYTES:
+        at = recent_ids.find(hashed, at + 1)
+    return at >= 0
 
 
 def page_key(conversation: bytes, from_index: int) -> bytes:
@@ -114,13 +129,13 @@ def is_page(key: bytes) -> bool:
 
 
 def encode_page(messages: Sequence[Kept]) -> bytes:
-    """Return a page as stored in the changelog, compressed: it is written once and read once."""
-    return zlib.compress(_encode(messages), 1)
+    """Return a page as stored in the changelog."""
+    return _encode(messages)
 
 
 def decode_page(payload: bytes) -> tuple[Kept, ...]:
     """Return the messages that :func:`encode_page` wrote."""
-    return _decode_page(zlib.decompress(payload))
+    return _decode_page(payload)
 
 
 def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | None:

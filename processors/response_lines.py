@@ -67,13 +67,13 @@ def opens_code(line: str) -> str:
 
 def code_ends(text: str, fence: str, final: bool) -> int | None:
     """Return where the code block that ``fence`` opened ends in ``text``, which begins inside it."""
-    closing = re.compile(rf"\n[ \t>]*{fence[0]}{{{len(fence)},}}[ \t]*(?=\r?\n|\Z)")
+    closing = re.compile(rf"\n[ \t>]*+{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\r?\n|\Z)")
     found = closing.search(text)
     return found.end() if found and (final or found.end() < len(text)) else None
 
 
 def code_may_end(text: str, fence: str) -> int:
     """Return from where on ``text``, inside a code block, may still turn out to be its closing fence."""
-    closing = re.compile(rf"\n[ \t>]*{fence[0]}*[ \t]*\r?\Z")
+    closing = re.compile(rf"\n[ \t>]*+{fence[0]}*+[ \t]*+\r?\Z")
     found = closing.search(text)
     return found.start() if found else len(text.rstrip("\r"))

@@ -14,6 +14,9 @@ import msgspec
 
 from processors.response_lines import LineKind, line_end, line_kind
 
+#: A longer sentence is none; it passes, with the rest of its line.
+LONGEST_SENTENCE = 1000
+
 _TOKEN = re.compile(
     r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
     r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
@@ -75,6 +78,8 @@ class _Reader:
             if isinstance(step, Extent):
                 return step
             at = step
+            if at - self._start > LONGEST_SENTENCE and len(text[self._start : at].rstrip()) > LONGEST_SENTENCE:
+                return self._unsettled(at)  # the rest would only take time
         return self._settled(len(text)) if self._final else self._unsettled(len(text))
 
     def _code(self, start: int, end: int) -> int | Extent:

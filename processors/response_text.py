@@ -14,10 +14,7 @@ from enum import Enum, auto
 import msgspec
 
 from processors.response_lines import LineKind, line_end, line_kind
-from processors.response_sentences import read_sentence
-
-#: A longer sentence is none; it passes, with the rest of its line.
-LONGEST_SENTENCE = 1000
+from processors.response_sentences import LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
 _CODE_INDENT = 4

@@ -73,9 +73,7 @@ async def _ready(client: httpx.AsyncClient) -> None:
             await asyncio.sleep(0.1)
 
 
-async def _probe(
-    client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: str, name: str, n: int
-) -> float:
+async def _probe(client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: str, name: str, n: int) -> float:
     thing = _THINGS[n % len(_THINGS)]
     now = datetime.now(UTC)
     for turn in range(_WINDOW):

@@ -17,6 +17,7 @@ class Stopwatch:
         self.wanted = wanted
         self.records = 0
         self._began = 0.0
+        self._cpu = 0.0
         self._skipped = 0
 
     def add(self, records: int = 1) -> bool:
@@ -24,11 +25,14 @@ class Stopwatch:
         self.records += records
         if not self._skipped and self.records >= self.wanted / 4:
             self._began, self._skipped = time.perf_counter(), self.records
+            self._cpu = time.process_time()
         return self.records >= self.wanted
 
     def report(self, **more: float | str) -> None:
         """Print the result; to be called when everything is confirmed."""
-        print_result(self.records - self._skipped, time.perf_counter() - self._began, **more)
+        records = self.records - self._skipped
+        cpu = (time.process_time() - self._cpu) / records * 1e6
+        print_result(records, time.perf_counter() - self._began, cpu_microseconds=cpu, **more)
 
 
 def print_result(records: int, seconds: float, **more: float | str) -> None:

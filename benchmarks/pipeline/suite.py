@@ -87,7 +87,9 @@ class Suite:
 
     def _profile(self, _prefix: str, count: int) -> str:
         prefix = self._prepare(count, 3000)
-        return self._module(prefix, "benchmarks.pipeline.switchboard_runtime", "whole", str(count), "--profile")[1]
+        return self._module(
+            prefix, "benchmarks.pipeline.switchboard_runtime", "whole", str(count), "--profile"
+        )[1]
 
     # -- what a restart costs -----------------------------------------------------------------------------
 
@@ -134,9 +136,7 @@ class Suite:
         return prefix
 
     def _contender(self, module: str, source: str, target: str, *arguments: str) -> float:
-        result = self._json(
-            "", f"benchmarks.pipeline.{module}", self._servers, source, target, *arguments
-        )
+        result = self._json("", f"benchmarks.pipeline.{module}", self._servers, source, target, *arguments)
         return float(result["rate"])
 
     def _runtime(self, prefix: str, *arguments: str) -> Figures:
@@ -168,7 +168,9 @@ class Suite:
             check=False,
         )
         if done.returncode:
-            raise SystemExit(f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+            raise SystemExit(
+                f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+            )
         return done.stdout, done.stderr
 
 

@@ -15,7 +15,7 @@ from aiokafka import TopicPartition
 
 from models.errors import ConfigurationError
 from processors import token_table
-from processors.conversations import ConversationState, decode_state
+from processors.conversations import ID_HASH_BYTES, ConversationState, decode_state
 from streams.agents.conversations import MESSAGES, SUMMARIES
 from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
@@ -112,7 +112,7 @@ def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[s
             "overlap": state.cursor.overlap,
         },
         "end_mark": state.end_mark,
-        "recent_message_ids": state.recent_ids,
+        "recent_message_ids": len(state.recent_ids) // ID_HASH_BYTES,
         "tokens": token_table.context_tokens(state.tokens),
         "token_threshold": settings.token_threshold,
         "ranges": token_table.ranges(state.tokens),
@@ -128,7 +128,7 @@ def _print(conversation_id: str, stored: Stored, settings: Settings) -> None:
         ("read up to", _read_up_to(stored)),
         ("open window", _open_window(state, settings)),
         ("latest end mark", state.end_mark or "none: no window has ended yet"),
-        ("remembered ids", str(len(state.recent_ids))),
+        ("remembered ids", str(len(state.recent_ids) // ID_HASH_BYTES)),
         ("tokens", f"{token_table.context_tokens(state.tokens):,} of {settings.token_threshold:,}"),
     ]
     width = max(len(label) for label, _ in rows)
