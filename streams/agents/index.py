@@ -13,6 +13,7 @@ from models.facts import EmbeddingRequest, Fact, FactStatus
 from models.ports import FactIndex
 from processors.validation import decode
 from streams import cloudevents
+from streams.adapters.qdrant_payload import is_point_id
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
@@ -50,17 +51,21 @@ class Index:
         latest: dict[str, Fact] = {}
         removed: list[str] = []
         for record in batch.records:
-            if record.value is None and record.key is not None:
-                # A tombstone: the fact is erased.
-                removed.append(record.key.decode())
-                latest.pop(removed[-1], None)
-                continue
             try:
+                if record.value is None and record.key is not None:
+                    # A tombstone: the fact is erased.
+                    erased = _checked_id(record.key.decode(errors="replace"))
+                    removed.append(erased)
+                    latest.pop(erased, None)
+                    continue
                 fact = decode(Fact, record.value)
+                known = latest.get(_checked_id(fact.fact_id))
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            latest[fact.fact_id] = fact
+            # After a crash, or from a worker that was taken for dead, older versions follow newer ones.
+            if known is None or known.version < fact.version:
+                latest[fact.fact_id] = fact
         if removed:
             await self._index.delete(removed)
         if latest:
@@ -88,3 +93,10 @@ class Index:
             cloudevents.outgoing("memory.embedding-request.v1", _SOURCE, fact.fact_id, subject=fact.user_id),
             route=fact.user_id.encode(),
         )
+
+
+def _checked_id(fact_id: str) -> str:
+    """Return ``fact_id`` if a point may be called so; else one bad id would refuse the whole batch."""
+    if not is_point_id(fact_id):
+        raise InvalidRecord("invalid_fact_id", f"fact_id is not a uuid in lower case: {fact_id!r}")
+    return fact_id

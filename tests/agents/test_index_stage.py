@@ -1,0 +1,234 @@
+"""memory/index, called without a broker, on the real embedded Qdrant."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from memory_samples import candidate
+from stage_harness import START, StageHarness
+
+from models.errors import DependencyUnavailable
+from models.facts import EmbeddingRequest, Fact, FactChange, FactStatus
+from models.ports import FactFilter
+from processors.facts import apply_candidate
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.agents.index import FACTS, REQUESTS, Index
+from streams.settings import Settings
+
+DIMENSIONS = 4
+ADA = FactFilter(user_id="ada")
+
+
+class Harness(StageHarness):
+    """The stage around ``index``."""
+
+    def __init__(self, index: Any) -> None:
+        super().__init__(Index(Settings(), index).stage())
+        self.index = index
+
+    @property
+    def requests(self) -> list[EmbeddingRequest]:
+        return self.values(REQUESTS, EmbeddingRequest)
+
+    def tombstone(self, fact: Fact) -> Any:
+        return self.record(None, key=fact.fact_id.encode())
+
+    async def found(self, words: str) -> list[str]:
+        return [found.fact.statement for found in await self.index.search_text(words, ADA, 10)]
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
+    opened = QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def harness(index: QdrantEdgeIndex) -> Harness:
+    return Harness(index)
+
+
+def fact(text: str = "likes blueberries", **changes: Any) -> Fact:
+    return msgspec.structs.replace(apply_candidate(None, candidate(text), START), **changes)
+
+
+def reinforced(before: Fact, times: int = 1) -> Fact:
+    return msgspec.structs.replace(
+        before,
+        version=before.version + times,
+        change=FactChange.REINFORCED,
+        evidence_count=before.evidence_count + times,
+    )
+
+
+async def give_vectors(harness: Harness, *facts: Fact) -> None:
+    vectors = np.eye(len(facts), DIMENSIONS, dtype=np.float32)
+    await harness.index.store_vectors([each.fact_id for each in facts], vectors)
+
+
+class TestStoring:
+    async def test_a_pending_fact_is_found_by_its_words_at_once(self, harness: Harness) -> None:
+        await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
+        assert await harness.found("blueberry") == ["likes blueberries"]
+        assert await harness.index.get([fact().fact_id]) == [fact()]
+
+    async def test_a_newer_version_replaces_and_an_older_one_does_not(self, harness: Harness) -> None:
+        newer = reinforced(fact(), 2)
+        await harness.call(harness.record(fact()))
+        await harness.call(harness.record(newer))
+        await harness.call(harness.record(reinforced(fact())))
+        assert await harness.index.get([newer.fact_id]) == [newer]
+
+    async def test_the_newest_of_a_batch_wins_wherever_it_stands(self, harness: Harness) -> None:
+        """After a crash, or from a worker that came back from the dead, older versions follow newer ones."""
+        newest = reinforced(fact(), 5)
+        records = [fact(), newest, reinforced(fact(), 2)]
+        await harness.call(*[harness.record(each) for each in records])
+        assert await harness.index.get([newest.fact_id]) == [newest]
+        assert [request.version for request in harness.requests] == [newest.version]
+
+    async def test_a_tombstone_removes(self, harness: Harness) -> None:
+        await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
+        effects = await harness.call(harness.tombstone(fact()))
+        assert (effects.outputs, effects.dead_letters) == ([], [])
+        assert await harness.index.get([fact().fact_id]) == []
+        assert await harness.found("blueberries cello") == ["plays the cello"]
+
+    async def test_the_order_of_fact_and_tombstone_in_a_batch_counts(self, harness: Harness) -> None:
+        gone, back = fact("gone"), fact("back")
+        await harness.call(
+            harness.record(gone), harness.tombstone(gone), harness.tombstone(back), harness.record(back)
+        )
+        assert await harness.index.get([gone.fact_id, back.fact_id]) == [back]
+        assert [request.fact_id for request in harness.requests] == [back.fact_id]
+
+    async def test_a_fact_may_begin_anew_after_its_tombstone(self, harness: Harness) -> None:
+        """Version 1 after version 9 is no late copy when a tombstone stands between them."""
+        old, new = reinforced(fact(), 8), fact()
+        await harness.call(harness.record(old), harness.tombstone(old), harness.record(new))
+        assert await harness.index.get([new.fact_id]) == [new]
+
+    async def test_a_replay_changes_nothing(self, harness: Harness) -> None:
+        records = [harness.record(each) for each in (fact(), reinforced(fact()), fact("plays the cello"))]
+        await harness.call(*records)
+        before, _ = await harness.index.list_facts(ADA, 10)
+        for record in records:
+            await harness.call(record)
+        assert await harness.index.list_facts(ADA, 10) == (before, None)
+
+    async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
+        merged = msgspec.structs.replace(
+            reinforced(fact()), status=FactStatus.MERGED_INTO, merged_into_id=fact("other").fact_id
+        )
+        await harness.call(harness.record(fact()))
+        await harness.call(harness.record(merged))
+        assert await harness.found("blueberries") == []
+        assert await harness.index.get([merged.fact_id]) == [merged]
+
+
+class TestRequests:
+    async def test_a_fact_without_a_vector_is_sent_to_be_embedded(self, harness: Harness) -> None:
+        new = fact(tenant_id="acme")
+        await harness.call(harness.record(new))
+        (request,) = harness.requests
+        assert request == EmbeddingRequest(
+            fact_id=new.fact_id, user_id="ada", version=1, text="likes blueberries", tenant_id="acme"
+        )
+        (output,) = harness.outputs
+        assert (output.key, output.route) == (new.fact_id.encode(), b"ada")
+
+    async def test_a_fact_with_a_vector_is_not_asked_for_again(self, harness: Harness) -> None:
+        await harness.call(harness.record(fact()))
+        await give_vectors(harness, fact())
+        embedded = reinforced(fact(), 1)
+        effects = await harness.call(harness.record(embedded), harness.record(fact("plays the cello")))
+        assert [request.text for request in harness.requests[1:]] == ["plays the cello"]
+        assert len(effects.outputs) == 1
+        nearest = await harness.index.search_vector(np.eye(1, DIMENSIONS, dtype=np.float32)[0], ADA, 1)
+        assert nearest[0].fact == embedded, "its vector was kept"
+
+    async def test_several_changes_in_a_batch_ask_once(self, harness: Harness) -> None:
+        await harness.call(*[harness.record(reinforced(fact(), n)) for n in range(4)])
+        assert [request.version for request in harness.requests] == [4]
+
+    @pytest.mark.parametrize("status", [FactStatus.MERGED_INTO, FactStatus.DEPRECATED, FactStatus.ERASED])
+    async def test_what_no_search_returns_needs_no_vector(self, harness: Harness, status: FactStatus) -> None:
+        await harness.call(harness.record(fact(status=status)))
+        assert harness.requests == []
+
+    async def test_an_emptied_index_is_rebuilt_from_the_topic(self, harness: Harness, tmp_path: Path) -> None:
+        active = msgspec.structs.replace(reinforced(fact()), status=FactStatus.ACTIVE)
+        records = [harness.record(fact()), harness.record(active)]
+        await harness.call(*records)
+        await give_vectors(harness, fact())
+        anew = QdrantEdgeIndex(tmp_path / "anew", DIMENSIONS)
+        other = Harness(anew)
+        await other.call(*records)
+        assert await anew.get([active.fact_id]) == [active]
+        assert [request.fact_id for request in other.requests] == [active.fact_id]
+        await anew.close()
+
+
+BAD: dict[str, Any] = {
+    "null_value": {"key": None},
+    "empty_value": {"value": b""},
+    "invalid_utf8": {"value": b'{"fact_id":"\xff"}'},
+    "invalid_json": {"value": b"{not json"},
+    "invalid_field": {"value": b'{"fact_id":"f"}'},
+    "invalid_fact_id": {"value": msgspec.json.encode(fact(fact_id="fact-7"))},
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("reason", BAD)
+    async def test_a_bad_record_is_dead_lettered_alone(self, harness: Harness, reason: str) -> None:
+        bad = harness.record(None, key=b"k")._replace(**BAD[reason])
+        effects = await harness.call(harness.record(fact()), bad, harness.record(fact("plays the cello")))
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
+        assert await harness.index.count() == 2
+        assert len(harness.requests) == 2
+
+    @pytest.mark.parametrize("key", [b"fact-7", b"\xff\xfe", fact().fact_id.upper().encode()])
+    async def test_a_tombstone_for_what_is_no_fact_is_dead_lettered_alone(
+        self, harness: Harness, key: bytes
+    ) -> None:
+        bad = harness.record(None, key=key)
+        effects = await harness.call(harness.record(fact()), bad, harness.tombstone(fact("plays the cello")))
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, "invalid_fact_id")]
+        assert await harness.index.count() == 1
+
+    async def test_unknown_fields_are_accepted(self, harness: Harness) -> None:
+        value = msgspec.json.encode(fact())[:-1] + b',"shiny":[1,2]}'
+        effects = await harness.call(harness.record(value, FACTS))
+        assert effects.dead_letters == []
+        assert await harness.index.count() == 1
+
+
+class TestDependencies:
+    async def test_an_index_that_is_down_is_waited_for(self, harness: Harness) -> None:
+        await harness.index.close()
+        with pytest.raises(DependencyUnavailable, match="qdrant"):
+            await harness.call(harness.record(fact()))
+        assert harness.outputs == []
+
+    async def test_a_batch_that_broke_off_is_simply_done_again(self, index: QdrantEdgeIndex) -> None:
+        class BreaksOff:
+            """Stores, and is gone before it answers."""
+
+            async def upsert_facts(self, facts: Sequence[Fact]) -> None:
+                await index.upsert_facts(facts)
+                raise DependencyUnavailable("qdrant", "connection reset")
+
+        record = Harness(index).record(fact())
+        with pytest.raises(DependencyUnavailable):
+            await Harness(BreaksOff()).call(record)
+        harness = Harness(index)
+        await harness.call(record)
+        assert await index.get([fact().fact_id]) == [fact()]
+        assert len(harness.requests) == 1
