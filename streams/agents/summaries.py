@@ -7,6 +7,7 @@ repeat needs its own.  A summarizer that fails marks nothing: the request waits,
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -57,10 +58,7 @@ class Summaries:
                 requests.append((decode(SummaryRequest, record.value), record))
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
-        async with asyncio.TaskGroup() as group:
-            answers = [group.create_task(self._answer(request, record)) for request, record in requests]
-        for answer in answers:
-            summary = answer.result()
+        for summary in await self._answers(requests):
             effects.emit(
                 SUMMARIES,
                 summary.conversation_id.encode(),
@@ -70,6 +68,15 @@ class Summaries:
                 ),
             )
         return effects
+
+    async def _answers(self, requests: Sequence[tuple[SummaryRequest, SourceRecord]]) -> list[Summary]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                answers = [group.create_task(self._answer(*request)) for request in requests]
+        except ExceptionGroup as failed:
+            # As itself: the runtime waits for a dependency, and takes any other error for a bad record.
+            raise failed.exceptions[0] from None
+        return [answer.result() for answer in answers]
 
     async def _answer(self, request: SummaryRequest, record: SourceRecord) -> Summary:
         async with self._calls:

@@ -1,0 +1,223 @@
+"""memory/summaries, called without a broker: every request gets its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from memory_samples import MESSAGES, said
+from stage_harness import PARTITION, START, StageHarness
+
+from models.errors import DependencyUnavailable
+from models.ids import summary_id
+from models.ports import Summarizer
+from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
+from models.windows import WindowSource
+from processors.summaries import summary_tokens
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.summaries import SUMMARIES, Summaries
+from streams.settings import Settings
+
+COUNT = cl100k_counter()
+
+
+class Harness(StageHarness):
+    """The stage around ``summarizer``."""
+
+    def __init__(self, summarizer: Summarizer, **settings: Any) -> None:
+        super().__init__(Summaries(Settings(**settings), summarizer, COUNT).stage())
+
+    @property
+    def summaries(self) -> list[Summary]:
+        return self.values(SUMMARIES, Summary)
+
+
+class ScriptedSummarizer:
+    """Says which request it saw, after waiting for as long as ``waits`` says; counts what is open."""
+
+    name = "scripted-1"
+
+    def __init__(self, waits: dict[int, int] | None = None) -> None:
+        self._waits = waits or {}
+        self.open = 0
+        self.most_open = 0
+        self.cancelled = 0
+
+    async def summarize(self, request: SummaryRequest) -> SessionSummary:
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            for _ in range(self._waits.get(request.from_index, 1)):
+                await asyncio.sleep(0)
+            return self.say(request)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.open -= 1
+
+    def say(self, request: SummaryRequest) -> SessionSummary:
+        return SessionSummary(key_facts=(f"from {request.from_index}",))
+
+
+def request_for(first: int = 0, lines: int = 5, conversation: str = "c", **changes: Any) -> SummaryRequest:
+    messages = said(*[f"I like number {n}." for n in range(lines)], first=first, conversation=conversation)
+    request = SummaryRequest(
+        request_id=summary_id("default", conversation, first, first + lines - 1),
+        conversation_id=conversation,
+        user_id="ada",
+        from_index=first,
+        to_index=first + lines - 1,
+        messages=tuple(messages),
+        tokens=1220,
+        threshold=1200,
+        source=WindowSource(
+            topic=MESSAGES,
+            partition=PARTITION,
+            first_offset=messages[0].offset,
+            last_offset=messages[-1].offset,
+        ),
+    )
+    return msgspec.structs.replace(request, **changes)
+
+
+class TestAnswers:
+    async def test_a_request_is_answered_with_all_that_identifies_it(self) -> None:
+        harness = Harness(ScriptedSummarizer())
+        harness.arrived = START + timedelta(hours=1)
+        request = request_for(tenant_id="acme")
+        await harness.call(harness.record(request))
+        (summary,) = harness.summaries
+        assert summary.summary_id == summary_id("acme", "c", 0, 4)
+        assert (summary.request_id, summary.conversation_id) == (request.request_id, "c")
+        assert (summary.user_id, summary.tenant_id, summary.summarizer) == ("ada", "acme", "scripted-1")
+        assert (summary.from_index, summary.to_index, summary.source) == (0, 4, request.source)
+        assert summary.summary == SessionSummary(key_facts=("from 0",))
+        assert summary.tokens == summary_tokens(summary.summary, COUNT)
+        assert summary.created_at == START + timedelta(hours=1)
+        (output,) = harness.outputs
+        assert (output.topic, output.key, output.route) == (SUMMARIES, b"c", None)
+        assert dict(output.headers)["ce_id"] == summary.summary_id.encode()
+
+    @pytest.mark.parametrize("together", [True, False])
+    async def test_repeats_are_answered_too(self, together: bool) -> None:
+        """An early answer may have been lost with the state that it was meant for."""
+        harness = Harness(ScriptedSummarizer())
+        records = [harness.record(request_for(attempt=attempt)) for attempt in (1, 2, 3)]
+        for batch in [records] if together else [[record] for record in records]:
+            await harness.call(*batch)
+        assert [summary.request_id for summary in harness.summaries] == [request_for().request_id] * 3
+        assert len({summary.summary_id for summary in harness.summaries}) == 1
+
+    async def test_a_replay_writes_the_same_again(self) -> None:
+        harness = Harness(ScriptedSummarizer())
+        record = harness.record(request_for())
+        await harness.call(record)
+        harness.arrived += timedelta(days=1)
+        await harness.call(record)
+        first, second = harness.outputs
+        assert first.value == second.value
+
+    async def test_answers_come_in_the_order_of_the_requests(self) -> None:
+        summarizer = ScriptedSummarizer(waits={0: 50, 5: 10, 10: 1})
+        harness = Harness(summarizer)
+        await harness.call(*[harness.record(request_for(first)) for first in (0, 5, 10)])
+        assert [summary.from_index for summary in harness.summaries] == [0, 5, 10]
+
+    async def test_only_so_many_calls_are_open_at_once(self) -> None:
+        summarizer = ScriptedSummarizer(waits=dict.fromkeys(range(0, 100, 5), 20))
+        harness = Harness(summarizer, calls_in_flight=3)
+        await harness.call(*[harness.record(request_for(first)) for first in range(0, 100, 5)])
+        assert summarizer.most_open == 3
+        assert len(harness.summaries) == 20
+
+
+class TestBuiltin:
+    async def test_a_summary_and_its_roll_up(self) -> None:
+        harness = Harness(BuiltinSummarizer(COUNT))
+        requests = [request_for(0), request_for(5)]
+        await harness.call(*[harness.record(request) for request in requests])
+        parts = harness.summaries
+        assert all(part.summary != SessionSummary() for part in parts)
+        roll_up = request_for(
+            0,
+            10,
+            messages=(),
+            previous=tuple(part.summary for part in parts),
+            replaces=tuple(part.summary_id for part in parts),
+            roll_up=True,
+        )
+        await harness.call(harness.record(roll_up))
+        whole = harness.summaries[-1]
+        assert whole.summary_id == summary_id("default", "c", 0, 9)
+        assert whole.replaces == tuple(part.summary_id for part in parts)
+        said_before = {line for part in parts for line in lines_of(part.summary)}
+        assert {*lines_of(whole.summary)} <= said_before
+
+    async def test_an_empty_answer_is_an_answer(self) -> None:
+        harness = Harness(BuiltinSummarizer(COUNT))
+        await harness.call(harness.record(request_for(messages=())))
+        (summary,) = harness.summaries
+        assert summary.summary == SessionSummary()
+
+
+def lines_of(summary: SessionSummary) -> list[str]:
+    profile: UserProfile = summary.profile
+    lists = (
+        profile.preferences,
+        profile.constraints,
+        summary.key_facts,
+        summary.decisions,
+        summary.open_questions,
+        summary.todos,
+    )
+    return [line for each in lists for line in each]
+
+
+class TestDependencies:
+    async def test_a_summarizer_that_is_down_is_waited_for(self) -> None:
+        """The error must arrive as itself, or the runtime takes the request for a bad one; and calls that
+        are still open end, or they would be made twice."""
+
+        class Down(ScriptedSummarizer):
+            def say(self, request: SummaryRequest) -> SessionSummary:
+                if request.from_index == 5:
+                    raise DependencyUnavailable("gemini", "503")
+                return super().say(request)
+
+        summarizer = Down(waits={10: 1000})
+        harness = Harness(summarizer)
+        with pytest.raises(DependencyUnavailable, match="gemini") as caught:
+            await harness.call(*[harness.record(request_for(first)) for first in (0, 5, 10)])
+        assert caught.value.dependency == "gemini"
+        assert harness.outputs == []
+        assert (summarizer.open, summarizer.cancelled) == (0, 1)
+
+
+BAD: dict[str, Any] = {
+    "null_value": None,
+    "empty_value": b"",
+    "invalid_utf8": b'{"request_id":"\xff"}',
+    "invalid_json": b"{not json",
+    "invalid_field": b'{"request_id":"r"}',
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("reason", BAD)
+    async def test_a_bad_record_is_dead_lettered_alone(self, reason: str) -> None:
+        harness = Harness(ScriptedSummarizer())
+        bad = harness.record(BAD[reason], key=b"c")
+        effects = await harness.call(harness.record(request_for(0)), bad, harness.record(request_for(5)))
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
+        assert [summary.from_index for summary in harness.summaries] == [0, 5]
+
+    async def test_unknown_fields_are_accepted(self) -> None:
+        harness = Harness(ScriptedSummarizer())
+        value = msgspec.json.encode(request_for())[:-1] + b',"shiny":[1,2]}'
+        assert (await harness.call(harness.record(value))).dead_letters == []
+        assert len(harness.summaries) == 1
