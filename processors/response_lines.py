@@ -24,7 +24,6 @@ _UNDECIDED = re.compile(
     r"|[-*_=+][-*_=+ \t]*\r?)?\Z"
 )
 _STRUCTURE = re.compile(r"#{1,6}(?=\s|\Z)|\||</?[A-Za-z]|<!|\$\$|\\\[|\r?\n|\Z")
-_LINE_END = re.compile(r"\r?\n")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*(?=\r?\n|\Z)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}(?=\r?\n|\Z)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -53,8 +52,10 @@ def line_kind(text: str, at: int, final: bool) -> tuple[LineKind, int]:
 
 def line_end(text: str, at: int) -> int | None:
     """Return where the line that ``at`` lies in ends, or ``None`` if it may go on."""
-    found = _LINE_END.search(text, at)
-    return found.start() if found else None
+    end = text.find("\n", at)
+    if end < 0:
+        return None
+    return end - 1 if end > at and text[end - 1] == "\r" else end
 
 
 def opens_code(line: str) -> str:

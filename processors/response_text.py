@@ -18,6 +18,7 @@ from processors.response_sentences import LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
 _CODE_INDENT = 4
+_MARKS_MOST = 9  # "> - 1. " and so on; a line with more of them passes as it is
 _ADDRESS = re.compile(r"https?://\S+|\]\([^)\s]*\)|<[^>\s]*>")
 _EDGES = " \t\r\n\"'“”‘’«»「」『』()[]（）*_~`.,:;!?…。！？-–—"
 _BOLD_LINE = re.compile(r"(\*\*|__)[^.!?。！？\n]*\1:?")
@@ -61,7 +62,9 @@ def read_unit(text: str, *, line_begins: bool, final: bool) -> Unit:
     begins = line > 0 or line_begins
     if begins:
         kind, mark_end = line_kind(text, gap, final)
-        while kind is LineKind.MARKED:
+        for _ in range(_MARKS_MOST):
+            if kind is not LineKind.MARKED:
+                break
             body = mark_end
             kind, mark_end = line_kind(text, body, final)
         if kind is LineKind.UNDECIDED:
