@@ -72,7 +72,8 @@ def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subpro
 
 
 def test_a_process_that_ignores_the_request_is_killed() -> None:
-    script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+    ignore = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    script = f"{ignore}; print(1, flush=True); time.sleep(600)"
     stubborn = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     assert stubborn.stdout is not None
     with stubborn.stdout as output:
