@@ -131,20 +131,22 @@ class _Reader:
         """Read one sentence; return the index of the last draft it made or completed."""
         if (index := self._completed(turn, n, sentence)) is not None:
             return index
-        if n == 0 and (index := self._answered(turn, sentence)) is not None:
+        rulings = [ruling for clause in clauses(sentence) if (ruling := rule(clause)) is not None]
+        answers = n == 0 and not any(ruling.category for ruling in rulings)
+        if answers and (index := self._answered(turn, sentence)) is not None:
             return index
         index = None
         if self._talks_to_assistant:
-            before = self._turns[turn.position - 1].message.role if turn.position else None
-            ruling = feedback(sentence, after_answer=before is Role.ASSISTANT)
+            before = self._before(turn)
+            after_answer = before is not None and before.message.role is Role.ASSISTANT
+            ruling = feedback(sentence, after_answer=after_answer)
             if ruling is not None:
                 index = self._add([turn], ruling, [(turn, sentence)])
                 if ruling.category is Category.FEEDBACK:
                     return index
-        for clause in clauses(sentence):
-            if (ruling := rule(clause)) is not None:
-                made = self._add([turn], ruling, [(turn, sentence)])
-                index = made if ruling.category is not None else index
+        for ruling in rulings:
+            made = self._add([turn], ruling, [(turn, sentence)])
+            index = made if ruling.category is not None else index
         return index
 
     def _answered(self, turn: _Turn, sentence: Sentence) -> int | None:

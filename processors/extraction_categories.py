@@ -173,8 +173,7 @@ _AVOIDANCE = re.compile(
 #: "I find crowds exhausting", "I find it hard to sit still"; not "I find a seat".
 _FOUND_SO = re.compile(
     r"(?!an?\b|the nearest|my\b).*\b(?:\w{2,}(?:ing|ive|ful|ous|able|ible|ent|ant|less)|hard|difficult|easy|"
-    r"easier|boring|"
-    r"better|best|(?:more|most|too|so|very|extremely) \w+)\b",
+    r"easier|boring|better|best|(?:more|most|too|so|very|extremely) \w+)\b",
     re.IGNORECASE,
 )
 _OFTEN = re.compile(rf"\b(?:{FREQUENCY})\b", re.IGNORECASE)
@@ -236,6 +235,8 @@ def _past(predicate: Predicate) -> Verdict:
         rf"(?:an? |the |my |some |no |any )?(?:[\w-]+ )?(?:{TALK_NOUNS})\b", rest
     ):
         return None
+    if verb == "had" and rest.startswith("better "):
+        return None
     if verb == "had" and rest.startswith("to "):
         return Category.EVENT, WEAK
     if verb == "grew" and _PLACE_OF_LIFE.match(rest):
@@ -247,8 +248,7 @@ def _past(predicate: Predicate) -> Verdict:
 
 _INCLINATION = re.compile(
     r"(?:an? |no |little |zero |strong )*(?:[\w-]+ )?(?:preference|aversion|phobia|dislike|interest|distaste|"
-    r"weakness|"
-    r"soft spot|sweet tooth|fear|love|passion|low tolerance|no tolerance)\b",
+    r"weakness|soft spot|sweet tooth|fear|love|passion|low tolerance|no tolerance)\b",
     re.IGNORECASE,
 )
 

@@ -46,18 +46,14 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 _NAME = r"(?-i:[A-Z][a-z]+)"
 _OPENERS = re.compile(
     r"\A(?:(?:(?:yes|yeah|yep|yup|no|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|"
-    r"thanks?|"
-    r"thank you|hey|hi|hello|hiya|wow|woohoo|yay|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|actually|"
-    r"personally|seriously|to be (?:honest|fair|clear)|tbh|btw|fyi|by the way|speaking of which|you know|"
-    r"i mean|like|"
-    r"in fact|of course|for sure|absolutely|definitely|totally|exactly|basically|unfortunately|luckily|"
-    r"guess what|"
-    r"just so you know|just (?:to|a quick) \w+|as you know|as i said|as always|"
+    r"thanks?|thank you|hey|hi|hello|hiya|wow|woohoo|yay|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|"
+    r"actually|personally|seriously|to be (?:honest|fair|clear)|tbh|btw|fyi|by the way|speaking of which|"
+    r"you know|i mean|like|in fact|of course|for sure|absolutely|definitely|totally|exactly|basically|"
+    r"unfortunately|luckily|guess what|just so you know|just (?:to|a quick) \w+|as you know|as i said|"
+    r"as always|"
     r"(?:please )?(?:remember|note|keep in mind|you (?:should )?know|(?:i )?want you to know|"
-    r"let me tell you)(?: that)?|"
-    r"the thing is|for (?:the record|me|what it's worth)|that's (?:great|perfect|good|fine|nice|cool|right)|"
-    r"perfect|"
-    r"great|cool|nice|awesome|good)"
+    r"let me tell you)(?: that)?|the thing is|for (?:the record|me|what it's worth)|that's (?:great|perfect|"
+    r"good|fine|nice|cool|right)|perfect|great|cool|nice|awesome|good)"
     rf"(?:(?: so much| a lot| again| there| both)?(?:,? {_NAME})?\s*(?:[,!.:—–-]+\s*|\s+(?=(?:i|my|we)\b)))"
     rf"|{_NAME}, (?=(?:i|my|we)\b)))+",
     re.IGNORECASE,
@@ -69,20 +65,17 @@ _CONDITION = re.compile(
 )
 _INTERROGATIVE = re.compile(
     r"(?:who|what|when|where|why|how|which|can|could|would|will|shall|should|do|does|did|is|are|was|were|has|"
-    r"may|"
-    r"isn't|aren't|don't you|any|wanna|want to)\b(?! i\b.*\b(?:love|hate|like)\b.*!)",
+    r"may|isn't|aren't|don't you|any|wanna|want to)\b(?! i\b.*\b(?:love|hate|like)\b.*!)",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
     r"(?:^|[,;.–—-]?\s+)(?:(?:so|and|but|then|now),? )?(?:"
     r"(?:(?:can|could|would|will|do|did|should|won't|couldn't|can't) (?:you|we|i)|is there|are there|have you|"
-    r"do you|"
-    r"is it|are you|what|where|how|which) (?=.*\?$)"
+    r"do you|is it|are you|what|where|how|which) (?=.*\?$)"
     r"|(?:can|could|would|will) you\b"
     r"|please\b(?! (?:me|him|her|them)\b)"
     r"|(?<=[,;–—-] )(?:let's|find|show|play|set|turn|navigate|make|book|start|take me|give|tell|recommend|"
-    r"suggest|"
-    r"help|any (?:ideas|suggestions|recommendations|tips)|what about|how about)\b"
+    r"suggest|help|any (?:ideas|suggestions|recommendations|tips)|what about|how about)\b"
     r"|so (?:let's|find|show|play|set|turn|navigate|make sure|book|start|take me|give me|tell me|recommend|"
     r"suggest)\b"
     r").*$",
@@ -90,8 +83,7 @@ _REQUEST = re.compile(
 )
 _TAG = re.compile(
     r"(?:,? (?:right|you know|okay|ok|huh|eh|lol|haha+|isn't it|don't you think|don't i|am i right|"
-    r"if that makes sense|"
-    r"if that helps|remember)\?*)$",
+    r"if that makes sense|if that helps|remember)\?*)$",
     re.IGNORECASE,
 )
 
@@ -171,12 +163,10 @@ _SUBORDINATE = r"(?:when|whenever|while|after|before|since|until|as|ever since)"
 _LEAD = re.compile(
     rf"(?:{_SUBORDINATE} (?:{_SUBJECT} )?[^,;?!]{{3,80}}"
     r"|(?:yesterday|today|tonight|tomorrow|lately|recently|currently|nowadays|usually|sometimes|generally|"
-    r"normally|"
-    r"typically|often|these days|right now|at the moment|once|growing up|due to|because of|thanks to|given|"
-    r"despite|during|last|next|this|every|each|"
-    r"most|on|in|"
-    rf"at|for|from|with|over|back in|a (?:few|couple)|two|three|\d+|by|as an?|"
-    rf"as the)\b(?:(?! {_SUBJECT})[^,;?!]){{0,60}})",
+    r"normally|typically|often|these days|right now|at the moment|once|growing up|due to|because of|thanks to|"
+    r"given|despite|during|last|next|this|every|each|most|on|in|"
+    rf"at|for|from|with|over|back in|a (?:few|couple)|two|three|\d+|by|as an?|as the)\b(?:(?! (?:{_SUBJECT}|"
+    rf"(?:is|are|was|were|where|what|why|how|which|that)\b))[^,;?!]){{0,60}})",
     re.IGNORECASE,
 )
 _LED = re.compile(
@@ -196,10 +186,9 @@ _ELIDED = re.compile(
     r"(?:(?:always|never|really|just|absolutely|definitely|strongly|totally|still|also|finally) )*"
     r"(?:(?P<be>allergic to|(?:not )?(?:an? )?(?:big |huge |great )?fan of|obsessed with|gonna|(?:not )?into|"
     r"thinking of)|(?P<have>been \w+ing)|"
-    r"(?P<do>love|hate|adore|prefer|dislike|enjoy|can't stand|don't (?:like|eat|drink|enjoy|care)|loved|hated|"
-    r"enjoyed|"
-    r"went|bought|finished|joined|visited|moved|started|got (?:a|an|my|back|married|engaged|promoted|hired|"
-    r"into)"
+    r"(?P<do>(?:love|hate|prefer)(?! (?:and|or|of|is|was|are|has|will|can|comes|means|built)\b)|adore|dislike|"
+    r"enjoy|can't stand|don't (?:like|eat|drink|enjoy|care)|loved|hated|enjoyed|went|bought|finished|joined|"
+    r"visited|moved|started|got (?:a|an|my|back|married|engaged|promoted|hired|into)"
     r"))\b.*",
     re.IGNORECASE,
 )
@@ -212,9 +201,8 @@ _REMARK = re.compile(
 #: Possessive, or a long run of dots that does not end the text takes exponential time.
 _END = re.compile(r"(?:[\s.!?,;:…~]|(?<=\s)(?:[-–—]|[:;]-?[)D(P]))++$")
 _TAIL = re.compile(
-    r",? (?:lol|haha+|though|tho|too|as well|either|actually|honestly|you know|for sure|i guess|i think|btw|"
-    r"by the way|thanks|thank you|"
-    r"man|dude|anyway|tbh|to be honest|i must say|as you know|please)$",
+    r",? (?:lol|haha+|though|tho|then|too|as well|either|actually|honestly|you know|for sure|i guess|i think|"
+    r"btw|by the way|thanks|thank you|man|dude|anyway|tbh|to be honest|i must say|as you know|please)$",
     re.IGNORECASE,
 )
 

@@ -27,18 +27,15 @@ _MAX_WORDS = 9
 _END = re.compile(r"[\s.!,;:…~]+$")
 _OPENER = re.compile(
     r"(?:(?:well|oh|um+|uh|hm+|so|probably|definitely|maybe|mostly|i (?:think|guess)|i'd say|i would say|it's|"
-    r"it is|"
-    r"that would be|that's|just|mainly|usually|like|ok(?:ay)?|sure|yes|yeah)\b,? )+",
+    r"it is|that would be|that's|just|mainly|usually|like|ok(?:ay)?|sure|yes|yeah)\b,? )+",
     re.IGNORECASE,
 )
 _NO_ANSWER = re.compile(
     r"(?:(?:yes|yeah|yep|yup|no|nope|nah|ok(?:ay)?|sure|thanks|thank you|great|cool|nice|good|perfect|awesome|"
-    r"wow|fine|"
-    r"maybe|hello|hi|hey|bye|please|sorry|what|why|how|who|nothing|anything|something|idk|not|lol|haha|really|"
-    r"right|true|"
-    r"exactly|of course|absolutely|alright|never ?mind|no idea|i|i'm|my|we|you|it|that|this|they|he|she|there|"
-    r"can|could|would|will|do|does|is|are|let|let's|find|show|navigate|set|turn|start|take|tell|give|stop|go|"
-    r"make|get|play|help|look|search|increase|decrease)\b|[^\w\"']*$)",
+    r"wow|fine|maybe|hello|hi|hey|bye|please|sorry|what|why|how|who|nothing|anything|something|idk|not|lol|"
+    r"haha|really|right|true|exactly|of course|absolutely|alright|never ?mind|no idea|i|i'm|my|we|you|it|that|"
+    r"this|they|he|she|there|can|could|would|will|do|does|is|are|let|let's|find|show|navigate|set|turn|start|"
+    r"take|tell|give|stop|go|make|get|play|help|look|search|increase|decrease)\b|[^\w\"']*$)",
     re.IGNORECASE,
 )
 _YES = re.compile(
@@ -176,15 +173,14 @@ def _based(be: str) -> str:
 
 _NOT_ABOUT_THEM = re.compile(
     r"\b(?:or|me|us|more|other|recommendations?|suggestions?|ideas?|tips?|advice|plans?|questions?|thoughts?|"
-    r"time|news|"
-    r"preferences?|requirements?|photos?|pictures?|pics?|mind)\b",
+    r"time|news|preferences?|requirements?|photos?|pictures?|pics?|mind)\b",
     re.IGNORECASE,
 )
 
 
 def _yes_or_no(question: str, reply: str) -> str | None:
     positive, negative = _YES.match(reply), _NO.match(reply)
-    if not (positive or negative) or len(reply.split()) > _MAX_WORDS:
+    if not (positive or negative) or "?" in reply or len(reply.split()) > _MAX_WORDS:
         return None
     if (match := _DO_YOU.fullmatch(question)) is not None:
         if _NOT_ABOUT_THEM.search(match["rest"]):
@@ -201,17 +197,15 @@ def _yes_or_no(question: str, reply: str) -> str | None:
 
 _COMPLETES = re.compile(
     r"(?:and |but |well,? |yeah,? |oh,? )?(?P<rest>(?:especially|particularly|specially|mainly|mostly|"
-    r"preferably|except|"
-    r"but not|but only|as long as|unless|even|at least|only when|only if|only on|only in|"
+    r"preferably|except|but not|but only|as long as|unless|even|at least|only when|only if|only on|only in|"
     rf"just not|{FREQUENCY})\b[^?]*)$",
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
     r"(?:(?:oh|ah|wow|haha|yum|mm+)[,!.]* )*(?:that'?s |that is |sounds |how |so |very |really |looks )*"
     r"(?:great|good|nice|cool|awesome|lovely|delicious|tasty|amazing|wonderful|fantastic|perfect|yum(?:my)?|"
-    r"me too|same|"
-    r"i (?:like|love) (?:them|it|that|those) too|excellent|good choice|great choice|nice choice|sweet|fun|"
-    r"healthy)\b",
+    r"me too|same|i (?:like|love) (?:them|it|that|those) too|excellent|good choice|great choice|nice choice|"
+    r"sweet|fun|healthy)\b",
     re.IGNORECASE,
 )
 

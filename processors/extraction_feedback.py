@@ -19,11 +19,10 @@ _INSTRUCTION, _VERDICT, _LASTING_REQUEST = 0.85, 0.7, 0.65
 
 _POLITE = re.compile(
     r"\A(?:(?:and|also|but|so|hey|well|then|actually|just)\b,? |(?:ok(?:ay)?|no|yes|yeah|sure|great|good|"
-    r"thanks|"
-    r"thank you|alright|right)[,.!]+ |please,? |kindly |(?:can|could|would|will) you (?:please |just |also )?|"
+    r"thanks|thank you|alright|right)[,.!]+ |please,? |kindly |(?:can|could|would|will) you (?:please |just |"
+    r"also )?|"
     r"(?:i want|i'd like|i would like|i need|i'd prefer|i'd rather|i would prefer) you to |you (?:should|must|"
-    r"need to|can) |"
-    r"remember to |try to |make sure (?:you|to) )+",
+    r"need to|can) |remember to |try to |make sure (?:you|to) )+",
     re.IGNORECASE,
 )
 _LASTING_OPENER = re.compile(
@@ -33,26 +32,20 @@ _LASTING_OPENER = re.compile(
 )
 _ANSWERS = (
     r"(?:answers?|responses?|repl(?:y|ies)|messages?|explanations?|sentences|paragraphs|summar(?:y|ies)|tone|"
-    r"style|"
-    r"language|wording|jargon|emojis?|emoticons|bullet ?points?|bullets|lists?|headings|markdown|tables?|"
-    r"code blocks?|"
-    r"examples?|sources?|citations?|links?|disclaimers?|caveats?|filler|pleasantries|exclamation (?:marks|"
-    r"points)|"
-    r"small talk|apolog(?:y|ies)|metric|imperial|celsius|fahrenheit)"
+    r"style|language|wording|jargon|emojis?|emoticons|bullet ?points?|bullets|lists?|headings|markdown|"
+    r"tables?|code blocks?|examples?|sources?|citations?|links?|disclaimers?|caveats?|filler|pleasantries|"
+    r"exclamation (?:marks|points)|small talk|apolog(?:y|ies)|metric|imperial|celsius|fahrenheit)"
 )
 _MANNER = (
     r"(?:concise|brief|short(?:er)?|succinct|specific|precise|detailed|verbose|wordy|formal|informal|casual|"
-    r"polite|direct|"
-    r"honest|blunt|friendly|friendlier|serious|technical|simple|simpler|clear(?:er)?|thorough|creative|"
-    r"consistent|"
-    r"to the point|patronizing|condescending|repetitive)"
+    r"polite|direct|honest|blunt|friendly|friendlier|serious|technical|simple|simpler|clear(?:er)?|thorough|"
+    r"creative|consistent|to the point|patronizing|condescending|repetitive)"
 )
 _TELLING = (
     r"(?:answer|respond|reply|write|speak|talk|explain|summari[sz]e|repeat|apologi[sz]e|apologi[sz]ing|ask|"
-    r"asking|"
-    r"repeating|explaining|saying|call|calling|address|assume|assuming|guess|use|using|add|adding|include|"
-    r"including|"
-    r"give|giving|show|keep|format|cite|lecture|lecturing|suggest|suggesting|remind|interrupt|interrupting|say)"
+    r"asking|repeating|explaining|saying|call|calling|address|assume|assuming|guess|use|using|add|adding|"
+    r"include|including|give|giving|show|keep|format|cite|lecture|lecturing|suggest|suggesting|remind|"
+    r"interrupt|interrupting|say)"
 )
 _STYLE = re.compile(
     rf"(?:be (?:a (?:bit|little) )?(?:more |less |very |so |as |too )*{_MANNER}\b.*"
@@ -72,15 +65,12 @@ _ALWAYS = re.compile(rf"always (?P<what>{_TELLING}\b.*)", re.IGNORECASE)
 
 _BAD = (
     r"wrong|incorrect|not (?:right|correct|true|helpful|what i (?:asked|meant|wanted|said)[\w ]*)|inaccurate|"
-    r"unhelpful|useless|"
-    r"confusing|misleading|too (?:long|short|verbose|wordy|vague|complicated|technical|formal|generic|"
-    r"much(?: detail)?|detailed)|"
-    r"nonsense|off topic|outdated|(?:a bit |way |far )too [\w ]+"
+    r"unhelpful|useless|confusing|misleading|too (?:long|short|verbose|wordy|vague|complicated|technical|"
+    r"formal|generic|much(?: detail)?|detailed)|nonsense|off topic|outdated|(?:a bit |way |far )too [\w ]+"
 )
 _GOOD = (
     r"(?:very |really |so |super |extremely |incredibly |quite )*(?:helpful|useful|clear|spot on|informative|"
-    r"insightful)|"
-    r"exactly what i (?:needed|wanted|was looking for|asked for)"
+    r"insightful)|exactly what i (?:needed|wanted|was looking for|asked for)"
 )
 _JUDGED = (
     rf"(?:that|this|it|(?:that|this|your|the) (?:last |previous )?{_ANSWERS})"
@@ -95,26 +85,22 @@ _VERDICT_ON_ASSISTANT = re.compile(
     r"when|that|it when) you\b.+|your "
     rf"(?:[\w-]+ )?{_ANSWERS}\b.*)"
     r"|you(?:'re| are) (?P<being>(?:being |too |so |way too |very |really )*(?:verbose|wordy|helpful|vague|"
-    r"rude|repetitive|"
-    r"condescending|slow|patronizing|formal|confusing)\b.*)"
+    r"rude|repetitive|condescending|slow|patronizing|formal|confusing)\b.*)"
     r"|you (?P<did>keep \w+ing\b.+|didn't answer\b.*|misunderstood\b.*|got (?:it|that) wrong\b.*|"
-    r"missed the point\b.*|"
-    r"always (?:forget|repeat|apologi[sz]e)\b.*))",
+    r"missed the point\b.*|always (?:forget|repeat|apologi[sz]e)\b.*))",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
     r"(?:list|display|pick|go with|tune|switch|find|look for|search|show|get|give|take|set|keep|turn|route|"
-    r"navigate|choose|pick|select|filter|"
-    r"prioriti[sz]e|avoid|"
-    r"skip|ignore|play|use|make sure|ensure|include|exclude|plan|stick|go|recommend|suggest|book|order|"
-    r"start|direct|switch|put|adjust|only|always|never|no (?!need|idea|thanks|problem|worries|matter)|don't|"
-    r"do not)\b",
+    r"navigate|choose|pick|select|filter|prioriti[sz]e|avoid|skip|ignore|play|use|make sure|ensure|include|"
+    r"exclude|plan|stick|go|recommend|suggest|book|order|start|direct|switch|put|adjust|only|always|never|"
+    r"no (?!need|idea|thanks|problem|worries|matter)|don't|do not)\b",
     re.IGNORECASE,
 )
 _LASTING = re.compile(
     r"\b(?:only|always|never|avoid(?:ing)?|make sure|ensure|prefer(?:ably)?|prioriti[sz]e|no matter|"
-    r"at all times|"
-    r"every time|skip any|must be|has to be|without any|regardless|ideally|as usual|at all costs)\b",
+    r"at all times|every time|skip any|must be|has to be|without any|regardless|ideally|as usual|"
+    r"at all costs)\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -124,8 +110,7 @@ _REASON = re.compile(
 #: A reason that makes a request a habit: "..., that's my usual go-to", "..., that's how I like it"
 _OWN_WAY = re.compile(
     r"(?:my (?:usual|favou?rite|go-to|jam|preferred|fav)|(?:how|where|what|the way|when) i (?:\w+ )?(?:like|"
-    r"want|prefer|love)|"
-    r"i (?:\w+ )?(?:prefer|love|like|need)\b)",
+    r"want|prefer|love)|i (?:\w+ )?(?:prefer|love|like|need)\b)",
     re.IGNORECASE,
 )
 #: "Rap only", "Health topics, only those", "It has to be kosher"
@@ -189,8 +174,8 @@ def _instruction(command: str, *, lasting: bool) -> Ruling | None:
         wanted = (
             verb
             if re.match(
-                r"(?:be|keep|make|use|avoid|skip|drop|include|add|leave|prefer|answer|respond|reply|"
-                r"write|speak|talk|call)\b",
+                r"(?:be|keep|make|use|avoid|skip|drop|include|add|leave|prefer|answer|respond|reply|write|"
+                r"speak|talk|call)\b",
                 verb,
             )
             else f"give {verb}"

@@ -57,8 +57,7 @@ _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 #: "My" and "Me" inside a clause are names ("My Neighbor Totoro"), so only lower case is turned.
 _PRONOUN = re.compile(
     r"\b(?:I am|i am|I was|i was|[Ii]'(?:m|ve|d|ll)|I|i|my|mine|myself|me|we're|we've|we'd|we'll|we|our|ours|"
-    r"us|"
-    r"ourselves)\b(?!\.[a-z]|[’'-][a-z])"
+    r"us|ourselves)\b(?!\.[a-z]|[’'-][a-z])"
 )
 _PRONOUNS = {
     "i am": "they are",

@@ -48,26 +48,21 @@ LIKED = _words("loved adored preferred hated despised detested loathed disliked 
 HABITS = _words(
     "live work study own speak drive play teach run volunteer practice practise collect cook bake eat drink "
     "smoke wear use read watch listen write paint draw sing dance swim ski surf hike climb cycle bike jog "
-    "train "
-    "coach code program design manage lead commute garden knit sew fish hunt travel suffer take go support "
-    "follow attend belong keep raise rent sleep meditate exercise tend struggle believe care stick play have "
-    "specialize specialise major make weigh adhere consume steer thrive prioritize prioritise learn trust "
-    "abstain"
+    "train coach code program design manage lead commute garden knit sew fish hunt travel suffer take go "
+    "support follow attend belong keep raise rent sleep meditate exercise tend struggle believe care stick "
+    "play have specialize specialise major make weigh adhere consume steer thrive prioritize prioritise learn "
+    "trust abstain"
 )
 
 #: Said about the talk itself, or about a feeling of the moment: no fact in any tense.
 TALK = _words(
     "think thought guess guessed mean meant know knew see saw hear heard hope hoped wish wished wonder "
-    "wondered "
-    "feel felt agree agreed understand understood bet suppose supposed imagine imagined promise promised swear "
-    "swore say said tell told ask asked sound sounded appreciate appreciated thank thanked apologize "
-    "apologized "
-    "remember remembered forget forgot realize realized notice noticed doubt doubted admit recommend "
-    "recommended "
-    "suggest suggested figure figured assume assumed mention mentioned expect expected recall seem seemed "
-    "want wanted need needed try tried let look looked request requested type typed click clicked send sent "
-    "mind "
-    "happen happened find"
+    "wondered feel felt agree agreed understand understood bet suppose supposed imagine imagined promise "
+    "promised swear swore say said tell told ask asked sound sounded appreciate appreciated thank thanked "
+    "apologize apologized remember remembered forget forgot realize realized notice noticed doubt doubted "
+    "admit recommend recommended suggest suggested figure figured assume assumed mention mentioned expect "
+    "expected recall seem seemed want wanted need needed try tried let look looked request requested type "
+    "typed click clicked send sent mind happen happened find"
 )
 
 #: "I'm ...ing" that says what somebody does for a while.
@@ -79,9 +74,9 @@ OCCUPATIONS = _words(
 TALK_ING = _words(
     "feeling looking hoping trying wondering asking kidding joking saying thinking talking calling telling "
     "going doing being getting having guessing wishing sitting standing waiting driving coming loving liking "
-    "enjoying wanting seeing hearing leaving heading dying freezing starving digging vibing "
-    "crossing giving figuring pushing grinding stepping checking catching dealing deciding seeking needing "
-    "sending sharing rooting cheering keeping counting referring speaking"
+    "enjoying wanting seeing hearing leaving heading dying freezing starving digging vibing crossing giving "
+    "figuring pushing grinding stepping checking catching dealing deciding seeking needing sending sharing "
+    "rooting cheering keeping counting referring speaking"
 )
 #: Nouns and adjectives on -ing that are not progressives.
 NOT_PROGRESSIVE = _words(
@@ -90,25 +85,20 @@ NOT_PROGRESSIVE = _words(
 
 IRREGULAR_PAST = _words(
     "ate became began bent bit bled blew bought bred broke brought built burnt came caught chose cut dealt "
-    "did dug "
-    "drank dreamt drew drove fed fell felt fled flew forgot forgave fought found froze gave got grew had "
-    "heard held "
-    "hid hit hung hurt kept knew laid lay learnt led left lent let lit lost made meant met paid put quit ran "
-    "rang "
-    "read rode rose said sang sank sat saw sent set sewed shook shot slept sold spent split spoke stood stole "
-    "stuck "
-    "struck swam swept swore taught thought threw told took tore understood went woke won wore wrote"
+    "did dug drank dreamt drew drove fed fell felt fled flew forgot forgave fought found froze gave got grew "
+    "had heard held hid hit hung hurt kept knew laid lay learnt led left lent let lit lost made meant met "
+    "paid put quit ran rang read rode rose said sang sank sat saw sent set sewed shook shot slept sold spent "
+    "split spoke stood stole stuck struck swam swept swore taught thought threw told took tore understood "
+    "went woke won wore wrote"
 )
 #: Read as present tense after "I": the past looks the same and a habit is likelier.
 SAME_IN_PAST = _words("cut hit hurt let put quit read set split")
 IRREGULAR_PARTICIPLES = _words(
     "been beaten become begun bitten blown born broken brought built bought caught chosen come done drawn "
-    "driven "
-    "drunk eaten fallen felt flown forgotten found fought frozen gone given gotten grown had heard held "
-    "hidden kept "
-    "known laid led left lost made met paid put quit read ridden risen run said seen sent set shaken sold "
-    "spent "
-    "spoken stolen sung swum taken taught thought thrown told torn understood woken won worn written"
+    "driven drunk eaten fallen felt flown forgotten found fought frozen gone given gotten grown had heard "
+    "held hidden kept known laid led left lost made met paid put quit read ridden risen run said seen sent "
+    "set shaken sold spent spoken stolen sung swum taken taught thought thrown told torn understood woken won "
+    "worn written"
 )
 #: "I'd been" is "I had been"; other participles are rare there, and some look like "I would come".
 AFTER_HAD = _words("been had gone done seen taken given started decided")
@@ -121,16 +111,21 @@ NOT_ADVERB_LY = _words(
     "fly rely reply apply supply comply multiply family only early daily weekly monthly lovely"
 )
 
+#: Without an object they say nothing: "of course we have".
+NEED_AN_OBJECT = _words(
+    "have take make keep use go suffer care believe trust follow do attend support study own run manage lead "
+    "tend"
+)
+
 # --- complements of "I am" ------------------------------------------------------------------------------
 
 #: "I'm ... X": the adjective (with its preposition) is a preference.
 LIKING_ADJECTIVES = (
     r"into\b|fond of|keen on|obsessed with|crazy about|nuts about|mad about|passionate about|addicted to|"
     r"allergic|intolerant|sensitive to|(?:an? )?(?:strict )?(?:vegetarian|vegan|pescatarian)|lactose|gluten|"
-    r"kosher|halal|picky|"
-    r"interested in|against|committed to|opposed to|all about|partial to|big (?:on|into)|sick of|tired of|"
-    r"averse to|"
-    r"comfortable with|uncomfortable with|more of an? |more into|on (?:a|the) [\w-]+ diet|fed up with|"
+    r"kosher|halal|picky|interested in|against|committed to|opposed to|all about|partial to|big (?:on|into)|"
+    r"sick of|tired of|averse to|comfortable with|uncomfortable with|more of an? |more into|on (?:a|"
+    r"the) [\w-]+ diet|fed up with|"
     r"(?:an? )?(?:[\w-]+ )?(?:fan|lover|enthusiast|believer|admirer)\b|a sucker for|a .{0,20}\b(?:person|"
     r"addict|junkie)\b"
 )
@@ -148,9 +143,9 @@ TRAITS = (
 MOODS = _words(
     "tired excited bored worried surprised interested shocked amazed scared confused disappointed relieved "
     "inspired thrilled blessed stressed overwhelmed pleased annoyed concerned impressed embarrassed exhausted "
-    "delighted supposed determined prepared honored honoured touched motivated committed used ready frustrated "
-    "satisfied depressed terrified hooked freaked convinced glad fascinated intrigued drained moved done stuck "
-    "gone lost set stoked psyched flattered humbled encouraged grounded swamped"
+    "delighted supposed determined prepared honored honoured touched motivated committed used ready "
+    "frustrated satisfied depressed terrified hooked freaked convinced glad fascinated intrigued drained "
+    "moved done stuck gone lost set stoked psyched flattered humbled encouraged grounded swamped"
 )
 
 #: "My day was ...": how things stand, not how they are.
@@ -163,28 +158,25 @@ OF_THE_DAY = _words(
 #: "I have a ..." that is no possession worth keeping.
 TALK_NOUNS = (
     r"question|idea|clue|problem|issue|doubt|point|feeling|thought|look|moment|minute|second|bit|lot|blast|"
-    r"time|"
-    r"fun|faith|hope|trouble|chance|opportunity|go|try|good|great|nice|wonderful|fantastic|choice|say|sense|"
-    r"power|strength|setback|trust|say|request|suggestion|favor|favour|plan|plans|reason|something|nothing|"
-    r"everything|anything|it|that|this"
+    r"time|fun|faith|hope|trouble|chance|opportunity|go|try|good|great|nice|wonderful|fantastic|choice|say|"
+    r"sense|power|strength|setback|trust|say|request|suggestion|favor|favour|plan|plans|reason|something|"
+    r"nothing|everything|anything|it|that|this"
 )
 PEOPLE_AND_PETS = (
     r"wife|husband|partner|spouse|girlfriend|boyfriend|fianc[eé]e?|mom|mum|mother|dad|father|parents?|"
     r"grand(?:ma|pa|mother|father|parents|son|daughter|kids|children)|sons?|daughters?|kids?|child(?:ren)?|"
-    r"bab(?:y|ies)|"
-    r"toddler|brothers?|sisters?|siblings?|twins?|aunt|uncle|cousins?|niece|nephew|in-laws|"
+    r"bab(?:y|ies)|toddler|brothers?|sisters?|siblings?|twins?|aunt|uncle|cousins?|niece|nephew|in-laws|"
     r"(?:mother|father|sister|brother)-in-law|family|friends?|roommate|flatmate|neighbou?rs?|boss|colleagues?|"
     r"coworkers?|team|dogs?|cats?|pupp(?:y|ies)|kittens?|pets?|birds?|parrot|fish|hamster|rabbits?|horses?|"
     r"turtles?"
 )
 THINGS_OF_A_LIFE = (
     r"name|nickname|birthday|age|job|profession|occupation|hobb(?:y|ies)|goals?|dream(?: job)?|address|car|"
-    r"bike|house|"
-    r"home|apartment|flat|hometown|major|degree|school|university|college|company|business|store|shop|diet|"
-    r"budget|"
-    r"height|weight|allerg(?:y|ies)|doctor|phone|laptop|computer|email|language|native language|mother tongue|"
-    r"nationality|religion|background|salary|wedding|anniversary|zodiac sign|pronouns|time ?zone|shoe size|"
-    r"preference|pet peeve|biggest fear|passion|guilty pleasure|comfort food|stress relief|happy place"
+    r"bike|house|home|apartment|flat|hometown|major|degree|school|university|college|company|business|store|"
+    r"shop|diet|budget|height|weight|allerg(?:y|ies)|doctor|phone|laptop|computer|email|language|"
+    r"native language|mother tongue|nationality|religion|background|salary|wedding|anniversary|zodiac sign|"
+    r"pronouns|time ?zone|shoe size|preference|pet peeve|biggest fear|passion|guilty pleasure|comfort food|"
+    r"stress relief|happy place"
 )
 
 # --- time -----------------------------------------------------------------------------------------------
@@ -193,14 +185,13 @@ FREQUENCY = (
     r"every (?:other )?(?:\w+ )?(?:day|night|morning|evening|week|weekend|month|year|summer|winter|time|"
     r"\w+day)s?|"
     r"(?:once|twice|\w+ times) (?:a|per|each) (?:day|week|month|year)|daily|weekly|each (?:day|week|month|"
-    r"year|\w+day)|"
-    r"on (?:mon|tues|wednes|thurs|fri|satur|sun)days|on weekends|all the time|a lot|most (?:days|of the time)|"
-    r"in my (?:spare|free) time|for a living|these days|nowadays|after work|before bed"
+    r"year|\w+day)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days|on weekends|all the time|a lot|most (?:days|"
+    r"of the time)|in my (?:spare|free) time|for a living|these days|nowadays|after work|before bed"
 )
 FUTURE = (
     r"tomorrow|tonight|next (?:week|weekend|month|year|summer|winter|spring|fall|autumn|\w+day|time)|"
-    r"this (?:week|weekend|month|year|summer|winter|spring|fall|autumn|evening|afternoon|\w+day)|"
-    r"in (?:a|an|\d+|two|three|four|a few) (?:days?|weeks?|months?|years?|hours?)|"
-    r"(?:on|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
-    r"in (?:january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"this (?:week|weekend|month|year|summer|winter|spring|fall|autumn|evening|afternoon|\w+day)|in (?:a|an|"
+    r"\d+|two|three|four|a few) (?:days?|weeks?|months?|years?|hours?)|"
+    r"(?:on|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:january|february|march|april|may|june|july|"
+    r"august|september|october|november|december)"
 )

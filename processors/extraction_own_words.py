@@ -43,8 +43,7 @@ def message_sentences(content: str) -> list[Sentence]:
 
 _TASK = re.compile(
     r"\s*(?:(?:can|could|would) you |please |help me )*(?:translate|rewrite|rephrase|paraphrase|summari[sz]e|"
-    r"proofread|"
-    r"correct|edit|fix|improve|analy[sz]e|shorten|polish|write|draft|compose|reply to|respond to|"
+    r"proofread|correct|edit|fix|improve|analy[sz]e|shorten|polish|write|draft|compose|reply to|respond to|"
     r"explain)\b[^\n:]*:\s",
     re.IGNORECASE,
 )

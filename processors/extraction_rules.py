@@ -13,6 +13,7 @@ from models.facts import Category
 from processors.extraction_categories import categorize
 from processors.extraction_clauses import Clause
 from processors.extraction_grammar import third_person
+from processors.extraction_lexicon import NEED_AN_OBJECT
 from processors.extraction_rewriting import Predicate, parse
 
 _HEDGED, _ELIDED = 0.8, 0.95
@@ -47,12 +48,11 @@ def rule(clause: Clause) -> Ruling | None:
 #: An object that only the words before it explain.
 _POINTS_ELSEWHERE = re.compile(
     r"(?:(?:to |at |with |about |for |of |on |in |like )?(?:it|that|this|these|those|them|him|her|she|he|they|"
-    r"one|ones|so|(?:both|either|there|here|some|everything|anything|something|all)$|the same|the idea|"
-    r"the sound|"
-    r"what|how|all of (?:it|that|this|them))\b"
+    r"one|ones|so|his|her|hers|their|theirs|its|(?:both|either|there|here|some|everything|anything|something|"
+    r"all)$|the same|the idea|the sound|what|how|all of (?:it|that|this|them))\b"
     r"(?! (?:when\b|week|weekend|month|year|morning|evening|summer|winter|spring|fall|time of|kinds? of|"
-    r"sorts? of|"
-    r"to (?!me\b)\w+ [a-z]+))|that's\b|it's\b|the (?:idea|sound|way|look|vibe|thought|one)\b|such a\b$)",
+    r"sorts? of|to (?!me\b)\w+ [a-z]+))|that's\b|it's\b|the (?:idea|sound|way|look|vibe|thought|one)\b|"
+    r"such a\b$)",
     re.IGNORECASE,
 )
 _ENDS_ELSEWHERE = re.compile(r"\b(?:it|this|that|these|those|them)$", re.IGNORECASE)
@@ -68,6 +68,8 @@ def _stands_alone(predicate: Predicate, clause: Clause) -> bool:
     if _ADDRESSES.search(f"{clause.text} {clause.lead}"):
         return False
     rest = predicate.rest
+    if not rest and (predicate.verb in NEED_AN_OBJECT or predicate.subject != "User"):
+        return False
     if _DANGLES.search(predicate.statement) or (len(rest.split()) <= 6 and _ENDS_ELSEWHERE.search(rest)):
         return False
     if predicate.auxiliary == "be" and not predicate.subject.startswith("User's"):

@@ -284,6 +284,11 @@ class TestAnswers:
     def test_what_is_no_answer(self, question: str, reply: str) -> None:
         assert extract(window((ASSISTANT, question), ("ann", reply))) == []
 
+    def test_an_answer_in_a_whole_sentence_speaks_for_itself(self) -> None:
+        found = only(window((ASSISTANT, "Are you studying?"), ("ann", "Yes, I'm studying law in Rome.")))
+        assert found.statement == "User is studying law in Rome"
+        assert found.source_message_ids == ("m2",)
+
     def test_one_does_not_answer_oneself(self) -> None:
         assert extract(window(("ann", "Where do you live?"), ("ann", "Berlin"))) == []
 
