@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.facts import Category
+from models.facts import Category, Fact, FactStatus
 from models.ids import normalize_statement
 from models.messages import Role
 from models.ports import ExtractedStatement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction import drafts, extract
+from processors.facts import consolidate, fresh, to_candidate
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 ASSISTANT = "assistant"
@@ -102,6 +103,22 @@ class TestSeed000:
 
     def test_nothing_is_guessed_from_a_reaction_that_is_no_praise(self) -> None:
         assert extract(window(self.TURNS[2], (ASSISTANT, "Oh no, sorry to hear that."), self.TURNS[4])) == []
+
+    @pytest.mark.parametrize("before", range(14))
+    def test_wherever_the_windows_are_cut_one_complete_fact_remains(self, before: int) -> None:
+        """Windows of ten, three of them overlap, through extraction and consolidation."""
+        small_talk = [("ann", "ok"), (ASSISTANT, "Sure.")] * 7
+        turns = [*small_talk[:before], *self.TURNS, *small_talk]
+        facts: dict[str, Fact] = {}
+        extracted: set[str] = set()
+        for start in range(0, len(turns) - 9, 7):
+            read = window(*turns[start : start + 10], first=start, overlap=3 if start else 0)
+            for found in fresh(extract(read), extracted):
+                changes = consolidate(to_candidate(found, read, "rules"), facts.get, NOON)
+                facts |= {fact.fact_id: fact for fact in changes}
+                extracted.update(found.source_message_ids)
+        live = [fact for fact in facts.values() if fact.status is not FactStatus.MERGED_INTO]
+        assert [fact.statement for fact in live] == ["User likes blueberries, especially in smoothies"]
 
     def test_a_dislike_stays_a_dislike(self) -> None:
         turns = (("ann", "guess what i hate"), *self.TURNS[1:])
