@@ -43,6 +43,8 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
         return _ingest(settings)
     if name == "memory":
         return await _memory(settings, resources)
+    if name == "respond":
+        return _respond(settings, metrics)
     raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
 
 
@@ -51,6 +53,15 @@ def _ingest(settings: Settings) -> Service:
     from streams.agents.conversations import Conversations
 
     return Service([Conversations(settings, cl100k_counter()).stage()])
+
+
+def _respond(settings: Settings, metrics: Metrics) -> Service:
+    from streams.agents.responses import ChunkRouting, Responses
+
+    filtering = Responses(settings, metrics.content_detection_latency_seconds.observe).stage()
+    if settings.response_memory == "conversation":
+        return Service([ChunkRouting(settings).stage(), filtering])
+    return Service([filtering])
 
 
 async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:

@@ -48,11 +48,11 @@ class Effects:
 
     ``outputs``, ``dead_letters``: in order.  ``changes``: state by key, the last value wins.  ``timers``:
     wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
-    ``None`` clears it.  ``counts``: what a step wants counted, ``(metric, labels) -> n``; counted when
-    the effects are confirmed, so a crash counts nothing twice.
+    ``None`` clears it.  ``counts`` and ``observations``: what a step wants counted, ``(metric, labels) -> n``,
+    and measured, ``(metric, value)``; done when the effects are confirmed, so a crash counts nothing twice.
     """
 
-    __slots__ = ("changes", "counts", "dead_letters", "outputs", "timers")
+    __slots__ = ("changes", "counts", "dead_letters", "observations", "outputs", "timers")
 
     def __init__(self) -> None:
         self.outputs: list[Output] = []
@@ -60,6 +60,7 @@ class Effects:
         self.dead_letters: list[DeadLetter] = []
         self.timers: dict[bytes, float | None] = {}
         self.counts: dict[tuple[str, tuple[str, ...]], float] = {}
+        self.observations: list[tuple[str, float]] = []
 
     def emit(
         self,
@@ -95,12 +96,17 @@ class Effects:
         name = (metric, labels)
         self.counts[name] = self.counts.get(name, 0) + by
 
+    def observe(self, metric: str, value: float) -> None:
+        """Add a value to a histogram once the effects are confirmed."""
+        self.observations.append((metric, value))
+
     def absorb(self, other: Effects) -> None:
         """Append ``other``, which happened after this."""
         self.outputs += other.outputs
         self.changes |= other.changes
         self.dead_letters += other.dead_letters
         self.timers |= other.timers
+        self.observations += other.observations
         for (metric, labels), n in other.counts.items():
             self.count(metric, *labels, by=n)
 

@@ -38,6 +38,9 @@ STEP_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 #: One sentence against fifty remembered ones: the aim is 2 ms at the 99th percentile.
 DETECTION_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.05)
 
+#: Text is held for a few chunks, and never longer than the hold time (500 ms).
+HOLD_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
+
 
 class Family(Generic[M]):
     """A metric with labels that keeps its children.
@@ -191,6 +194,15 @@ class Metrics:
         self.response_held_characters_total = self._plain_counter(
             "response_held_characters_total",
             "Characters that did not leave at once because they might have become a duplicate.",
+        )
+
+        self.response_hold_seconds = self._plain_histogram(
+            "response_hold_seconds", "How long text that was held back waited.", HOLD_BUCKETS
+        )
+        self.response_irregularities_total = self._counter(
+            "response_irregularities_total",
+            "Chunks that were repeated, missing or late, and responses that fell silent without an end.",
+            "kind",
         )
 
     def _counter(self, name: str, documentation: str, *labels: str) -> Family[Counter]:

@@ -34,6 +34,7 @@ def test_the_topics_of_the_contract():
         "chat.response-chunks.v1",
         "chat.responses.v1",
         "chat.duplicates.v1",
+        "respond.routed-chunks.v1",
     }
 
 

@@ -1,0 +1,200 @@
+"""respond/responses: order, filtering, hold times, silence and memory, without a broker."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from stage_harness import START, StageHarness
+
+from models.responses import ContentDuplicationEvent, ResponseChunk
+from processors.response_filter import filter_text
+from streams.agents.responses import CHUNKS, DUPLICATES, RESPONSES, ROUTED, ChunkRouting, Responses
+from streams.settings import Settings
+
+TEXT = (
+    "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
+    "- The old harbour is best seen at sunrise.\n- Take bus 12 to the last stop.\n\n"
+    "Take bus 13 to the last stop. The old harbour is best seen at the sunrise!"
+)
+
+
+def responses(**settings: Any) -> StageHarness:
+    return StageHarness(Responses(Settings(**settings), lambda seconds: None).stage())
+
+
+def chunks(text: str, size: int, response: str = "r", conversation: str = "c") -> list[ResponseChunk]:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    return [
+        ResponseChunk(
+            response_id=response,
+            conversation_id=conversation,
+            sequence=n,
+            text=piece,
+            final=n == len(pieces) - 1,
+        )
+        for n, piece in enumerate(pieces)
+    ]
+
+
+def text_of(harness: StageHarness, response: str = "r") -> str:
+    out = [chunk for chunk in harness.values(RESPONSES, ResponseChunk) if chunk.response_id == response]
+    assert [chunk.sequence for chunk in out] == list(range(len(out)))
+    return "".join(chunk.text for chunk in out)
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 1000])
+@pytest.mark.parametrize("batch", [1, 3, 500])
+def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None:
+    harness = responses()
+    records = [harness.record(chunk) for chunk in chunks(TEXT, size)]
+    for at in range(0, len(records), batch):
+        harness.feed(*records[at : at + batch])
+    expected = filter_text(TEXT)
+    assert text_of(harness) == expected.text
+    events = harness.values(DUPLICATES, ContentDuplicationEvent)
+    assert [event.duplicate_sentence for event in events] == [d.sentence for d in expected.duplicates]
+    assert len(events) == 2
+    assert {event.session_id for event in events} == {"c"}
+    assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
+
+
+def test_a_replay_writes_nothing_again() -> None:
+    harness = responses()
+    records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]
+    harness.feed(*records)
+    effects = harness.feed(*records)
+    assert (effects.outputs, effects.changes) == ([], {})
+
+
+def test_chunks_out_of_order_and_repeated_are_put_right() -> None:
+    harness = responses()
+    pieces = chunks(TEXT, 15)
+    shuffled = pieces[:2] + random.Random(7).sample(pieces[2:6], 4) + pieces[6:]
+    harness.feed(*[harness.record(chunk) for chunk in [*shuffled, *pieces[:3]]])
+    assert text_of(harness) == filter_text(TEXT).text
+    assert harness.last.counts["response_irregularities_total", ("repeated",)] == 3
+
+
+def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
+    harness = responses(max_hold_ms=500)
+    pieces = chunks("One piece. Two pieces. Three pieces. Four.", 8)
+    harness.feed(*[harness.record(chunk) for chunk in pieces if chunk.sequence != 2])
+    before = text_of(harness)
+    assert before == "One piece. Two p"
+    harness.tick(START + timedelta(milliseconds=499), b"r")
+    assert text_of(harness) == before
+    harness.tick(START + timedelta(milliseconds=501), b"r")
+    assert text_of(harness) == "".join(piece.text for piece in pieces if piece.sequence != 2)
+    assert harness.last.counts["response_irregularities_total", ("missing",)] == 1
+    harness.feed(harness.record(pieces[2]))
+    assert [letter.reason for letter in harness.last.dead_letters] == ["late_chunk"], "late, and not lost"
+
+
+def test_held_text_is_released_when_its_time_is_over() -> None:
+    harness = responses(max_hold_ms=500)
+    said = "The old harbour is best seen at sunrise. "
+    pieces = [said, "The old harbour is best seen at sun"]
+    for n, text in enumerate(pieces):
+        chunk = ResponseChunk(response_id="r", conversation_id="c", sequence=n, text=text)
+        harness.feed(harness.record(chunk))
+    assert text_of(harness).strip() == said.strip(), "what may become a duplicate is held"
+    due = harness.last.timers[b"r"]
+    assert due == (START + timedelta(milliseconds=500)).timestamp()
+    harness.tick(START + timedelta(milliseconds=500), b"r")
+    assert text_of(harness) == "".join(pieces)
+    assert [metric for metric, _ in harness.last.observations] == ["response_hold_seconds"]
+
+
+def test_a_response_that_never_ends_is_closed_and_its_state_goes() -> None:
+    harness = responses(response_idle_seconds=60)
+    first = chunks(TEXT, 30)[0]
+    harness.feed(harness.record(first))
+    harness.tick(START + timedelta(seconds=61), b"r")
+    assert harness.values(RESPONSES, ResponseChunk)[-1].final
+    assert harness.last.counts["response_irregularities_total", ("silent",)] == 1
+    assert harness.state.read(b"r") == (0, None)
+    assert harness.last.timers[b"r"] is None
+
+
+def test_responses_do_not_remember_each_other() -> None:
+    harness = responses()
+    for response in ("r1", "r2"):
+        harness.feed(*[harness.record(chunk) for chunk in chunks("The harbour is lovely today.", 9, response)])
+    assert text_of(harness, "r1") == text_of(harness, "r2") == "The harbour is lovely today."
+
+
+def test_a_memory_that_spans_the_conversation() -> None:
+    harness = responses(response_memory="conversation")
+    assert harness.spec.sources == (ROUTED,)
+    for response, conversation in (("r1", "c"), ("r2", "c"), ("r3", "other")):
+        records = [
+            harness.record(chunk, key=conversation.encode())
+            for chunk in chunks("The harbour is lovely today. Bye.", 9, response, conversation)
+        ]
+        harness.feed(*records)
+    assert text_of(harness, "r1") == "The harbour is lovely today. Bye."
+    assert text_of(harness, "r2").strip() == "Bye."
+    assert text_of(harness, "r3") == "The harbour is lovely today. Bye."
+
+
+def test_routing_sends_a_chunk_as_it_is_to_its_conversations_partition() -> None:
+    harness = StageHarness(ChunkRouting(Settings()).stage())
+    chunk = chunks("Hello there.", 50)[0]
+    record = harness.record(chunk, headers=[("trace", b"1")])
+    (routed,) = harness.feed(record).outputs
+    assert (routed.topic, routed.key, routed.value) == (ROUTED, b"c", record.value)
+    assert routed.headers == [("trace", b"1")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "replace"),
+    [
+        ("null_value", {"value": None}),
+        ("invalid_json", {"value": b"{"}),
+        ("invalid_field", {"value": b'{"response_id":"r"}'}),
+        ("key_mismatch", {"key": b"other"}),
+    ],
+)
+def test_bad_chunks_are_dead_lettered_and_their_neighbours_filtered(
+    reason: str, replace: dict[str, Any]
+) -> None:
+    harness = responses()
+    good = chunks("All is well here today.", 100)
+    bad = harness.record(good[0], **replace)
+    harness.feed(bad, *[harness.record(chunk) for chunk in good])
+    assert [letter.reason for letter in harness.last.dead_letters] == [reason]
+    assert text_of(harness) == "All is well here today."
+
+
+def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("streams.agents.responses.find_duplicate", broken)
+    harness = responses()
+    harness.feed(*[harness.record(chunk) for chunk in chunks(TEXT, 30)])
+    assert text_of(harness) == TEXT
+    assert harness.last.counts["content_detection_errors_total", ()] > 0
+
+
+def test_timers_survive_a_restart() -> None:
+    harness = responses()
+    harness.feed(harness.record(chunks(TEXT, 60)[0]))
+    _, payload = harness.state.read(b"r")
+    assert payload is not None
+    assert harness.spec.timer_at is not None
+    assert harness.spec.timer_at(b"r", payload) == harness.last.timers[b"r"]
+
+
+def test_the_shape_is_that_of_the_chunks() -> None:
+    harness = responses()
+    sent = chunks(TEXT, 25)
+    harness.feed(*[harness.record(chunk) for chunk in sent])
+    out = harness.values(RESPONSES, ResponseChunk)
+    assert [(chunk.sequence, chunk.final) for chunk in out] == [(chunk.sequence, chunk.final) for chunk in sent]
+    assert msgspec.json.decode(harness.outputs[0].value or b"")["response_id"] == "r"
+    assert CHUNKS in harness.spec.sources
