@@ -1,31 +1,28 @@
 """The consumer: batches instead of records, epochs instead of read offsets, a ledger instead of ack lists.
 
-Subclasses of Faust's consumer, its thread and its transport.  What they replace, and why, is in
-:mod:`streams.runtime` (rules 1, 4, 5, 6 and 10); what of Faust they lean on is in
-:mod:`streams.runtime.faust_internals`.
+Subclasses of Faust's consumer and its transport; its thread is in :mod:`streams.runtime.consumer_thread`.
+What they replace, and why, is in :mod:`streams.runtime` (rules 1, 4, 5, 6 and 10); what of Faust they lean on
+is in :mod:`streams.runtime.faust_internals`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
-import aiokafka
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
-from aiokafka.structs import OffsetAndMetadata
+from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
+from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.faust_internals import (
     TP,
-    AIOKafkaConsumerThread,
     Consumer,
     ConsumerMessage,
     ConsumerStoppedError,
     Transport,
     ack_lock,
-    ensure_aiokafka_TP,
-    server_list,
 )
 from streams.runtime.ledger import DeliveryLedger
 
@@ -37,146 +34,8 @@ if TYPE_CHECKING:
 _FETCH_TIMEOUT = 0.25
 _FETCH_TIMEOUT_PRESSED = 0.02
 
-
-class Offsets:
-    """What the broker says of one partition: log start, log end, and the group's commit (or none)."""
-
-    __slots__ = ("beginning", "committed", "end")
-
-    def __init__(self, beginning: int, end: int, committed: int | None) -> None:
-        self.beginning = beginning
-        self.end = end
-        self.committed = committed
-
-
-class Fetch(NamedTuple):
-    """What one fetch took from a partition: where it began, the records, and where the next one begins.
-
-    ``start`` is ``None`` if aiokafka had lost its position.  ``end`` may lie beyond the last record, and
-    beyond ``start`` without any record: what ends a transaction takes an offset, and so do aborted records.
-    """
-
-    start: int | None
-    records: list[Any]
-    end: int
-
-
-class BatchConsumerThread(AIOKafkaConsumerThread):
-    """Faust's consumer thread with an aiokafka consumer of our own making (rule 10)."""
-
-    app: ServiceApp
-    consumer: BatchConsumer
-
-    def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
-        settings = self.app.runtime.settings
-        # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
-        # and it keeps equal partition numbers of all topics of a service on one worker.
-        self._assignor = self.app.assignor
-        return aiokafka.AIOKafkaConsumer(
-            client_id=f"switchboard-{self.app.runtime.name}",
-            group_id=self.app.conf.id,
-            group_instance_id=settings.static_member(self.app.runtime.name),
-            bootstrap_servers=server_list(transport.url, transport.default_port),
-            partition_assignment_strategy=[self._assignor],
-            enable_auto_commit=False,
-            auto_offset_reset=settings.auto_offset_reset,
-            isolation_level="read_committed",
-            fetch_max_wait_ms=settings.fetch_max_wait_ms,
-            max_poll_records=None,
-            # Waiting in place for a dependency must not cost the partitions.
-            max_poll_interval_ms=24 * 3600 * 1000,
-            max_partition_fetch_bytes=self.app.conf.consumer_max_fetch_size,
-            request_timeout_ms=int(settings.request_timeout_seconds * 1000),
-            session_timeout_ms=int(settings.session_timeout_seconds * 1000),
-            rebalance_timeout_ms=int(settings.session_timeout_seconds * 1000 * 2),
-            heartbeat_interval_ms=int(settings.heartbeat_seconds * 1000),
-            retry_backoff_ms=100,
-            metadata_max_age_ms=30_000,
-        )
-
-    async def offsets(self, tps: Iterable[TP]) -> dict[TP, Offsets]:
-        """Return log start, log end and commit of each partition, from the broker."""
-        result: dict[TP, Offsets] = await self.call_thread(self._offsets, list(tps))
-        return result
-
-    async def _offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
-        consumer = self._ensure_consumer()
-        wanted = {tp: ensure_aiokafka_TP(tp) for tp in tps}
-        beginnings, ends, committed = await asyncio.gather(
-            consumer.beginning_offsets(list(wanted.values())),
-            consumer.end_offsets(list(wanted.values())),
-            asyncio.gather(*(consumer.committed(tp) for tp in wanted.values())),
-        )
-        return {
-            tp: Offsets(beginnings[raw], ends[raw], commit)
-            for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
-        }
-
-    async def fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
-        """Take what was fetched of ``wanted``, waiting up to ``timeout`` s for the first of it."""
-        result: dict[TP, Fetch] = await self.call_thread(self._fetch, wanted, timeout, epoch)
-        return result
-
-    async def _fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
-        consumer = self._ensure_consumer()
-        fetcher = consumer._fetcher
-        if consumer._closed or fetcher._closed:
-            raise ConsumerStoppedError()
-        if self.consumer.epoch != epoch:
-            return {}
-        starts = self._positions(wanted)
-        with fetcher._subscriptions.fetch_context():
-            records = await fetcher.fetched_records(wanted, timeout=timeout)
-        if self.consumer.epoch != epoch:
-            # A seek may have come while this waited, and these be the records behind it.  They will not be
-            # delivered, so put the position back: nothing else would ever fetch them again.
-            for tp, taken in records.items():
-                if fetcher._subscriptions.is_assigned(tp):
-                    fetcher.seek_to(tp, taken[0].offset)
-            return {}
-        return {
-            tp: Fetch(starts.get(tp), records.get(tp, []), end)
-            for tp, end in self._positions(wanted).items()
-            if tp in records or end != starts.get(tp)
-        }
-
-    def _positions(self, tps: Iterable[TP]) -> dict[TP, int]:
-        assignment = self._ensure_consumer()._subscription.subscription.assignment
-        states = ((tp, assignment.state_value(ensure_aiokafka_TP(tp))) for tp in tps)
-        return {tp: state.position for tp, state in states if state is not None and state.has_valid_position}
-
-    async def seek_all(self, positions: Mapping[TP, int]) -> None:
-        """Seek each partition; what was fetched before is discarded by aiokafka."""
-        await self.call_thread(self._seek_all, dict(positions))
-
-    async def _seek_all(self, positions: Mapping[TP, int]) -> None:
-        consumer = self._ensure_consumer()
-        for tp, offset in positions.items():
-            consumer.seek(ensure_aiokafka_TP(tp), offset)
-
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        """Commit; ``False`` when the group moved on or the broker did not answer: it is tried again."""
-        consumer = self._ensure_consumer()
-        assigned = self.assignment()
-        wanted = {
-            ensure_aiokafka_TP(tp): OffsetAndMetadata(offset, "")
-            for tp, offset in offsets.items()
-            if tp in assigned
-        }
-        if not wanted:
-            return False
-        try:
-            await consumer.commit(wanted)
-        except (CommitFailedError, IllegalStateError) as exc:
-            # The partitions are somebody else's now; whoever has them reads these records again.
-            self.app.runtime.log.info("commit refused: the group has rebalanced", error=str(exc))
-            return False
-        except KafkaError as exc:
-            if not exc.retriable and not isinstance(exc, TimeoutError):
-                raise
-            self.app.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
-            return False
-        return True
+#: How long Faust's recovery may be silent before what it has left out of a changelog is fetched again.
+_RECOVERY_PATIENCE = 0.5
 
 
 class BatchConsumer(Consumer):
@@ -245,32 +104,67 @@ class BatchConsumer(Consumer):
         Faust leaves partitions without a commit where the fetcher happens to stand, which skips records.
 
         Raises:
-            ConsistencyError: a commit or a high-water mark lies beyond the end of its partition.
+            ConsistencyError: a commit or a high-water mark lies beyond the end of its partition, or the broker
+                does not answer (Faust would take that for success).
         """
+        runtime = self.app.runtime
         try:
-            tps = [tp for tp in self.assignment() if not self._is_changelog_tp(tp)]
-            known = await self._thread.offsets(tps)
-            reset_to_end = self.app.runtime.settings.auto_offset_reset == "latest"
-            positions: dict[TP, int] = {}
-            for tp, offsets in known.items():
-                self.app.runtime.check_end(tp, offsets)
-                if offsets.committed is not None:
-                    positions[tp] = offsets.committed
-                    self._committed_offset[tp] = offsets.committed
-                else:
-                    positions[tp] = offsets.end if reset_to_end else offsets.beginning
-            # Recovery clears Faust's queues once more before it lets the records flow: nothing may be
-            # delivered before that.
-            self.stop_flow()
-            self._forget()
-            await self._thread.seek_all(positions)
-            self.positions = dict(positions)
-            self._ends = dict(positions)
-            self.app.runtime.abandon()
-            self.app.runtime.on_sought(positions)
-        except ConsistencyError as exc:
-            self.app.runtime.fail(exc)
+            async with asyncio.timeout(0.9 * runtime.settings.request_timeout_seconds):
+                changelogs = {tp for tp in self.assignment() if self._is_changelog_tp(tp)}
+                await self._read_to_end(changelogs)
+                positions = await self._start_positions(self.assignment() - changelogs)
+                # Recovery clears Faust's queues once more before it lets the records flow: nothing may be
+                # delivered before that.
+                self.stop_flow()
+                self._forget()
+                # What follows in the changelogs is our own.
+                self.pause_partitions(changelogs)
+                await self._thread.seek_all(positions, pause=changelogs)
+        except (ConsistencyError, KafkaError) as exc:
+            runtime.fail(exc)
             raise
+        except TimeoutError as exc:
+            failure = ConsistencyError("state or positions could not be read in time; restart the worker")
+            runtime.fail(failure)
+            raise failure from exc
+        self.positions = dict(positions)
+        self._ends = dict(positions)
+        runtime.abandon()
+        runtime.on_sought(positions)
+
+    async def _start_positions(self, tps: set[TP]) -> dict[TP, int]:
+        known = await self._thread.offsets(tps)
+        reset_to_end = self.app.runtime.settings.auto_offset_reset == "latest"
+        positions: dict[TP, int] = {}
+        for tp, offsets in known.items():
+            self.app.runtime.check_end(tp, offsets)
+            if offsets.committed is not None:
+                positions[tp] = offsets.committed
+                self._committed_offset[tp] = offsets.committed
+            else:
+                positions[tp] = offsets.end if reset_to_end else offsets.beginning
+        return positions
+
+    async def _read_to_end(self, changelogs: set[TP]) -> None:
+        """Make sure that the tables hold all of their changelogs before any step reads them.
+
+        Faust's recovery takes a timeout for success, and drops what waits in its queue when it resumes the
+        flow; what it left out is fetched again.
+        """
+        known = await self._thread.offsets(changelogs)
+        before: dict[TP, int] = {}
+        since = time.monotonic()
+        while unread := self.app.runtime.unread_changelogs(known):
+            now = time.monotonic()
+            if unread != before:
+                before, since = unread, now
+            elif now - since > _RECOVERY_PATIENCE:
+                self.app.runtime.log.warning(
+                    "reading on where recovery left a changelog", partitions=len(unread)
+                )
+                since = now
+                await self._thread.seek_all(unread)
+            await asyncio.sleep(0.01)
 
     # -- delivery ---------------------------------------------------------------------------------------
 
@@ -301,6 +195,7 @@ class BatchConsumer(Consumer):
         fetched = await self._fetch(timeout)
         if not self.flow_active or self.epoch != epoch:
             return
+        starts = {tp: fetch.start for tp, fetch in fetched.items()}
         for tp, fetch in fetched.items():
             if tp in self.positions:
                 await self._check_start(tp, fetch)
@@ -316,6 +211,9 @@ class BatchConsumer(Consumer):
                 self.ledger.deliver(tp, message)
                 last = batch.offset == fetched[tp].records[-1].offset
                 self.positions[tp] = fetched[tp].end if last else batch.next_position
+            else:
+                start, starts[tp] = starts[tp], batch.next_position
+                batch.position = batch.first_offset if start is None else start
             yield tp, message
 
     def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:

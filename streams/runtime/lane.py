@@ -184,11 +184,14 @@ class Lane:
             await previous.confirmed.wait()
             link.confirmed.set()
             await previous.stored.wait()
-            changes = await publisher.submit(self._pack_changelog(prepared.values))
+            packed = self._pack_changelog(prepared.values)
+            changes = await publisher.submit(packed)
             link.stored.set()
-            await publisher.confirm(changes)
+            first_offsets = await publisher.confirm(changes)
             await previous.done.wait()
             self.state.confirm(prepared.values)
+            for (_, _, builder), first_offset in zip(packed, first_offsets, strict=True):
+                self.state.wrote(first_offset, builder.record_count())
             if event is not None:
                 event.ack()
             link.done.set()

@@ -115,16 +115,18 @@ class Publisher:
         return confirmations
 
     @staticmethod
-    async def confirm(confirmations: Iterable[Confirmation]) -> None:
-        """Wait until every batch is written to all in-sync replicas.
+    async def confirm(confirmations: Iterable[Confirmation]) -> list[int]:
+        """Wait until every batch is written to all in-sync replicas; return the first offset of each.
 
         Raises:
             ConsistencyError: a batch could not be delivered.
         """
-        results = await asyncio.gather(*confirmations, return_exceptions=True)
-        for result in results:
+        first_offsets = []
+        for result in await asyncio.gather(*confirmations, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise ConsistencyError(f"a batch could not be delivered: {result!r}") from result
+            first_offsets.append(int(result.offset))
+        return first_offsets
 
 
 def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[Any]) -> bool:

@@ -12,7 +12,8 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from models.errors import ConfigurationError, ConsistencyError
-from streams.runtime.consumer import BatchConsumer, BatchTransport, Offsets
+from streams.runtime.consumer import BatchConsumer, BatchTransport
+from streams.runtime.consumer_thread import Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.publisher import Publisher, TopicLayout
@@ -20,7 +21,7 @@ from streams.runtime.records import RecordBatch
 from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
 from streams.runtime.stage import Stage
 from streams.runtime.stepping import BoundStage
-from streams.runtime.table import NoState, PartitionState, StateTable
+from streams.runtime.table import NoState, StateTable
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -107,6 +108,8 @@ class ServiceRuntime:
             stream_wait_empty=True,
             stream_recovery_delay=0,
             stream_buffer_maxsize=1 << 16,
+            # Recovery is fast; copies on other workers would cost every record a second time.
+            table_standby_replicas=0,
             broker_commit_interval=settings.commit_interval_seconds,
             broker_request_timeout=settings.request_timeout_seconds,
             broker_session_timeout=settings.session_timeout_seconds,
@@ -229,7 +232,7 @@ class ServiceRuntime:
         lane = self._lanes.get(key)
         if lane is None:
             table = self._tables.get(bound.stage.name)
-            state = NoState() if table is None else PartitionState(table.partition(partition), bound.sources)
+            state = NoState() if table is None else table.state_of(partition)
             lane = self._lanes[key] = Lane(self, bound, partition, state)
         return lane
 
@@ -250,6 +253,17 @@ class ServiceRuntime:
             if end is None or position is None or position < end or self.consumer.ledger.outstanding(tp):
                 return False
         return True
+
+    def unread_changelogs(self, known: dict[TP, Offsets]) -> dict[TP, int]:
+        """Return, of the changelogs with these offsets, where those go on that are not read to their end."""
+        unread = {}
+        for table in self._tables.values():
+            for tp, offsets in known.items():
+                if tp.topic == table.changelog_topic_name:
+                    position = table.unread(tp.partition, offsets.beginning, offsets.end)
+                    if position is not None:
+                        unread[tp] = position
+        return unread
 
     def check_end(self, tp: TP, offsets: Offsets) -> None:
         """Refuse a commit or a mark beyond the end of its partition (rule 6).

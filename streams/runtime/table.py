@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from streams.runtime import marks
 from streams.runtime.faust_internals import TP, Table
+from streams.runtime.records import RecordBatch
 
 #: Stands for a removed key; no value is empty, for each begins with its marks.
 REMOVED = b""
@@ -21,11 +22,18 @@ class PartitionState:
     never confirmed must not survive in memory, or it would win at recovery (rule 5).
     """
 
-    def __init__(self, confirmed: dict[bytes, bytes], sources: int) -> None:
+    def __init__(
+        self,
+        confirmed: dict[bytes, bytes],
+        sources: int,
+        wrote: Callable[[int, int], None] = lambda first_offset, records: None,
+    ) -> None:
         self._confirmed = confirmed
         self._overlay: dict[bytes, bytes] = {}
         self._sources = sources
         self.source_index = 0
+        #: Tell the table which of its changelog's records are its own: ``(first offset, how many)``.
+        self.wrote = wrote
 
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         """See :meth:`streams.runtime.stage.StateReader.read`."""
@@ -68,6 +76,9 @@ class NoState:
 
     source_index = 0
 
+    def wrote(self, first_offset: int, records: int) -> None:
+        raise TypeError("a stage without a table has no changelog")
+
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         return 0, None
 
@@ -90,11 +101,16 @@ class StateTable(Table[bytes, bytes]):
 
     Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.  At recovery a record
     with a lower mark than what is already there is ignored (rule 7).
+
+    ``read_to`` says up to which offset of a partition's changelog ``confirmed`` holds everything, without a
+    hole.  Faust's own account has holes: it counts events that it then drops when it resumes the flow, and
+    those of partitions that are no longer ours.
     """
 
     def __init__(self, app: Any, *, name: str, sources: int, partitions: int, **kwargs: Any) -> None:
         self.sources = sources
         self.confirmed: dict[int, dict[bytes, bytes]] = {}
+        self.read_to: dict[int, int] = {}
         self.recovered_records = 0
         self._recovery_started: float | None = None
         self.recovery_seconds = 0.0
@@ -104,34 +120,64 @@ class StateTable(Table[bytes, bytes]):
         """Return the confirmed values of a partition."""
         return self.confirmed.setdefault(number, {})
 
+    def state_of(self, number: int) -> PartitionState:
+        """Return the state of a partition for one epoch, with nothing unconfirmed in it."""
+        return PartitionState(
+            self.partition(number), self.sources, lambda first, records: self._wrote(number, first, records)
+        )
+
     def apply_changelog_batch(self, batch: Iterable[Any]) -> None:
-        """Unpack record batches of the changelog; called by Faust's recovery."""
+        """Unpack record batches of the changelog; called by Faust's recovery.
+
+        A batch of another table or partition (Faust hands on what it cannot place) and one that would leave
+        a hole are ignored; the latter is read again.
+        """
         if self._recovery_started is None:
             self._recovery_started = time.monotonic()
-        single = self.sources == 1
         for event in batch:
-            records = event.value
-            values = self.partition(records.partition)
-            for record in records.records:
-                key, value = record.key, record.value
-                if value is None:
-                    values.pop(key, None)
-                    continue
-                current = values.get(key)
-                if current is not None and (
-                    value[:8] < current[:8] if single else marks.is_stale(value, current, self.sources)
-                ):
-                    continue
-                values[key] = value
+            records: RecordBatch = event.value
+            read_to = self.read_to.get(records.partition)
+            if read_to is None or records.topic != self.changelog_topic_name or records.position > read_to:
+                continue
+            self._unpack(records.records, self.partition(records.partition))
+            self.read_to[records.partition] = max(read_to, records.next_position)
             self.recovered_records += len(records)
+
+    def _unpack(self, records: Iterable[Any], values: dict[bytes, bytes]) -> None:
+        single = self.sources == 1
+        for record in records:
+            key, value = record.key, record.value
+            if value is None:
+                values.pop(key, None)
+                continue
+            current = values.get(key)
+            if current is not None and (
+                value[:8] < current[:8] if single else marks.is_stale(value, current, self.sources)
+            ):
+                continue
+            values[key] = value
+
+    def _wrote(self, number: int, first_offset: int, records: int) -> None:
+        """Count our own records as read, as long as nobody else's lie between them."""
+        if self.read_to.get(number) == first_offset:
+            self.read_to[number] = first_offset + records
+
+    def unread(self, number: int, beginning: int, end: int) -> int | None:
+        """Return where to go on reading a changelog of ``beginning``..``end``, or ``None`` if it is read."""
+        read_to = self.read_to[number] = max(self.read_to.get(number, 0), beginning)
+        return read_to if read_to < end else None
+
+    def persisted_offset(self, tp: TP) -> int | None:
+        """Tell Faust's recovery where to start: at the last record that it need not read."""
+        return self.read_to.get(tp.partition, 0) - 1
 
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:
         """Drop the partitions that are no longer ours; a new assignment recovers them from the start."""
         mine = {tp.partition for tp in assigned if tp.topic == self.changelog_topic_name}
-        for number in [number for number in self.confirmed if number not in mine]:
-            del self.confirmed[number]
+        self.confirmed = {number: self.confirmed.get(number, {}) for number in mine}
+        self.read_to = {number: self.read_to.get(number, 0) for number in mine}
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
 
     async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:

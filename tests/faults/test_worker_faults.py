@@ -72,17 +72,17 @@ async def test_frozen_past_its_session_and_thawed_after_another_took_over(stream
     await other.ready()
     await load.reaches(load.sent + 3000)
     zombie.freeze()
-    await eventually(lambda: sources_of(other) == 16, "the other worker has all partitions")
+    await eventually(lambda: partitions_of(other) == 24, "the other worker has all partitions")
     await other.ready()
     await load.reaches(load.sent + 3000)
     zombie.thaw()
-    await eventually(lambda: sources_of(zombie) == 8, "the thawed worker has its share again")
+    await eventually(lambda: partitions_of(zombie) == 12, "the thawed worker has its share again")
     await load.reaches(load.sent + 3000)
     await load.stop()
     await stream.verdict()
 
 
-def sources_of(worker) -> int:
-    """How many partitions to read the worker was assigned last: 8 of messages and 8 of summaries in all."""
+def partitions_of(worker) -> int:
+    """How many partitions the worker was assigned last: 8 each of messages, summaries and changelog in all."""
     assigned = worker.says("partitions assigned")
     return assigned[-1]["partitions"] if assigned else 0

@@ -118,8 +118,12 @@ class Worker:
 
     async def ready(self, timeout: float = PATIENCE) -> None:
         """Wait until ``/readyz`` says yes."""
-        await self._port()
-        await eventually(lambda: self._get("/readyz")[0] == 200, f"{self.log.stem} is ready", timeout)
+
+        def is_ready() -> bool:
+            assert self.running, f"{self.log.stem} has ended with {self._process.returncode}"
+            return bool(self.says("starting")) and self._get("/readyz")[0] == 200
+
+        await eventually(is_ready, f"{self.log.stem} is ready", timeout)
 
     async def health(self) -> tuple[int, dict]:
         """Return what ``/healthz`` says."""

@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import structlog
 
 from models.errors import ConsistencyError
-from streams.runtime.consumer import BatchConsumer, BatchConsumerThread, Fetch, Offsets
+from streams.runtime.consumer import BatchConsumer
+from streams.runtime.consumer_thread import BatchConsumerThread, Fetch, Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.records import Record
@@ -41,8 +43,9 @@ class Thread:
     async def offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
         return dict.fromkeys(tps, self.known)
 
-    async def seek_all(self, positions: dict[TP, int]) -> None:
+    async def seek_all(self, positions: dict[TP, int], pause: set[TP] = frozenset()) -> None:
         self.sought = dict(positions)
+        self.paused = pause
 
     async def commit(self, offsets: dict[TP, int]) -> bool:
         self.commits.append(dict(offsets))
@@ -66,6 +69,7 @@ class BareConsumer(BatchConsumer):
         self.can_resume_flow = asyncio.Event()
         self.suspend_flow = asyncio.Event()
         self._active_partitions = {TP0, CHANGELOG}
+        self._paused_partitions = set()
         self._committed_offset = {}
         self._unacked_messages = set()
         self.failure: Exception | None = None
@@ -73,7 +77,11 @@ class BareConsumer(BatchConsumer):
             tables=SimpleNamespace(changelog_topics={"changelog"}),
             consumer_generation_id=1,
             runtime=SimpleNamespace(
-                settings=SimpleNamespace(batches_in_flight=8, auto_offset_reset="earliest"),
+                settings=SimpleNamespace(
+                    batches_in_flight=8, auto_offset_reset="earliest", request_timeout_seconds=5
+                ),
+                log=structlog.get_logger(),
+                unread_changelogs=lambda known: {},
                 reset_hint="switchboard state reset ingest",
                 abandon=lambda: None,
                 on_sought=lambda positions: None,

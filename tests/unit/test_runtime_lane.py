@@ -31,6 +31,13 @@ SOURCE = "chat.messages.v1"
 CHANGELOG = "changelog"
 
 
+class HandBatch(list[Output]):
+    """A packed batch: its records."""
+
+    def record_count(self) -> int:
+        return len(self)
+
+
 class HandPublisher:
     """Records what is submitted; a batch is confirmed when the test says so."""
 
@@ -38,24 +45,25 @@ class HandPublisher:
         self.submitted: list[tuple[list[Output], asyncio.Future[None]]] = []
         self.limit = 1000
 
-    def pack(self, outputs: Any) -> list[list[Output]]:
-        packed = list(outputs)
+    def pack(self, outputs: Any) -> list[tuple[str, int, HandBatch]]:
+        packed = HandBatch(outputs)
         for output in packed:
             if output.value is not None and len(output.value) > self.limit:
                 raise OutputTooLarge(output.topic, len(output.value), self.limit)
-        return [packed] if packed else []
+        return [("topic", 0, packed)] if packed else []
 
-    async def submit(self, packed: list[list[Output]]) -> list[asyncio.Future[None]]:
+    async def submit(self, packed: list[tuple[str, int, HandBatch]]) -> list[asyncio.Future[None]]:
         futures = []
-        for outputs in packed:
+        for _, _, outputs in packed:
             future = asyncio.get_running_loop().create_future()
             self.submitted.append((outputs, future))
             futures.append(future)
         return futures
 
-    async def confirm(self, futures: list[asyncio.Future[None]]) -> None:
+    async def confirm(self, futures: list[asyncio.Future[None]]) -> list[int]:
         for future in futures:
             await future
+        return [0] * len(futures)
 
     def values(self, topic: str) -> list[bytes | None]:
         return [output.value for outputs, _ in self.submitted for output in outputs if output.topic == topic]
@@ -261,7 +269,9 @@ async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> No
     def roomy(outputs: Any) -> Any:
         packed = list(outputs)
         letters = [output for output in packed if output.topic.endswith(".dlq")]
-        return pack([output for output in packed if output not in letters]) + ([letters] if letters else [])
+        return pack([output for output in packed if output not in letters]) + (
+            [("dlq", 0, HandBatch(letters))] if letters else []
+        )
 
     rig.publisher.pack = roomy  # type: ignore[method-assign]
     await rig.until(lambda: len(rig.publisher.values("out")) == 2)

@@ -267,13 +267,17 @@ class Event(NamedTuple):
     value: RecordBatch
 
 
-def bare_table(sources: int = 1) -> StateTable:
-    table = StateTable.__new__(StateTable)
-    table.sources = sources
-    table.confirmed = {}
-    table.recovered_records = 0
-    table._recovery_started = None
-    return table
+class BareTable(StateTable):
+    """A table without a Faust app under it, to which partition 3 of the changelog ``c`` is assigned."""
+
+    changelog_topic_name = "c"
+
+    def __init__(self, sources: int = 1) -> None:
+        self.sources = sources
+        self.confirmed = {}
+        self.read_to = {3: 0}
+        self.recovered_records = 0
+        self._recovery_started = None
 
 
 class TestRecovery:
@@ -281,7 +285,7 @@ class TestRecovery:
         return [Event(RecordBatch([Record(v, k, offset, "c", 3) for offset, (k, v) in enumerate(values)]))]
 
     def test_unpacks_batches_and_the_last_value_wins(self) -> None:
-        table = bare_table()
+        table = BareTable()
         old, new = marks.seal(None, b"1", 1, 0, 5), marks.seal(None, b"2", 1, 0, 9)
         table.apply_changelog_batch(self.changelog((b"k", old), (b"k", new)))
         assert table.partition(3) == {b"k": new}
@@ -289,24 +293,65 @@ class TestRecovery:
 
     @pytest.mark.parametrize("sources", [1, 2])
     def test_a_zombies_late_write_is_ignored(self, sources: int) -> None:
-        table = bare_table(sources)
+        table = BareTable(sources)
         new, late = marks.seal(None, b"new", sources, 0, 9), marks.seal(None, b"late", sources, 0, 5)
         table.apply_changelog_batch(self.changelog((b"k", new), (b"k", late)))
         assert table.partition(3) == {b"k": new}
 
     def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
-        table = bare_table()
+        table = BareTable()
         one, two = marks.seal(None, b"open", 1, 0, 9), marks.seal(None, b"flushed", 1, 0, 9)
         table.apply_changelog_batch(self.changelog((b"k", one), (b"k", two)))
         assert table.partition(3) == {b"k": two}
 
     def test_a_tombstone_removes(self) -> None:
-        table = bare_table()
+        table = BareTable()
         table.apply_changelog_batch(self.changelog((b"k", marks.seal(None, b"1", 1, 0, 5)), (b"k", None)))
         assert table.partition(3) == {}
 
+    def batch(self, first: int, last: int, *, position: int, topic: str = "c", partition: int = 3) -> Event:
+        value = marks.seal(None, b"", 1, 0, 1)
+        fetched = [Record(value, b"%d" % n, n, topic, partition) for n in range(first, last + 1)]
+        return Event(RecordBatch(fetched, position=position))
+
+    def test_a_batch_that_would_leave_a_hole_is_read_again(self) -> None:
+        """Faust drops what waits in its queue when it resumes the flow, and counts it as read."""
+        table = BareTable()
+        table.apply_changelog_batch([self.batch(0, 4, position=0), self.batch(9, 12, position=9)])
+        assert table.unread(3, beginning=0, end=13) == 5
+        assert table.persisted_offset(TP("c", 3)) == 4
+        table.apply_changelog_batch([self.batch(5, 12, position=5)])
+        assert table.unread(3, beginning=0, end=13) is None
+        assert len(table.partition(3)) == 13
+
+    def test_offsets_that_compaction_removed_are_no_hole(self) -> None:
+        table = BareTable()
+        table.apply_changelog_batch([self.batch(7, 9, position=0), self.batch(20, 20, position=10)])
+        assert table.unread(3, beginning=0, end=21) is None
+
+    def test_a_changelog_whose_beginning_was_deleted_is_read_from_there(self) -> None:
+        table = BareTable()
+        assert table.unread(3, beginning=50, end=60) == 50
+        assert table.unread(3, beginning=60, end=60) is None
+
+    def test_what_belongs_elsewhere_is_not_taken_in(self) -> None:
+        """Faust hands events of a partition that is no longer ours to the table of the event before."""
+        table = BareTable()
+        table.apply_changelog_batch([self.batch(0, 4, position=0, partition=2)])
+        table.apply_changelog_batch([self.batch(0, 4, position=0, topic="other")])
+        assert table.confirmed.get(2) is None
+        assert table.unread(3, beginning=0, end=5) == 0
+
+    def test_own_writes_need_not_be_read_unless_somebody_else_wrote_between(self) -> None:
+        table = BareTable()
+        state = table.state_of(3)
+        state.wrote(0, 5)
+        assert table.unread(3, beginning=0, end=5) is None
+        state.wrote(7, 2)
+        assert table.unread(3, beginning=0, end=9) == 5
+
     def test_the_highest_mark_of_a_partition(self) -> None:
-        table = bare_table(2)
+        table = BareTable(2)
         assert table.highest_mark(3, 0) == 0
         one = marks.seal(marks.seal(None, b"", 2, 0, 300), b"", 2, 1, 4)
         two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)

@@ -1,0 +1,165 @@
+"""The thread that talks to Kafka: an aiokafka consumer of our own making (rule 10), and what is asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import aiokafka
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
+
+from streams.runtime.faust_internals import (
+    TP,
+    AIOKafkaConsumerThread,
+    ConsumerStoppedError,
+    ensure_aiokafka_TP,
+    server_list,
+)
+
+if TYPE_CHECKING:
+    from streams.runtime.consumer import BatchConsumer
+    from streams.runtime.service import ServiceApp
+
+
+class Offsets:
+    """What the broker says of one partition: log start, log end, and the group's commit (or none)."""
+
+    __slots__ = ("beginning", "committed", "end")
+
+    def __init__(self, beginning: int, end: int, committed: int | None) -> None:
+        self.beginning = beginning
+        self.end = end
+        self.committed = committed
+
+
+class Fetch(NamedTuple):
+    """What one fetch took from a partition: where it began, the records, and where the next one begins.
+
+    ``start`` is ``None`` if aiokafka had lost its position.  ``end`` may lie beyond the last record, and
+    beyond ``start`` without any record: what ends a transaction takes an offset, and so do aborted records.
+    """
+
+    start: int | None
+    records: list[Any]
+    end: int
+
+
+class BatchConsumerThread(AIOKafkaConsumerThread):
+    """Faust's consumer thread with an aiokafka consumer of our own making (rule 10)."""
+
+    app: ServiceApp
+    consumer: BatchConsumer
+
+    def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
+        settings = self.app.runtime.settings
+        # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
+        # and it keeps equal partition numbers of all topics of a service on one worker.
+        self._assignor = self.app.assignor
+        return aiokafka.AIOKafkaConsumer(
+            client_id=f"switchboard-{self.app.runtime.name}",
+            group_id=self.app.conf.id,
+            group_instance_id=settings.static_member(self.app.runtime.name),
+            bootstrap_servers=server_list(transport.url, transport.default_port),
+            partition_assignment_strategy=[self._assignor],
+            enable_auto_commit=False,
+            auto_offset_reset=settings.auto_offset_reset,
+            isolation_level="read_committed",
+            fetch_max_wait_ms=settings.fetch_max_wait_ms,
+            max_poll_records=None,
+            # Waiting in place for a dependency must not cost the partitions.
+            max_poll_interval_ms=24 * 3600 * 1000,
+            max_partition_fetch_bytes=self.app.conf.consumer_max_fetch_size,
+            request_timeout_ms=int(settings.request_timeout_seconds * 1000),
+            session_timeout_ms=int(settings.session_timeout_seconds * 1000),
+            rebalance_timeout_ms=int(settings.session_timeout_seconds * 1000 * 2),
+            heartbeat_interval_ms=int(settings.heartbeat_seconds * 1000),
+            retry_backoff_ms=100,
+            metadata_max_age_ms=30_000,
+        )
+
+    async def offsets(self, tps: Iterable[TP]) -> dict[TP, Offsets]:
+        """Return log start, log end and commit of each partition, from the broker."""
+        result: dict[TP, Offsets] = await self.call_thread(self._offsets, list(tps))
+        return result
+
+    async def _offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
+        consumer = self._ensure_consumer()
+        wanted = {tp: ensure_aiokafka_TP(tp) for tp in tps}
+        beginnings, ends, committed = await asyncio.gather(
+            consumer.beginning_offsets(list(wanted.values())),
+            consumer.end_offsets(list(wanted.values())),
+            asyncio.gather(*(consumer.committed(tp) for tp in wanted.values())),
+        )
+        return {
+            tp: Offsets(beginnings[raw], ends[raw], commit)
+            for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
+        }
+
+    async def fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+        """Take what was fetched of ``wanted``, waiting up to ``timeout`` s for the first of it."""
+        result: dict[TP, Fetch] = await self.call_thread(self._fetch, wanted, timeout, epoch)
+        return result
+
+    async def _fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+        consumer = self._ensure_consumer()
+        fetcher = consumer._fetcher
+        if consumer._closed or fetcher._closed:
+            raise ConsumerStoppedError()
+        if self.consumer.epoch != epoch:
+            return {}
+        starts = self._positions(wanted)
+        with fetcher._subscriptions.fetch_context():
+            records = await fetcher.fetched_records(wanted, timeout=timeout)
+        if self.consumer.epoch != epoch:
+            # A seek may have come while this waited, and these be the records behind it.  They will not be
+            # delivered, so put the position back: nothing else would ever fetch them again.
+            for tp, taken in records.items():
+                if fetcher._subscriptions.is_assigned(tp):
+                    fetcher.seek_to(tp, taken[0].offset)
+            return {}
+        return {
+            tp: Fetch(starts.get(tp), records.get(tp, []), end)
+            for tp, end in self._positions(wanted).items()
+            if tp in records or end != starts.get(tp)
+        }
+
+    def _positions(self, tps: Iterable[TP]) -> dict[TP, int]:
+        assignment = self._ensure_consumer()._subscription.subscription.assignment
+        states = ((tp, assignment.state_value(ensure_aiokafka_TP(tp))) for tp in tps)
+        return {tp: state.position for tp, state in states if state is not None and state.has_valid_position}
+
+    async def seek_all(self, positions: Mapping[TP, int], pause: Iterable[TP] = ()) -> None:
+        """Seek each partition, dropping what was fetched of it; fetch no more of ``pause``."""
+        await self.call_thread(self._seek_all, dict(positions), list(pause))
+
+    async def _seek_all(self, positions: Mapping[TP, int], pause: Iterable[TP]) -> None:
+        consumer = self._ensure_consumer()
+        for tp, offset in positions.items():
+            consumer.seek(ensure_aiokafka_TP(tp), offset)
+        consumer.pause(*map(ensure_aiokafka_TP, pause))
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit; ``False`` when the group moved on or the broker did not answer: it is tried again."""
+        consumer = self._ensure_consumer()
+        assigned = self.assignment()
+        wanted = {
+            ensure_aiokafka_TP(tp): OffsetAndMetadata(offset, "")
+            for tp, offset in offsets.items()
+            if tp in assigned
+        }
+        if not wanted:
+            return False
+        try:
+            await consumer.commit(wanted)
+        except (CommitFailedError, IllegalStateError) as exc:
+            # The partitions are somebody else's now; whoever has them reads these records again.
+            self.app.runtime.log.info("commit refused: the group has rebalanced", error=str(exc))
+            return False
+        except KafkaError as exc:
+            if not exc.retriable and not isinstance(exc, TimeoutError):
+                raise
+            self.app.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
+            return False
+        return True
