@@ -50,10 +50,14 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line that stays; the overwritten one begins anew below it."""
+        self.clear()
+        print(text, flush=True)
+
+    def clear(self) -> None:
+        """Remove the line that is overwritten."""
         if self._terminal and self._shown:
             sys.stdout.write("\r\x1b[K")
         self._shown = ""
-        print(text, flush=True)
 
 
 class Rates(NamedTuple):

@@ -213,7 +213,7 @@ class Run:
             if time.monotonic() > deadline:
                 raise await self._stuck(0, {"respond": 1})
             await asyncio.sleep(_LOOK_SECONDS)
-        self._progress.say("")
+        self._progress.clear()
 
     def _chunks(self) -> Iterator[ResponseChunk]:
         """Cut the response as a model streams it: some characters at a time, anywhere."""
