@@ -27,7 +27,18 @@ from models.errors import (
     InvalidRecord,
     SwitchboardError,
 )
-from streams.cli import conversations, doctor, search, settings, status, tail, topics, worker
+from streams.cli import (
+    conversations,
+    doctor,
+    filter_command,
+    search,
+    settings,
+    state,
+    status,
+    tail,
+    topics,
+    worker,
+)
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {ConfigurationError: 78, DependencyUnavailable: 69, InvalidRecord: 65, ConsistencyError: 70}
@@ -48,8 +59,10 @@ app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.add_typer(conversations.app, name="conversations")
+app.command("filter")(filter_command.show)
 app.command("status")(status.show)
 app.command("doctor")(doctor.examine)
+app.add_typer(state.app, name="state")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,103 @@
+"""``switchboard state``: let a service start over, or read a topic again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from models.errors import ConfigurationError
+from streams.cli.output import count
+from streams.cli.worker import Service
+from streams.settings import Settings, load_settings
+from streams.topics import Catalog, load_catalog, reset
+from streams.topics.groups import Member, Rewound
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Let a service start over from what the topics hold, or read a topic again. Stop its workers first.",
+)
+
+ServiceName = Annotated[Service, typer.Argument(help="Whose state.", show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anything is changed.")]
+
+
+@app.command("reset")
+def reset_state(service: ServiceName, yes: Yes = False) -> None:
+    """Forget what a service has computed; let it read its topics again.
+
+    For a service that stops because its state and its topics contradict each
+    other, as when a topic was deleted and made again. Only the changelogs of
+    the service lose anything: facts stay. The embedded index is emptied and
+    fills again.
+    """
+    settings = load_settings()
+    catalog = load_catalog(settings.topic_prefix)
+    print(f"{service} will start over from what the topics at {settings.bootstrap_servers} hold now:")
+    for does, what in _plan(catalog, settings, service):
+        print(f"  {does:<11} {what}")
+    _confirm(yes)
+    done = asyncio.run(reset.reset_state(catalog, settings, service, _say_waiting))
+    for name in done.changelogs:
+        print(f"forgot      {name}")
+    if done.emptied is not None:
+        print(f"emptied     {done.emptied}")
+    if done.kept is not None:
+        print(f"kept        {count(done.kept.facts, 'fact')}")
+        if done.kept.unreadable:
+            print(f"left out    {count(done.kept.unreadable, 'record')} that cannot be read as facts")
+    _print_rewound(done.rewound)
+    if collection := reset.index_collection(settings, service):
+        print(f"now delete  {collection}")
+    print(f"Done. Start again: switchboard worker {service}")
+
+
+@app.command("rewind")
+def rewind(
+    service: ServiceName,
+    topic: Annotated[str, typer.Argument(help="Which of its topics.", show_default=False)],
+    yes: Yes = False,
+) -> None:
+    """Let a service read one topic again from its beginning.
+
+    For a topic that fills a view: empty the view, rewind, start the workers.
+    The index of facts: switchboard state rewind memory memory.facts.v1
+    """
+    settings = load_settings()
+    catalog = load_catalog(settings.topic_prefix)
+    name = reset.rewindable(catalog, service, topic).name
+    print(f"{service} will read {name} at {settings.bootstrap_servers} from its beginning; nothing is removed.")
+    _confirm(yes)
+    _print_rewound([asyncio.run(reset.rewind(catalog, settings, service, topic, _say_waiting))])
+    print(f"Done. Start again: switchboard worker {service}")
+
+
+def _plan(catalog: Catalog, settings: Settings, service: str) -> list[tuple[str, str]]:
+    rows = [("forgets", spec.name) for spec in reset.changelogs_of(catalog, service)]
+    rows += [("reads again", spec.name) for spec in reset.sources_of(catalog, service)]
+    if folder := reset.index_folder(settings, service):
+        rows.append(("empties", f"{folder} (the index; fills again)"))
+    if collection := reset.index_collection(settings, service):
+        rows.append(("by hand", f"delete the index before you start a worker again: {collection}"))
+    return rows
+
+
+def _confirm(yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigurationError("nobody is here to be asked, so nothing was changed: add --yes")
+    typer.confirm("Go on?", abort=True)
+
+
+def _say_waiting(members: Sequence[Member], seconds: float) -> None:
+    names = ", ".join(map(str, members))
+    print(f"waiting up to {seconds:.0f} s for the session of {names} to end ...", file=sys.stderr)
+
+
+def _print_rewound(rewound: Sequence[Rewound]) -> None:
+    for topic in rewound:
+        print(f"rewound     {topic.topic}: {count(topic.records, 'record')} to read")

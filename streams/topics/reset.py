@@ -1,0 +1,216 @@
+"""Start a service over from what the topics hold now, or let it read one of its topics again.
+
+State that names offsets which a topic does not have cannot be mended, only made again: :func:`reset_state`
+empties the changelogs of a service's tables and lets it read all its topics from their beginnings.
+:func:`rewind` lets a stage without a table read one topic again, for instance to fill a view that was
+emptied.  What is written again carries the same ids as before.
+
+Both refuse while a worker of the service lives, for it would go on with what it has in memory.  Every step
+may be repeated: after an interruption, the same call finishes the work.
+
+Both raise :class:`DependencyUnavailable` when no broker answers in time, and :class:`ConfigurationError` when
+something must be done first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import UnknownTopicOrPartitionError, for_code
+
+from models.errors import ConfigurationError
+from streams.adapters.folder_lock import LOCK_FILE, FolderLock
+from streams.settings import Settings
+from streams.topics import reset_facts
+from streams.topics.admin import _connected, _create_missing, _describe
+from streams.topics.catalog import Catalog, TopicSpec
+from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, wait_until_left
+
+_POLL_SECONDS = 0.2
+
+#: The service that owns the index of facts, and its collection on a Qdrant server.
+_INDEX_SERVICE = "memory"
+INDEX_COLLECTION = "switchboard_facts"
+
+
+class ResetDone(NamedTuple):
+    """What :func:`reset_state` did.
+
+    ``kept``: the facts that the table begins with (``None``: the service keeps none).  ``emptied``: the
+    folder of the embedded index, if there was anything in it.
+    """
+
+    changelogs: list[str]
+    rewound: list[Rewound]
+    kept: reset_facts.Kept | None
+    emptied: Path | None
+
+
+def sources_of(catalog: Catalog, service: str) -> list[TopicSpec]:
+    """Return the topics that the stages of ``service`` read."""
+    return [spec for spec in catalog if service in spec.readers and not spec.is_changelog]
+
+
+def changelogs_of(catalog: Catalog, service: str) -> list[TopicSpec]:
+    """Return the changelogs of the tables of ``service``."""
+    return [spec for spec in catalog if spec.is_changelog and spec.owner == service]
+
+
+def changelog_of(catalog: Catalog, service: str, source: TopicSpec) -> TopicSpec | None:
+    """Return the changelog of the table that ``source`` is folded into, ``None`` if its stage has no table.
+
+    A changelog lines up with the first source of its stage, and that with the stage's other ones.
+    """
+    names = {source.contract_name, *source.co_partitioned_with}
+    tables = changelogs_of(catalog, service)
+    return next((spec for spec in tables if not names.isdisjoint(spec.co_partitioned_with)), None)
+
+
+def index_folder(settings: Settings, service: str) -> Path | None:
+    """Return the folder of the embedded index that ``service`` keeps, ``None`` if it keeps none."""
+    if service != _INDEX_SERVICE or settings.qdrant_url:
+        return None
+    from streams.adapters.index_factory import EDGE_FOLDER  # loads the engine: only who needs it waits
+
+    return settings.data_dir / EDGE_FOLDER
+
+
+def index_collection(settings: Settings, service: str) -> str | None:
+    """Return the URL of the collection that ``service`` keeps on a Qdrant server, ``None`` if it keeps none."""
+    if service != _INDEX_SERVICE or not settings.qdrant_url:
+        return None
+    return f"{settings.qdrant_url.rstrip('/')}/collections/{INDEX_COLLECTION}"
+
+
+async def reset_state(
+    catalog: Catalog, settings: Settings, service: str, on_wait: OnWait = lambda members, seconds: None
+) -> ResetDone:
+    """Forget the state of ``service`` and let it read all its topics from their beginnings.
+
+    The facts of ``memory`` are kept (see :mod:`.reset_facts`) and its embedded index is emptied; a
+    collection on a Qdrant server is left alone (see :func:`index_collection`).
+    """
+    sources, changelogs = sources_of(catalog, service), changelogs_of(catalog, service)
+    folder, facts = index_folder(settings, service), None
+    with _owned(folder):
+        async with _asking(settings) as admin:
+            await _require(admin, sources)
+            await wait_until_left(admin, settings, service, on_wait)
+            # First of all: the broker refuses it unless the group is empty, and by itself it does no harm.
+            rewound = await rewind_group(settings, service, sources)
+        if service == _INDEX_SERVICE:
+            facts = await reset_facts.read(catalog, settings)
+        async with _asking(settings) as admin:
+            await _delete(admin, changelogs)
+        # No worker starts while one of them is missing, so the last is made when all else is done.
+        if facts is not None:
+            async with _asking(settings) as admin:
+                await _create_missing(admin, [facts.changelog], settings.replication_factor)
+            await reset_facts.write(facts, settings)
+        emptied = folder is not None and await asyncio.to_thread(_empty, folder)
+        async with _asking(settings) as admin:
+            await _create_missing(admin, changelogs, settings.replication_factor)
+    names = [spec.name for spec in changelogs]
+    return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
+
+
+async def rewind(
+    catalog: Catalog,
+    settings: Settings,
+    service: str,
+    topic: str,
+    on_wait: OnWait = lambda members, seconds: None,
+) -> Rewound:
+    """Let ``service`` read ``topic`` from its beginning; see :func:`rewindable` for what is refused."""
+    source = rewindable(catalog, service, topic)
+    async with _asking(settings) as admin:
+        await _require(admin, [source])
+        await wait_until_left(admin, settings, service, on_wait)
+        [rewound] = await rewind_group(settings, service, [source])
+    return rewound
+
+
+def rewindable(catalog: Catalog, service: str, topic: str) -> TopicSpec:
+    """Return ``topic``, if reading it again would change anything.
+
+    Raises :class:`ConfigurationError` when the service does not read it, or when its stage has a table: what
+    that has folded in would be skipped.
+    """
+    source = catalog.get(topic)
+    sources = sources_of(catalog, service)
+    if source not in sources:
+        free = [spec.name for spec in sources if changelog_of(catalog, service, spec) is None]
+        raise ConfigurationError(
+            f"{service} does not read {source.name}; what it can read again: {', '.join(free) or 'nothing'}"
+        )
+    changelog = changelog_of(catalog, service, source)
+    if changelog is not None:
+        raise ConfigurationError(
+            f"{service} folds {source.name} into state ({changelog.name}) that knows how far it was read, so "
+            f"every record would be skipped. To start over: switchboard state reset {service}"
+        )
+    return source
+
+
+def _asking(settings: Settings) -> AbstractAsyncContextManager[AIOKafkaAdminClient]:
+    seconds = longest_wait(settings) + 2 * settings.request_timeout_seconds
+    return _connected(settings.bootstrap_servers, seconds)
+
+
+async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> None:
+    """Refuse topics that no worker would start on; asking for their offsets might even create them."""
+    found = await _describe(admin)
+    wrong = [
+        spec.name
+        for spec in sources
+        if spec.name not in found or found[spec.name].partitions != spec.partitions
+    ]
+    if wrong:
+        raise ConfigurationError(
+            f"not as the contract says: {', '.join(wrong)}. Run `switchboard topics apply`, then repeat this"
+        )
+
+
+async def _delete(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> None:
+    """Delete topics and wait until they are gone; those that are missing are no error."""
+    while True:
+        present = await _describe(admin)
+        left = [spec.name for spec in specs if spec.name in present]
+        if not left:
+            return
+        response = await admin.delete_topics(left)
+        for name, code in response.topic_error_codes:
+            error = for_code(code)
+            if code and error is not UnknownTopicOrPartitionError and not error.retriable:
+                raise ConfigurationError(f"the broker refuses to delete {name}: {error.description}")
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+@contextmanager
+def _owned(folder: Path | None) -> Iterator[None]:
+    """Own the index folder for as long as the block lasts, so that no worker has it open meanwhile."""
+    if folder is None:
+        yield
+        return
+    lock = FolderLock(folder, "Stop that process (a `memory` worker, or a search), then repeat this.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _empty(folder: Path) -> bool:
+    """Remove all but the lock; say whether there was anything."""
+    entries = [entry for entry in folder.iterdir() if entry.name != LOCK_FILE]
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    return bool(entries)

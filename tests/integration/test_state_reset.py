@@ -1,0 +1,434 @@
+"""``switchboard state``: workers whose topics were deleted and made again, and views that were emptied."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+
+from deploy.local import leash
+from models import ids
+from models.errors import ConfigurationError
+from models.facts import Category, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.messages import ChatMessage
+from streams.adapters.folder_lock import FolderLock
+from streams.runtime import marks
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings, load_settings
+from streams.topics import Catalog, admin, load_catalog, reset
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+MESSAGES, WINDOWS = "chat.messages.v1", "memory.windows.v1"
+CANDIDATES, FACTS = "memory.fact-candidates.v1", "memory.facts.v1"
+INGEST_CHANGELOG = "switchboard-ingest-conversations-changelog"
+FACTS_CHANGELOG = "switchboard-memory-facts-changelog"
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+encode = msgspec.json.Encoder().encode
+
+
+class Place:
+    """Topics, a data folder and settings of a test's own, and what the test does with them."""
+
+    def __init__(self, kafka, prefix: str, folder: Path, worker_logs) -> None:
+        self.settings: Settings = load_settings(
+            bootstrap_servers=kafka.bootstrap_servers,
+            topic_prefix=prefix,
+            instance_id="here",
+            data_dir=folder / "data",
+            metrics_port=0,
+            api_port=0,
+            session_timeout_seconds=6,
+            heartbeat_seconds=1,
+            log_format="json",
+        )
+        self.catalog: Catalog = load_catalog(prefix)
+        self._folder = folder
+        self._worker_logs = worker_logs
+        self._processes: list = []
+        self._numbers = itertools.count()
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+        ours = {name: getattr(self.settings, name) for name in self.settings.model_fields_set}
+        return inherited | {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in ours.items()}
+
+    def start(self, *command: str) -> Process:
+        """Start a ``switchboard`` command."""
+        log = self._worker_logs.register(self._folder / f"{next(self._numbers)}-{command[0]}-{command[1]}.log")
+        with log.open("wb") as output:
+            process = leash.spawn(
+                [sys.executable, "-m", "streams.cli", *command], output=output, env=self._environment()
+            )
+        self._processes.append(process)
+        return Process(process, log)
+
+    async def state(self, *arguments: str) -> tuple[int, str]:
+        """Run ``switchboard state ...``; return its exit status and what it printed."""
+        process = self.start("state", *arguments)
+        return await process.exits(), process.output()
+
+    def end(self) -> None:
+        for process in self._processes:
+            leash.end(process, 0.0)
+
+    async def send(self, topic: str, records: Iterable[tuple[str, object]]) -> None:
+        """Publish (routing key, value) records."""
+        spec = self.catalog.get(topic)
+        async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
+            for key, value in records:
+                partition = partition_of(key.encode(), spec.partitions)
+                raw = value if isinstance(value, bytes) else encode(value)
+                await producer.send(spec.name, raw, key.encode(), partition=partition)
+
+    async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
+        """Return all (key, value) records of a topic, in order within each partition."""
+        spec = self.catalog.get(topic)
+        found = []
+        async with AIOKafkaConsumer(
+            bootstrap_servers=self.settings.bootstrap_servers, auto_offset_reset="earliest"
+        ) as consumer:
+            for number in range(spec.partitions):
+                place = TopicPartition(spec.name, number)
+                consumer.assign([place])
+                end = (await consumer.end_offsets([place]))[place]
+                while await consumer.position(place) < end:
+                    found += [
+                        (record.key, record.value)
+                        for record in (await consumer.getmany(timeout_ms=200)).get(place, [])
+                    ]
+        return found
+
+    async def make_again(self, topic: str) -> None:
+        """Delete a topic and create it, empty."""
+        name = self.catalog.name(topic)
+        client = AIOKafkaAdminClient(bootstrap_servers=self.settings.bootstrap_servers)
+        await client.start()
+        try:
+            await client.delete_topics([name])
+            while name in await client.list_topics():
+                await asyncio.sleep(0.1)
+        finally:
+            await client.close()
+        applied = await admin.apply(self.catalog, self.settings.bootstrap_servers)
+        assert applied.created == [name]
+
+
+class Process:
+    """A child process that logs to a file."""
+
+    def __init__(self, process, log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    async def exits(self) -> int:
+        await eventually(lambda: self._process.poll() is not None, f"the end of {self._log.name}")
+        return self._process.returncode
+
+    async def stops(self) -> int:
+        self._process.terminate()
+        return await self.exits()
+
+    async def serves(self) -> str:
+        """Wait until the worker is ready and serves the API; return the API's address."""
+
+        async def address() -> str | None:
+            assert self._process.poll() is None, f"{self._log.name} ended with {self._process.returncode}"
+            starting = [line for line in self.output().splitlines() if '"metrics_port"' in line]
+            if not starting:
+                return None
+            port = json.loads(starting[0])["metrics_port"]
+            async with httpx.AsyncClient(trust_env=False) as client:
+                response = await client.get(f"http://127.0.0.1:{port}/readyz")
+            return response.json()["details"].get("api") if response.is_success else None
+
+        return await eventually(address, f"{self._log.name} serves")
+
+
+async def eventually(condition: Callable, what: str, timeout: float = 90.0):
+    """Return what ``condition()`` (or what it awaits to) gives as soon as that is true."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            result = condition()
+            result = await result if asyncio.iscoroutine(result) else result
+        except httpx.TransportError:
+            result = None
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"
+        await asyncio.sleep(0.1)
+
+
+@pytest.fixture
+async def place(kafka, topic_prefix: str, tmp_path: Path, worker_logs) -> AsyncIterator[Place]:
+    place = Place(kafka, topic_prefix, tmp_path, worker_logs)
+    await admin.apply(place.catalog, kafka.bootstrap_servers)
+    yield place
+    place.end()
+
+
+def chat(life: str, conversations: int, length: int) -> Iterator[tuple[str, ChatMessage]]:
+    """Conversations side by side; ``life`` tells the messages of one load from those of another."""
+    for at in range(length):
+        for number in range(conversations):
+            yield (
+                f"c-{number}",
+                ChatMessage(
+                    message_id=f"{life}-{number}-{at}",
+                    conversation_id=f"c-{number}",
+                    user_id="ada",
+                    role="user" if at % 2 == 0 else "assistant",
+                    content=f"Message {at} of the {life} life.",
+                    sent_at=NOW + timedelta(seconds=at),
+                ),
+            )
+
+
+async def windows_of(place: Place, life: str) -> set[tuple[str, ...]]:
+    """The message ids of every window over messages of ``life``."""
+    windows = [json.loads(value) for _, value in await place.records(WINDOWS)]
+    return {tuple(w["message_ids"]) for w in windows if w["message_ids"][0].startswith(life)}
+
+
+def expected_windows(life: str, conversations: int, count: int) -> set[tuple[str, ...]]:
+    """Ten messages each, three of which were in the one before."""
+    return {
+        tuple(f"{life}-{number}-{at}" for at in range(first, first + 10))
+        for number in range(conversations)
+        for first in range(0, 7 * count, 7)
+    }
+
+
+async def test_a_service_whose_topic_was_made_again_stops_and_starts_over_after_a_reset(place):
+    await place.send(MESSAGES, chat("first", 12, 24))
+    worker = place.start("worker", "ingest")
+    before = expected_windows("first", 12, 3)
+    await eventually(lambda: all_there(before, windows_of(place, "first")), "the first windows")
+    assert await worker.stops() == 0
+
+    await place.make_again(MESSAGES)
+    await place.send(MESSAGES, chat("second", 12, 17))
+    worker = place.start("worker", "ingest")
+    assert await worker.exits() == 70
+    assert "switchboard state reset ingest" in worker.output()
+    assert await windows_of(place, "second") == set()
+
+    status, said = await place.state("reset", "ingest", "--yes")
+    assert status == 0, said
+    assert place.catalog.name(INGEST_CHANGELOG) in said
+    assert f"{place.catalog.name(MESSAGES)}: 204 records" in said
+    assert await admin.check(place.catalog, place.settings.bootstrap_servers) == []
+
+    worker = place.start("worker", "ingest")
+    after = expected_windows("second", 12, 2)
+    await eventually(lambda: all_there(after, windows_of(place, "second")), "the second windows")
+    assert await windows_of(place, "second") == after
+    assert await worker.stops() == 0
+
+
+async def all_there(expected: set, found) -> bool:
+    return expected <= await found
+
+
+async def test_a_running_worker_is_never_robbed_of_its_state(place):
+    await place.send(MESSAGES, chat("first", 2, 10))
+    worker = place.start("worker", "ingest")
+    before = expected_windows("first", 2, 1)
+    await eventually(lambda: all_there(before, windows_of(place, "first")), "the first windows")
+    state = await eventually(lambda: place.records(INGEST_CHANGELOG), "state")
+
+    for command in (["reset", "ingest"], ["reset", "ingest", "--yes"]):
+        status, said = await place.state(*command)
+        assert status == 78, said
+    assert f"ingest-here (127.0.0.1) in the consumer group {place.settings.group('ingest')}" in said
+    assert "Stop every worker of ingest" in said
+
+    assert state == (await place.records(INGEST_CHANGELOG))[: len(state)]
+    await place.send(MESSAGES, chat("more", 2, 10))
+    await eventually(lambda: all_there({"m"}, more_windows(place)), "the worker goes on")
+    assert await worker.stops() == 0
+
+
+async def more_windows(place: Place) -> set[str]:
+    return {ids[-1][0] for ids in await windows_of(place, "")}
+
+
+async def test_an_index_folder_in_use_is_left_alone_and_so_is_everything_else(place):
+    stored = ("c-1", b"x" * 20)
+    await place.send(FACTS_CHANGELOG, [stored])
+    folder = reset.index_folder(place.settings, "memory")
+    (folder / "segments").mkdir(parents=True)
+    lock = FolderLock(folder, "")
+    with pytest.raises(ConfigurationError, match=f"in use by process {os.getpid()}"):
+        await reset.reset_state(place.catalog, place.settings, "memory")
+    lock.release()
+    assert (folder / "segments").exists()
+    assert len(await place.records(FACTS_CHANGELOG)) == 1
+
+
+async def test_a_missing_source_is_named_with_the_way_out(place, topic_prefix):
+    unused = load_catalog(f"{topic_prefix}none-")
+    with pytest.raises(ConfigurationError, match=r"chat\.messages\.v1.*switchboard topics apply"):
+        await reset.reset_state(unused, place.settings, "ingest")
+
+
+# --- memory ----------------------------------------------------------------------------------------------
+
+
+def provenance(number: int) -> Provenance:
+    return Provenance(
+        conversation_id=f"c-{number}",
+        window_id=f"w-{number}",
+        window_end_id=f"m-{number}",
+        message_ids=(f"m-{number}",),
+        quote="Just an espresso for me.",
+        topic=MESSAGES,
+        partition=0,
+        offsets=(number,),
+    )
+
+
+def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
+    return "ada", FactCandidate(
+        candidate_id=f"candidate-{number}",
+        user_id="ada",
+        category=Category.PREFERENCE,
+        statement=statement,
+        confidence=0.8,
+        source_message_ids=(f"m-{number}",),
+        provenance=provenance(number),
+        valid_from=NOW,
+        extractor="test",
+    )
+
+
+async def found(api: str, query: str) -> dict[str, dict]:
+    """Search; return the facts by statement."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"{api}/v1/search", params={"q": query, "user_id": "ada"})
+    if not answer.is_success or answer.json()["degraded"]:
+        return {}
+    return {result["fact"]["statement"]: result["fact"] for result in answer.json()["results"]}
+
+
+async def all_active(api: str, statements: set[str]) -> dict[str, dict]:
+    """Return all facts that are found once ``statements`` are, by meaning alone: no word is shared."""
+    facts = await found(api, "what about caffeine and pets?")
+    active = {statement for statement, fact in facts.items() if fact["status"] == "active"}
+    return facts if statements <= active else {}
+
+
+async def test_rewinding_the_facts_fills_an_emptied_index(place):
+    statements = {"drinks espresso", "owns three cats"}
+    await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
+    worker = place.start("worker", "memory")
+    api = await worker.serves()
+    before = await eventually(lambda: all_active(api, statements), "the facts are found")
+    assert await worker.stops() == 0
+
+    shutil.rmtree(reset.index_folder(place.settings, "memory"))
+    status, said = await place.state("rewind", "memory", FACTS, "--yes")
+    assert status == 0, said
+    worker = place.start("worker", "memory")
+    api = await worker.serves()
+    assert await eventually(lambda: all_active(api, statements), "the facts are found again") == before
+    assert await worker.stops() == 0
+
+
+async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place):
+    statements = {"drinks espresso", "owns three cats"}
+    await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
+    worker = place.start("worker", "memory")
+    api = await worker.serves()
+    await eventually(lambda: all_active(api, statements), "the facts are found")
+    assert await worker.stops() == 0
+
+    # Made again with fewer records: one that the facts have already, and one that is new.
+    await place.make_again(CANDIDATES)
+    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
+    worker = place.start("worker", "memory")
+    assert await worker.exits() == 70
+    assert "switchboard state reset memory" in worker.output()
+
+    status, said = await place.state("reset", "memory", "--yes")
+    assert status == 0, said
+    assert "2 facts" in said
+    assert f"emptied     {reset.index_folder(place.settings, 'memory')}" in said
+    await place.send(CANDIDATES, [candidate("drinks espresso", 7)])
+    worker = place.start("worker", "memory")
+    api = await worker.serves()
+
+    async def reinforced() -> bool:
+        facts = await all_active(api, statements)
+        return bool(facts) and facts["drinks espresso"]["change"] == "reinforced"
+
+    await eventually(reinforced, "new evidence reaches the index")
+    assert await worker.stops() == 0
+    versions: dict[str, list[int]] = {}
+    for _, value in await place.records(FACTS):
+        fact = msgspec.json.decode(value, type=Fact)
+        versions.setdefault(fact.statement, []).append(fact.version)
+    assert versions == {"drinks espresso": [1, 2, 3], "owns three cats": [1, 2]}
+
+
+def fact(statement: str, **changes: object) -> Fact:
+    made = Fact(
+        fact_id=ids.fact_id("default", "ada", statement),
+        user_id="ada",
+        category=Category.PREFERENCE,
+        statement=statement,
+        confidence=0.8,
+        status=FactStatus.ACTIVE,
+        change=FactChange.EMBEDDED,
+        version=2,
+        evidence_count=1,
+        provenance=(provenance(0),),
+        valid_from=NOW,
+        recorded_at=NOW,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(place):
+    known, old, erased = fact("likes tea", version=5), fact("likes tea", version=4), fact("likes gin")
+    gone = msgspec.structs.replace(erased, status=FactStatus.ERASED, change=FactChange.ERASED, version=3)
+    await place.send(FACTS, [("ada", {"no": "fact"})])
+    await send_facts(place, FACTS, [(old.fact_id, encode(old)), (known.fact_id, encode(known))])
+    await send_facts(place, FACTS, [(erased.fact_id, encode(erased)), (erased.fact_id, None)])
+    sealed = [(each.fact_id, marks.seal(None, encode(each), 2, 0, 40)) for each in (gone, fact("likes rum"))]
+    await send_facts(place, FACTS_CHANGELOG, sealed)
+
+    done = await reset.reset_state(place.catalog, place.settings, "memory")
+    assert done.kept == (2, 1)
+    stored = dict(await place.records(FACTS_CHANGELOG))
+    assert {key: marks.payload(value, 2) for key, value in stored.items()} == {
+        known.fact_id.encode(): encode(known),
+        gone.fact_id.encode(): encode(gone),
+    }
+    assert {marks.next_offset(value, index) for value in stored.values() for index in (0, 1)} == {0}
+
+
+async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:
+    spec = place.catalog.get(topic)
+    async with AIOKafkaProducer(bootstrap_servers=place.settings.bootstrap_servers) as producer:
+        for key, value in records:
+            partition = partition_of(b"ada", spec.partitions)
+            await producer.send_and_wait(spec.name, value, key.encode(), partition=partition)
