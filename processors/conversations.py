@@ -55,7 +55,8 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
     ``recent_ids`` are hashes of the latest message ids (:func:`id_hash`), to tell a producer's retry;
     ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
-    ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries' contents, in the table's order;
+    ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries'
+    contents, in the table's order;
     ``pages`` are the indices at which pages of earlier bodies begin, the last one ending before ``kept_from``.
     """
 
