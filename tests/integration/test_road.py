@@ -1,0 +1,430 @@
+"""The whole road: chat messages go in on Kafka, both services run, and what was said can be searched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
+
+from deploy.local import leash
+from deploy.local.kafka import LocalKafka
+from deploy.local.ports import free_ports
+from models import ids
+from models.facts import Category, Fact, FactStatus
+from models.messages import ChatMessage, Role
+from models.windows import Window, WindowReason
+from streams.cli.broker import ends_of, group_lags, reading, until
+from streams.cli.services import sources_by_group
+from streams.runtime.records import SourceRecord
+from streams.settings import Settings
+from streams.topics import admin
+from streams.topics.catalog import load_catalog
+
+pytestmark = pytest.mark.kafka
+
+MESSAGES, WINDOWS, FACTS = "chat.messages.v1", "memory.windows.v1", "memory.facts.v1"
+PATIENCE = 60.0
+
+#: The person, and what was said; the assistant's lines are marked.  The first is the seed's own.
+CONVERSATIONS = {
+    "kitchen": (
+        "ada",
+        """Morning! What's the weather going to be?
+        assistant: Sunny, around twenty degrees.
+        Perfect for a walk.
+        assistant: Indeed.
+        By the way, I'm allergic to peanuts.
+        assistant: Good to know!
+        you know what i like?
+        assistant: what?
+        blueberries.
+        assistant: thats great.
+        especially in smoothies.
+        assistant: Noted!
+        What's on today?
+        assistant: Two meetings, at ten and at three.
+        Which room?
+        assistant: The small one.
+        Thanks.""",
+    ),
+    "evening": (
+        "ada",
+        """assistant: Welcome back!
+        I live in Porto, so tell me the local time, please.
+        assistant: It is nine in the evening.""",
+    ),
+    "music": (
+        "bo",
+        """Hello there.
+        assistant: Hello! How can I help?
+        I play the cello in an orchestra.
+        assistant: How lovely!
+        I love strong coffee before rehearsals.
+        assistant: Who doesn't?
+        Can you set a timer?
+        assistant: Of course. For how long?
+        Twenty minutes.
+        assistant: Done.
+        I hate being late.
+        assistant: You won't be.""",
+    ),
+    "会話-7": (
+        "佐藤葵",
+        """I work as a nurse at a children's hospital.
+        assistant: That must be demanding.
+        I prefer green tea to coffee. 🍵
+        assistant: お茶ですね。""",
+    ),
+}
+STARTED = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def messages() -> list[ChatMessage]:
+    """What is sent, conversation by conversation."""
+    found = []
+    for conversation, (user, text) in CONVERSATIONS.items():
+        for n, line in enumerate(map(str.strip, text.splitlines())):
+            found.append(
+                ChatMessage(
+                    message_id=f"{conversation}-{n}",
+                    conversation_id=conversation,
+                    user_id=user,
+                    role=Role.ASSISTANT if line.startswith("assistant: ") else Role.USER,
+                    content=line.removeprefix("assistant: "),
+                    sent_at=STARTED + timedelta(seconds=20 * n),
+                )
+            )
+    return found
+
+
+def expected_windows() -> dict[str, WindowReason]:
+    """Seed 000: ten messages, three of them also in the window before; what is left when it goes quiet."""
+    found = {}
+    for conversation, count in Counter(message.conversation_id for message in messages()).items():
+        first, done = 0, 0
+        while first + 10 <= count:
+            found[ids.window_id("default", conversation, first, first + 9)] = WindowReason.FULL
+            first, done = first + 7, first + 10
+        if done < count:
+            found[ids.window_id("default", conversation, first, count - 1)] = WindowReason.IDLE
+    return found
+
+
+def eventually(condition: Callable[[], Any], what: str) -> Any:
+    """Return what ``condition`` returns as soon as it is true; fail with ``what`` after a while."""
+    deadline = time.monotonic() + PATIENCE
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
+        time.sleep(0.1)
+    return result
+
+
+class Worker:
+    """``switchboard worker <service>`` as a child process."""
+
+    def __init__(self, service: str, environment: dict[str, str], folder: Path) -> None:
+        self.service = service
+        self.log = folder / f"{service}-{environment['SWITCHBOARD_INSTANCE_ID']}.log"
+        self.health = f"http://127.0.0.1:{environment['SWITCHBOARD_METRICS_PORT']}"
+        command = [sys.executable, "-m", "streams.cli", "worker", service]
+        with self.log.open("ab") as output:
+            self._process = leash.spawn(command, output=output, env=environment, cwd=folder)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def is_ready(self) -> bool:
+        assert self.running, f"{self.service} ended with {self._process.returncode}"
+        try:
+            return httpx.get(f"{self.health}/readyz", timeout=5, trust_env=False).is_success
+        except httpx.TransportError:
+            return False
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the sum of a metric's samples with these labels."""
+        text = httpx.get(f"{self.health}/metrics", timeout=5, trust_env=False).text
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == f"switchboard_{name}" and labels.items() <= sample.labels.items()
+        )
+
+    def exit_code(self) -> int:
+        """Wait for the end."""
+        return self._process.wait(PATIENCE)
+
+    def terminate(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        leash.end(self._process, 0.0)
+
+
+class Road:
+    """Topics with a prefix of their own, both services on them, and what a person would do with them."""
+
+    def __init__(self, servers: str, folder: Path) -> None:
+        self.folder = folder
+        prefix = f"test-{uuid.uuid4().hex[:8]}-"
+        self.catalog = load_catalog(prefix)
+        self.settings = Settings(bootstrap_servers=servers, topic_prefix=prefix)
+        self.api_port, *self._health_ports = free_ports(4)
+        self.workers: list[Worker] = []
+        self.logs: list[Path] = []
+        applied = asyncio.run(admin.apply(self.catalog, servers))
+        assert not applied.remaining
+
+    def environment(self, instance: str = "a", **changes: object) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+        own = {
+            "bootstrap_servers": self.settings.bootstrap_servers,
+            "topic_prefix": self.settings.topic_prefix,
+            "data_dir": self.folder / "data",
+            "instance_id": instance,
+            "api_port": self.api_port,
+            "idle_grace_seconds": 1,
+            "tick_seconds": 0.2,
+            "commit_interval_seconds": 0.5,
+        } | changes
+        return inherited | {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in own.items()}
+
+    def worker(self, service: str, port: int, instance: str = "a", **changes: object) -> Worker:
+        started = Worker(service, self.environment(instance, metrics_port=port, **changes), self.folder)
+        self.logs.append(started.log)
+        return started
+
+    def start(self) -> None:
+        """Start both services and wait until they are ready."""
+        self.workers = [
+            self.worker(service, port)
+            for service, port in zip(("ingest", "memory"), self._health_ports, strict=False)
+        ]
+        for worker in self.workers:
+            eventually(worker.is_ready, f"{worker.service} is ready")
+
+    def stop(self) -> list[int]:
+        """SIGTERM to both; return their exit codes."""
+        for worker in self.workers:
+            worker.terminate()
+        codes = [worker.exit_code() for worker in self.workers]
+        self.workers = []
+        return codes
+
+    def end(self) -> None:
+        for worker in self.workers:
+            worker.end()
+
+    def second_memory_worker(self) -> Worker:
+        """Start another one on the same folder, with a name and ports of its own."""
+        (api_port,) = free_ports(1)
+        return self.worker("memory", self._health_ports[2], "b", api_port=api_port)
+
+    def send(self) -> None:
+        """Publish all messages, keyed as the contract says."""
+
+        async def publish() -> None:
+            async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
+                for message in messages():
+                    key, value = message.conversation_id.encode(), msgspec.json.encode(message)
+                    await producer.send(self.catalog.name(MESSAGES), value, key)
+
+        asyncio.run(publish())
+
+    def records(self, topic: str) -> list[SourceRecord]:
+        """Return everything that lies in a topic, in order within each partition."""
+
+        async def read() -> list[SourceRecord]:
+            name = self.catalog.name(topic)
+            places = [TopicPartition(name, number) for number in range(self.catalog.partitions(topic))]
+            async with reading(self.settings) as consumer:
+                consumer.assign(places)
+                ends = await ends_of(consumer, places)
+                return [record async for record in until(consumer, ends)]
+
+        return asyncio.run(read())
+
+    def facts(self) -> dict[str, Fact]:
+        """Return each fact in the state that its topic says."""
+        found: dict[str, Fact] = {}
+        for record in self.records(FACTS):
+            fact = msgspec.json.decode(record.value or b"", type=Fact)
+            before = found.get(fact.fact_id)
+            assert fact.version == (before.version + 1 if before else 1), "versions grow by one"
+            found[fact.fact_id] = fact
+        return found
+
+    def living(self) -> list[Fact]:
+        return [fact for fact in self.facts().values() if fact.status is not FactStatus.MERGED_INTO]
+
+    def is_drained(self) -> bool:
+        """Whether both services have processed every record of every topic that they read."""
+        groups = sources_by_group(self.settings)
+        groups.pop(self.settings.group("respond"), None)
+        lags = asyncio.run(group_lags(self.settings, groups))
+        return all(lag.lag == 0 for lag in lags)
+
+    def ask(self, path: str, **parameters: Any) -> Any:
+        """Ask the HTTP API."""
+        url = f"http://127.0.0.1:{self.api_port}{path}"
+        response = httpx.get(url, params=parameters, timeout=15, trust_env=False)
+        assert response.is_success, response.text
+        return response.json()
+
+    def search(self, query: str, user: str) -> dict[str, Any]:
+        """``switchboard search``, as a person calls it."""
+        command = [sys.executable, "-m", "streams.cli", "search", query, "--user", user, "--json"]
+        done = subprocess.run(
+            command, env=self.environment(), cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def shared_road(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Road]:
+    """The road after the conversations went over it once."""
+    road = Road(kafka.bootstrap_servers, tmp_path_factory.mktemp("road"))
+    try:
+        road.start()
+        road.send()
+        eventually(
+            lambda: len(road.records(WINDOWS)) >= len(expected_windows()) and road.is_drained(),
+            "all windows are cut and everything is processed",
+        )
+        yield road
+    finally:
+        road.end()
+
+
+@pytest.fixture
+def road(shared_road: Road, worker_logs: Any) -> Road:
+    """The road with both services running."""
+    if not shared_road.workers:
+        shared_road.start()
+    for log in shared_road.logs:
+        worker_logs.register(log)
+    return shared_road
+
+
+#: Whom one asks what, and words that the best answer must hold.
+QUESTIONS = [
+    ("ada", "blueberries", ("blueberries", "smoothies")),
+    ("ada", "which foods are dangerous for them?", ("peanuts",)),
+    ("ada", "where is their home?", ("Porto",)),
+    ("bo", "do they play an instrument?", ("cello",)),
+    ("bo", "favourite drink", ("coffee",)),
+    ("佐藤葵", "what is their profession?", ("nurse",)),
+    ("佐藤葵", "tea", ("green tea",)),
+]
+
+
+def test_the_windows_are_the_expected_ones(road: Road) -> None:
+    windows = [msgspec.json.decode(record.value or b"", type=Window) for record in road.records(WINDOWS)]
+    assert {window.window_id: window.reason for window in windows} == expected_windows()
+    assert len(windows) == len(expected_windows()), "each once"
+
+
+def test_every_fact_becomes_active_and_the_index_agrees_with_the_topic(road: Road) -> None:
+    facts = road.living()
+    assert {fact.status for fact in facts} == {FactStatus.ACTIVE}
+    assert {fact.user_id for fact in facts} == {"ada", "bo", "佐藤葵"}
+    for user in ("ada", "bo", "佐藤葵"):
+        listed = msgspec.convert(road.ask("/v1/facts", user_id=user)["facts"], list[Fact])
+        told = sorted((fact for fact in facts if fact.user_id == user), key=lambda fact: fact.fact_id)
+        assert listed == told
+
+
+def test_the_seeds_blueberries_are_one_complete_fact(road: Road) -> None:
+    about = [fact for fact in road.facts().values() if "blueberries" in fact.statement]
+    (complete,) = [fact for fact in about if fact.status is FactStatus.ACTIVE]
+    (partial,) = [fact for fact in about if fact.status is FactStatus.MERGED_INTO]
+    assert "smoothies" in complete.statement
+    assert "smoothies" not in partial.statement
+    assert partial.merged_into_id == complete.fact_id
+    assert (complete.user_id, complete.category) == ("ada", Category.PREFERENCE)
+
+
+@pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)
+def test_the_api_finds_them(road: Road, user: str, query: str, words: tuple[str, ...]) -> None:
+    answer = road.ask("/v1/search", q=query, user_id=user)
+    assert not answer["degraded"]
+    best = answer["results"][0]["fact"]
+    assert all(word in best["statement"] for word in words), best["statement"]
+    assert {found["fact"]["user_id"] for found in answer["results"]} == {user}
+
+
+def test_provenance_leads_to_what_was_said(road: Road) -> None:
+    """Each offset holds the message that is named, and the quote is in their words."""
+    log = {(record.partition, record.offset): record for record in road.records(MESSAGES)}
+    for fact in road.facts().values():
+        for source in fact.provenance:
+            assert source.topic == MESSAGES
+            records = [log[source.partition, offset] for offset in source.offsets]
+            found = [msgspec.json.decode(record.value or b"", type=ChatMessage) for record in records]
+            assert tuple(message.message_id for message in found) == source.message_ids
+            assert {message.conversation_id for message in found} == {source.conversation_id}
+            assert fact.user_id in {message.user_id for message in found}
+            for line in source.quote.splitlines():
+                assert any(line in message.content for message in found), (line, found)
+
+
+def test_a_second_memory_worker_on_the_same_folder_is_refused(road: Road) -> None:
+    second = road.second_memory_worker()
+    try:
+        assert second.exit_code() == 78
+    finally:
+        second.end()
+    said = second.log.read_text()
+    assert "SWITCHBOARD_QDRANT_URL" in said
+    first = road.workers[1]
+    assert f"in use by process {first.pid}" in said
+    assert "Traceback" not in said
+    assert first.is_ready()
+
+
+def test_the_same_input_again_adds_nothing(road: Road) -> None:
+    ingest = road.workers[0]
+    windows, facts = len(road.records(WINDOWS)), len(road.records(FACTS))
+    seen = ingest.metric("skipped_records_total", reason="duplicate")
+    road.send()
+    again = seen + len(messages())
+    eventually(
+        lambda: ingest.metric("skipped_records_total", reason="duplicate") == again and road.is_drained(),
+        "every message was seen and known again",
+    )
+    assert len(road.records(WINDOWS)) == windows
+    assert len(road.records(FACTS)) == facts, "not even a new version"
+
+
+def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: Road) -> None:
+    """While it runs it is asked; then the command opens the folder, which a clean stop has let go."""
+    user, query, words = QUESTIONS[0]
+    running = road.search(query, user)
+    assert all(word in running["results"][0]["fact"]["statement"] for word in words)
+    assert road.stop() == [0, 0]
+    stopped = road.search(query, user)
+    assert [found["fact"] for found in stopped["results"]] == [found["fact"] for found in running["results"]]
+    assert not stopped["degraded"]
