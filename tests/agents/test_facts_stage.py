@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import msgspec
@@ -233,6 +234,13 @@ def in_batches(harness: Harness, records: Sequence[Record], size: int) -> list[i
     return lengths
 
 
+def essence(fact: Fact) -> tuple[object, ...]:
+    """Everything but how the versions were counted on the way."""
+    evidence = frozenset(provenance.message_ids for provenance in fact.provenance)
+    confidence = round(fact.confidence, 9)
+    return fact.fact_id, fact.status, fact.merged_into_id, fact.evidence_count, evidence, confidence
+
+
 class TestCrash:
     @settings(max_examples=150, deadline=None)
     @given(candidates=said(), size=st.integers(1, 8), again=st.integers(1, 8), data=st.data())
@@ -263,6 +271,48 @@ class TestCrash:
         done = max(n for n, length in enumerate(lengths) if length <= cut)
         in_batches(harness, records[done * size :], again)
         assert harness.stored() == whole.stored()
+
+    @settings(max_examples=150, deadline=None)
+    @given(candidates=said(), chance=st.randoms(use_true_random=False))
+    def test_the_sources_may_be_read_again_in_another_order(
+        self, candidates: list[FactCandidate], chance: Random
+    ) -> None:
+        harness = Harness()
+        batches: list[tuple[list[Record], int]] = []
+
+        def feed(source: str, values: Sequence[FactCandidate | EmbeddingResult]) -> None:
+            records = [harness.record(value, source) for value in values]
+            harness.feed(*records)
+            batches.append((records, len(harness.changelog)))
+
+        said, embedded = list(candidates), 0
+        while said or embedded < len(harness.published):
+            if said and chance.random() < 0.5:
+                count = chance.randint(1, len(said))
+                feed(CANDIDATES, said[:count])
+                del said[:count]
+            else:
+                pending = [
+                    result_of(fact)
+                    for fact in harness.published[embedded:]
+                    if fact.status is FactStatus.PENDING_EMBED
+                ]
+                embedded = len(harness.published)
+                if pending:
+                    feed(EMBEDDINGS, pending)
+        before = {*map(essence, harness.stored().values())}
+
+        cut = chance.randint(0, len(harness.changelog))
+        harness.recover(cut)
+        done = next((n for n, (_, length) in enumerate(batches) if length > cut), len(batches))
+        again = [record for records, _ in batches[chance.randint(0, done) :] for record in records]
+        sources = {each: iter([r for r in again if r.topic == each]) for each in (CANDIDATES, EMBEDDINGS)}
+        for source in chance.sample([record.topic for record in again], len(again)):
+            harness.feed(next(sources[source]))
+        for fact in harness.stored().values():
+            if fact.status is FactStatus.PENDING_EMBED:  # it was published anew, so it is embedded anew
+                harness.embed(fact)
+        assert {*map(essence, harness.stored().values())} == before
 
     def test_a_merge_is_stored_before_what_it_was_merged_into(self) -> None:
         """Also when that was stored earlier in the batch: the other way round, a crash between the two
