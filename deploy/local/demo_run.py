@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-
-import msgspec
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
 
 from deploy.local import demo_report as report
-from deploy.local.demo_input import EXAMPLES, InputMessage
+from deploy.local.demo_input import InputMessage
 from deploy.local.demo_parts import Parts
-from deploy.local.demo_watch import CHUNKS, MESSAGES, View, Watcher
+from deploy.local.demo_send import response_id, send_messages, send_response
+from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable
-from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT
-from models.responses import ResponseChunk
-from streams import cloudevents
 from streams.cli import broker, search, services
-from streams.runtime.partitioner import partition_of
+from streams.services import SERVICES
 from streams.topics import load_catalog
-
-_SOURCE = "/switchboard/demo"
-_RESPONSE_CONVERSATION = "amara-birthday"
 
 #: Questions about the people of the examples; the first whose person is known is asked.
 _QUESTIONS = (("amara", "what does she like for breakfast?"), ("tomas", "which programming language?"))
@@ -51,8 +40,7 @@ class Run:
         self._messages = messages
         self._progress = progress
         self._response = response
-        self._response_id = deterministic_id("demo-response", response)
-        self._view = View((line.message for line in messages), self._response_id)
+        self._view = View((line.message for line in messages), response_id(response))
         self._sent = 0
         self._announced: set[str] = set()
 
@@ -63,7 +51,7 @@ class Run:
         """
         async with broker.reading(self._settings) as consumer:
             watcher = Watcher(consumer, self._catalog, self._view)
-            self._progress.update("reading what is there already")
+            self._progress.update("  reading what is there already")
             await watcher.catch_up(self._settings)
             self._announced |= self._view.summaries.keys()
             following = asyncio.create_task(watcher.follow())
@@ -87,7 +75,7 @@ class Run:
         ]
         windows, facts, summaries = len(view.windows), len(view.facts), len(view.summaries)
         began = time.monotonic()
-        await self._send(fresh)
+        await send_messages(self._settings.bootstrap_servers, self._catalog, fresh, self._tell_sent(len(fresh)))
         sending = time.monotonic() - began
         await self._settle(fresh)
         return report.Rates(
@@ -100,51 +88,39 @@ class Run:
             settling=time.monotonic() - began,
         )
 
-    async def _send(self, lines: Sequence[InputMessage]) -> None:
-        """Publish in order, keyed by conversation, confirmed by all replicas."""
-        topic = self._catalog.get(MESSAGES)
-        async with self._producing() as producer:
-            confirmations = []
-            for line in lines:
-                message = line.message
-                headers = cloudevents.outgoing("chat.message.v1", _SOURCE, message.message_id)
-                key = message.conversation_id.encode()
-                partition = partition_of(key, topic.partitions)
-                confirmations.append(
-                    await producer.send(
-                        topic.name, key=key, value=line.value, partition=partition, headers=headers
-                    )
-                )
-            for confirmation in confirmations:
-                await confirmation
-                self._sent += 1
-                if self._sent % 1000 == 0:
-                    self._show(len(lines), "")
-
     async def _settle(self, sent: Sequence[InputMessage]) -> None:
         """Wait until each message is in a window, nothing is left to read, and no fact waits for its vector."""
-        needed = self._will_be_windowed(sent)
+        view, needed = self._view, self._will_be_windowed(sent)
         moved, calm = time.monotonic(), 0
-        signature: tuple[int, ...] = ()
-        while True:
+        before: tuple[int, ...] = ()
+        while calm < 2:
             self._parts.check()
-            lags = await broker.group_lags(self._settings, services.sources_by_group(self._settings))
+            behind = await self._behind()
             self._announce_summaries()
-            behind = {row.group.rpartition("-")[2]: 0 for row in lags}
-            for row in lags:
-                behind[row.group.rpartition("-")[2]] += row.lag
             self._show(len(sent), ", ".join(f"{service} {lag:,}" for service, lag in behind.items()))
-            view = self._view
             finished = needed <= view.windowed and not any(behind.values()) and not view.pending
-            calm = calm + 1 if finished and await self._ready() else 0
-            if calm == 2:
-                return
-            now = (len(view.windows), len(view.facts), view.pending, *(row.committed for row in lags))
-            if now != signature:
-                moved, signature = time.monotonic(), now
+            calm = calm + 1 if behind and finished and await self._ready() else 0
+            now = (len(view.windows), len(view.facts), view.pending, *behind.values())
+            if now != before:
+                moved, before = time.monotonic(), now
             elif time.monotonic() - moved > _PATIENCE_SECONDS:
                 raise await self._stuck(len(needed - view.windowed), behind)
             await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _behind(self) -> dict[str, int]:
+        """Return how many records each service has yet to read; nothing if the broker is not able to say.
+
+        A broker that has just started cannot for a moment; if it stays so, nothing moves any more.
+        """
+        sources = services.sources_by_group(self._settings)
+        try:
+            lags = await broker.group_lags(self._settings, sources)
+        except DependencyUnavailable:
+            return {}
+        return {
+            service: sum(row.lag for row in lags if row.group == self._settings.group(service))
+            for service in SERVICES
+        }
 
     async def _ready(self) -> bool:
         reports = await services.ask_services(self._settings, self._parts.metrics_ports)
@@ -155,15 +131,11 @@ class Run:
         latest: dict[str, datetime] = {}
         for line in sent:
             message = line.message
-            latest[message.conversation_id] = max(
-                message.sent_at, latest.get(message.conversation_id, message.sent_at)
-            )
+            known = latest.get(message.conversation_id, message.sent_at)
+            latest[message.conversation_id] = max(message.sent_at, known)
         now = datetime.now(UTC)
-        ended = {
-            conversation
-            for conversation, at in latest.items()
-            if (now - at).total_seconds() > self._settings.idle_seconds
-        }
+        idle = self._settings.idle_seconds
+        ended = {name for name, at in latest.items() if (now - at).total_seconds() > idle}
         return {
             (line.message.conversation_id, line.message.message_id)
             for line in sent
@@ -184,28 +156,26 @@ class Run:
             self._announced.add(summary_id)
             self._progress.say(f"  {report.summary_line(self._view.summaries[summary_id])}")
 
+    def _tell_sent(self, total: int) -> Callable[[int], None]:
+        def tell(number: int) -> None:
+            self._sent = number
+            self._show(total, "")
+
+        return tell
+
     def _show(self, total: int, behind: str) -> None:
         view = self._view
-        waiting = f" ({view.pending:,} not embedded)" if view.pending else ""
         sent = f"sent {self._sent:,}/{total:,}" if total else "nothing new to send"
+        waiting = f" ({view.pending:,} not embedded)" if view.pending else ""
         self._progress.update(
-            f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,}"
-            f"{waiting} | summaries {len(view.summaries):,} | to read: {behind}"
+            f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,}{waiting} | "
+            f"summaries {len(view.summaries):,} | to read: {behind or '?'}"
         )
 
     async def _filter_a_response(self) -> None:
         """Stream a response as a model would, unless a run before has, and wait until it has come back."""
         if not self._view.response_is_complete:
-            topic = self._catalog.get(CHUNKS)
-            partition = partition_of(self._response_id.encode(), topic.partitions)
-            async with self._producing() as producer:
-                for chunk in self._chunks():
-                    await producer.send_and_wait(
-                        topic.name,
-                        key=self._response_id.encode(),
-                        value=msgspec.json.encode(chunk),
-                        partition=partition,
-                    )
+            await send_response(self._settings.bootstrap_servers, self._catalog, self._response)
         self._progress.update("  streaming a response")
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not self._view.response_is_complete:
@@ -214,22 +184,6 @@ class Run:
                 raise await self._stuck(0, {"respond": 1})
             await asyncio.sleep(_LOOK_SECONDS)
         self._progress.clear()
-
-    def _chunks(self) -> Iterator[ResponseChunk]:
-        """Cut the response as a model streams it: some characters at a time, anywhere."""
-        sizes = random.Random(self._response_id)
-        at = sequence = 0
-        while at < len(self._response):
-            size = sizes.randint(2, 14)
-            end = min(at + size, len(self._response))
-            yield ResponseChunk(
-                response_id=self._response_id,
-                conversation_id=_RESPONSE_CONVERSATION,
-                sequence=sequence,
-                text=self._response[at:end],
-                final=end == len(self._response),
-            )
-            at, sequence = end, sequence + 1
 
     async def _ask(self) -> None:
         people = {fact.user_id for fact in self._view.known}
@@ -250,30 +204,3 @@ class Run:
                 if time.monotonic() > deadline:
                     raise
             await asyncio.sleep(_LOOK_SECONDS)
-
-    def _producing(self) -> _Producing:
-        return _Producing(self._settings.bootstrap_servers)
-
-
-class _Producing:
-    """A producer that waits for all replicas and repeats nothing; its failures are a dependency's."""
-
-    def __init__(self, servers: str) -> None:
-        self._servers = servers
-        self._producer = AIOKafkaProducer(
-            bootstrap_servers=servers, acks="all", enable_idempotence=True, client_id="switchboard-demo"
-        )
-
-    async def __aenter__(self) -> AIOKafkaProducer:
-        await self._producer.start()
-        return self._producer
-
-    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
-        await self._producer.stop()
-        if isinstance(error, KafkaError):
-            raise DependencyUnavailable("kafka", f"{self._servers} took no messages: {error!r}") from error
-
-
-def response_text(folder: Path = EXAMPLES / "responses") -> str:
-    """Return the text of the response that the demo streams."""
-    return (folder / "party.txt").read_text()

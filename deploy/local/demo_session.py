@@ -12,7 +12,8 @@ from pathlib import Path
 from deploy.local import demo_report as report
 from deploy.local.demo_input import EXAMPLES, InputMessage, input_files, read_messages
 from deploy.local.demo_parts import Parts
-from deploy.local.demo_run import Run, response_text
+from deploy.local.demo_run import Run
+from deploy.local.demo_send import response_text
 from streams.cli.output import count
 from streams.settings import load_settings
 from streams.settings_text import env_name

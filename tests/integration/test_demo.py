@@ -1,0 +1,289 @@
+"""``make demo`` and ``make down`` as a newcomer meets them: real processes, a real broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.local import demo_processes
+from deploy.local.demo_parts import Parts
+from deploy.local.kafka import LocalKafka
+from deploy.local.ports import free_ports, is_free
+from models.errors import ConfigurationError
+from streams.settings import load_settings
+
+PATIENCE = 120
+
+
+def conversation(number: int, user: str, *said: str) -> list[str]:
+    return [
+        json.dumps(
+            {
+                "message_id": f"c-{number}-{at}",
+                "conversation_id": f"c-{number}",
+                "user_id": user,
+                "role": "user" if at % 2 == 0 else "assistant",
+                "content": content,
+                "sent_at": f"2026-01-05T07:{at:02}:00Z",
+            }
+        )
+        for at, content in enumerate(said)
+    ]
+
+
+CONVERSATIONS = [
+    *conversation(
+        1,
+        "amara",
+        *("I like blueberries.", "Noted."),
+        *("I am allergic to peanuts.", "I will remember that."),
+        *("My name is Amara.", "Hello, Amara!"),
+        *("I live in Leeds.", "A fine city."),
+        *("I hate halloumi.", "No halloumi, then."),
+        *("I work as a nurse.", "Thank you for what you do."),
+    ),
+    *conversation(2, "tomas", "I love bacalhau.", "A good choice.", "I prefer short answers.", "Understood."),
+]
+
+
+class Demo:
+    """The demo on a folder of its own, with ports of its own."""
+
+    def __init__(self, folder: Path, log: Path) -> None:
+        self.folder = folder
+        self.log = log
+        self.ports = free_ports(5)
+        kafka, metrics, api = self.ports[0], self.ports[1], self.ports[4]
+        # the three services take three ports in a row
+        while not all(is_free(metrics + n) for n in range(3)):
+            metrics += 1
+        self.environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")
+        } | {
+            "SWITCHBOARD_DATA_DIR": str(folder),
+            "SWITCHBOARD_METRICS_PORT": str(metrics),
+            "SWITCHBOARD_API_PORT": str(api),
+            "KAFKA_PORT": str(kafka),
+        }
+        self.ports = [kafka, metrics, metrics + 1, metrics + 2, api]
+
+    def start(self, given: object = "", **environment: str) -> subprocess.Popen[str]:
+        with self.log.open("w") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", "deploy.local.demo"],
+                env=self.environment | {"INPUT": str(given)} | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+
+    def run(self, given: object = "", **environment: str) -> tuple[int, str]:
+        """Run to the end; return the exit status and what was printed."""
+        status = self.start(given, **environment).wait(timeout=PATIENCE)
+        return status, self.log.read_text()
+
+    def wait_for(self, text: str, process: subprocess.Popen[str]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.log.read_text():
+            assert process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.1)
+
+    def left(self) -> list[str]:
+        """Processes, ports and locks that are still there."""
+        running = [
+            name
+            for name, command in _commands()
+            if str(self.folder) in command or f":{self.ports[0]}" in command
+        ]
+        ports = [f"port {port}" for port in self.ports if not is_free(port)]
+        written = [str(path) for path in self.folder.glob(demo_processes.PROCESSES_FILE)]
+        return running + ports + written
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            surroundings = (folder / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if folder.name != str(os.getpid()):
+            yield f"process {folder.name}: {command[:100]}", command + surroundings
+
+
+@pytest.fixture
+def demo(tmp_path: Path, worker_logs) -> Iterator[Demo]:
+    made = Demo(tmp_path / "data", worker_logs.register(tmp_path / "demo.log"))
+    for service in ("ingest", "memory", "respond"):
+        worker_logs.register(made.folder / "logs" / f"{service}.log")
+    yield made
+    for process in demo_processes.read(made.folder):
+        demo_processes.end(process, grace=0)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("\n".join(CONVERSATIONS))
+    return file
+
+
+@pytest.mark.kafka
+def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Demo, given: Path) -> None:
+    status, first = demo.run(given)
+    assert status == 0, first
+    assert demo.left() == []
+    assert "16 messages of 2 people in 2 conversations" in first
+    assert re.search(r"sent +16 messages in", first)
+    assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in first
+    assert "“I love bacalhau.” (c-2, 05 Jan 2026)" in first
+    assert re.search(r"switchboard search \".+\" --user \w+\n  \d\.\d\d ", first)
+    assert "~~Send the invitations in the first week of June.~~" in first
+    assert not re.search(r"new +0 windows", first)
+
+    status, second = demo.run(given)
+    assert status == 0, second
+    assert demo.left() == []
+    assert re.search(r"sent +0 messages, 16 were there already", second)
+    assert re.search(r"new +0 windows, 0 facts, 0 summaries", second)
+    facts = re.compile(r"What is known now.*?^Search", re.DOTALL | re.MULTILINE)
+    assert facts.search(first)[0] == facts.search(second)[0]
+
+    found = subprocess.run(
+        [sys.executable, "-m", "streams.cli", "search", "cheese", "--user", "amara", "--json"],
+        env=demo.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    assert "halloumi" in json.loads(found.stdout)["results"][0]["fact"]["statement"]
+
+
+@pytest.mark.kafka
+def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, given: Path) -> None:
+    staying = demo.start(given, STAY="1")
+    demo.wait_for("Everything keeps running", staying)
+    names = {process.name for process in demo_processes.read(demo.folder) if process.runs}
+    assert names == {"demo", "kafka", "ingest", "memory", "respond"}
+
+    second = Demo(demo.folder, demo.log.with_name("second.log"))
+    status, said = second.run(given)
+    assert status == 78
+    assert "make down" in said
+
+    down = [sys.executable, "-m", "deploy.local.down"]
+    ended = subprocess.run(
+        down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert ended.stdout.startswith("ended: demo, ")
+    assert staying.wait(timeout=10) == 0
+    assert demo.left() == []
+    again = subprocess.run(
+        down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert again.stdout.startswith("nothing to end")
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("starting Kafka", signal.SIGINT),
+        ("starting the services", signal.SIGTERM),
+        ("starting the services", signal.SIGKILL),
+    ],
+)
+def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, number: signal.Signals) -> None:
+    running = demo.start(given)
+    demo.wait_for(moment, running)
+    running.send_signal(number)
+    status = running.wait(timeout=PATIENCE)
+    if number is signal.SIGKILL:
+        deadline = time.monotonic() + 30
+        while any("processes.json" not in what for what in demo.left()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert [what for what in demo.left() if "processes.json" not in what] == []
+    else:
+        assert status == 130
+        assert demo.log.read_text().endswith("ended; nothing is left running\n")
+        assert demo.left() == []
+
+
+@pytest.mark.kafka
+def test_with_a_broker_of_ones_own_none_is_started(
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
+) -> None:
+    status, said = demo.run(
+        given, SWITCHBOARD_BOOTSTRAP_SERVERS=kafka.bootstrap_servers, SWITCHBOARD_TOPIC_PREFIX=topic_prefix
+    )
+    assert status == 0, said
+    assert "starting Kafka" not in said
+    assert "“I love bacalhau.”" in said
+    assert not (demo.folder / "kafka").exists()
+    assert demo.left() == []
+
+
+@pytest.mark.kafka
+def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(demo: Demo, given: Path) -> None:
+    demo.folder.mkdir()
+    (demo.folder / "qdrant").write_text("not a folder")
+    status, said = demo.run(given)
+    assert status == 69
+    assert "memory: it has ended by itself" in said
+    assert "qdrant" in said
+    assert demo.left() == []
+
+
+def test_a_broken_line_is_named_and_nothing_is_started(demo: Demo, given: Path) -> None:
+    given.write_text("\n".join([*CONVERSATIONS[:3], "nonsense"]))
+    status, said = demo.run(given)
+    assert status == 65
+    assert f"{given}, line 4:" in said
+    assert not demo.folder.exists()
+
+
+def test_a_missing_file_says_what_to_give(demo: Demo, tmp_path: Path) -> None:
+    status, said = demo.run(tmp_path / "missing.jsonl")
+    assert status == 78
+    assert "make demo INPUT=file" in said
+
+
+@pytest.mark.parametrize(
+    ("port", "advice"), [(0, "KAFKA_PORT"), (2, "SWITCHBOARD_METRICS_PORT"), (4, "SWITCHBOARD_API_PORT")]
+)
+def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", demo.ports[port]))
+        taken.listen()
+        status, said = demo.run(given)
+    assert status == 78
+    assert f"port {demo.ports[port]}" in said
+    assert advice in said
+    assert demo.left() == []
+
+
+def test_a_port_that_is_none_is_refused(demo: Demo, given: Path) -> None:
+    status, said = demo.run(given, KAFKA_PORT="99999")
+    assert status == 2
+    assert "KAFKA_PORT=99999" in said
+
+
+def test_a_disk_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "not" / "yet"))
+    monkeypatch.setattr("deploy.local.demo_parts.NEEDED_BYTES", 2**62)
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"), Parts(load_settings(), 1, print):
+        pass
+    assert not (tmp_path / "not").exists()
