@@ -1,0 +1,101 @@
+"""The README's code runs as it stands, and what it names exists."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from deploy.local.kafka import LocalKafka
+from streams.cli.main import app
+from streams.settings import Settings, load_settings
+from streams.topics import admin, load_catalog
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def snippet(name: str, servers: str, prefix: str) -> str:
+    code = re.search(rf"<!-- tested: {name} -->\n```python\n(.*?)```", README, re.DOTALL)
+    assert code is not None
+    lines = [line for line in code[1].splitlines() if line.strip()]
+    assert len(lines) <= 10
+    return re.sub(
+        r'"((?:chat|memory)\.[a-z.-]+\.v1)"', rf'"{prefix}\1"', code[1].replace("127.0.0.1:9092", servers)
+    )
+
+
+@pytest.mark.kafka
+async def test_the_snippets_produce_and_consume(kafka: LocalKafka, topic_prefix: str) -> None:
+    catalog = load_catalog(topic_prefix)
+    await admin.apply(catalog, kafka.bootstrap_servers)
+    produce = snippet("produce", kafka.bootstrap_servers, topic_prefix)
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", produce], check=True, timeout=60)
+    async with AIOKafkaConsumer(
+        catalog.name("chat.messages.v1"),
+        bootstrap_servers=kafka.bootstrap_servers,
+        auto_offset_reset="earliest",
+    ) as consumer:
+        message = await asyncio.wait_for(consumer.getone(), 30)
+    example = json.loads(message.value)
+    assert (message.key, example["content"]) == (b"c-1", "I love blueberries.")
+
+    facts = catalog.name("memory.facts.v1")
+    async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
+        fact = {"statement": "loves blueberries", "status": "active"}
+        await producer.send_and_wait(facts, json.dumps(fact).encode(), key=b"f", partition=0)
+        await producer.send_and_wait(facts, None, key=b"f", partition=0)
+    reader = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-uc", snippet("consume", kafka.bootstrap_servers, topic_prefix)),
+        stdout=asyncio.subprocess.PIPE,
+        env=os.environ,
+    )
+    assert reader.stdout is not None
+    try:
+        said = [await asyncio.wait_for(reader.stdout.readline(), 60) for _ in range(2)]
+    finally:
+        reader.kill()
+        await reader.wait()
+    assert said == [b"active loves blueberries\n", b"erased (erased)\n"]
+
+
+def test_the_ports_and_settings_it_names_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("SWITCHBOARD_")]:
+        monkeypatch.delenv(name)
+    settings = load_settings()
+    assert f"http://127.0.0.1:{settings.api_port}/v1/search" in README
+    assert settings.bootstrap_servers in README
+    named = set(re.findall(r"SWITCHBOARD_[A-Z_]*[A-Z]", README))
+    assert named <= {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
+
+
+def test_the_commands_it_names_exist() -> None:
+    root = typer.main.get_command(app)
+    for words in re.findall(r"^switchboard ((?:[a-z]+ ?)+)", README, re.MULTILINE):
+        command = root
+        for word in words.split():
+            if not hasattr(command, "commands"):
+                break
+            assert word in command.commands, f"switchboard {words}"
+            command = command.commands[word]
+
+
+def test_the_files_and_tests_it_names_exist() -> None:
+    for path in re.findall(
+        r"`((?:tests|streams|schemas|deploy|examples|processors|models)/[^`:]*?)(?:::[^`]*)?`", README
+    ):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+    for path, name in re.findall(r"`(tests/[^`:]*)::([^`]*)`", README):
+        wanted = re.compile("def " + re.escape(name).replace(r"\*", r"\w*"))
+        if not name.startswith("test_"):
+            wanted = re.compile(r"def \w*" + re.escape(name.strip("*")))
+        sources = [file for file in ROOT.glob(path) if file.suffix == ".py"]
+        assert any(wanted.search(file.read_text()) for file in sources), f"{path}::{name}"
