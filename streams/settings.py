@@ -160,7 +160,7 @@ class Settings(BaseSettings):
     auto_offset_reset: Literal["earliest", "latest"] = _setting(
         "earliest", "where a group starts in a partition that it never committed"
     )
-    batch_records: int = _setting(1000, "most records in one batch of a stage", "records", ge=1, le=100_000)
+    batch_records: int = _setting(4000, "most records in one batch of a stage", "records", ge=1, le=100_000)
     batch_bytes: int = _setting(
         1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
     )

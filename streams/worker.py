@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -47,6 +48,7 @@ def run(service: str, settings: Settings, opener: Opener = open_service) -> int:
     ``opener`` makes the service's stages; tests pass their own.
     """
     configure_logging(settings.log_level, settings.log_format)
+    tune_garbage_collection()
     try:
         return asyncio.run(_main(service, settings, opener))
     except ConfigurationError as exc:
@@ -148,6 +150,16 @@ class Watchdog:
             awake = checked - before < self._interval + 1.0
             if awake and self._health.silence() > self._timeout:
                 _end_now(f"its event loop hangs for {self._timeout:g} s")
+
+
+def tune_garbage_collection() -> None:
+    """Let the collector leave alone what never becomes garbage, and look less often for what does.
+
+    A batch makes thousands of short-lived records without cycles; Python's default looks for cycles after
+    every 700 of them.  Measured: a tenth of the conversations stage's time.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline: float) -> None:

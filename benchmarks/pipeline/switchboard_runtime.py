@@ -21,6 +21,7 @@ from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
+from streams.worker import tune_garbage_collection
 
 
 def trivial_step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -56,6 +57,7 @@ def stage(kind: str) -> Stage:
 
 async def main(kind: str, count: int) -> None:
     """Process ``count`` records (0: only recover state), then report."""
+    tune_garbage_collection()
     settings = load_settings()
     metrics, health = Metrics(), HealthState(60)
     runtime = ServiceRuntime(

@@ -76,11 +76,17 @@ class Effects:
         self.outputs.append(Output(topic, key, value, headers, route, partition))
 
     def store(self, key: bytes, payload: bytes, next_offset: int | None = None) -> None:
-        """Replace the state of ``key``; its high-water mark advances to ``next_offset`` if given."""
+        """Replace the state of ``key``; its high-water mark advances to ``next_offset`` if given.
+
+        Changes are written in the order of the last call for each key, so that a step decides what a crash
+        between two of them leaves behind.
+        """
+        self.changes.pop(key, None)
         self.changes[key] = StateChange(payload, next_offset)
 
     def remove(self, key: bytes) -> None:
         """Remove ``key`` and its mark.  Only for keys whose records cannot come back."""
+        self.changes.pop(key, None)
         self.changes[key] = StateChange(None, None)
 
     def dead_letter(self, record: SourceRecord, error: InvalidRecord) -> None:
@@ -103,7 +109,9 @@ class Effects:
     def absorb(self, other: Effects) -> None:
         """Append ``other``, which happened after this."""
         self.outputs += other.outputs
-        self.changes |= other.changes
+        for key, change in other.changes.items():
+            self.changes.pop(key, None)
+            self.changes[key] = change
         self.dead_letters += other.dead_letters
         self.timers |= other.timers
         self.observations += other.observations

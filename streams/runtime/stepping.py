@@ -124,7 +124,9 @@ class Stepper:
         for part in parts[1:]:
             whole.effects.absorb(part.effects)
             whole.packed.extend(part.packed)
-            whole.values.update(part.values)
+            for key, value in part.values.items():
+                whole.values.pop(key, None)
+                whole.values[key] = value
         return whole
 
     def _bury(self, batch: RecordBatch, exc: Exception) -> Prepared:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.runtime import marks
+from streams.runtime.effects import Effects
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of
@@ -357,3 +358,16 @@ class TestRecovery:
         two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)
         table.apply_changelog_batch(self.changelog((b"a", one), (b"b", two)))
         assert (table.highest_mark(3, 0), table.highest_mark(3, 1)) == (300, 9)
+
+
+class TestEffects:
+    def test_changes_are_written_in_the_order_of_the_last_call_for_each_key(self) -> None:
+        first, second = Effects(), Effects()
+        first.store(b"state", b"1", 1)
+        first.store(b"page", b"p", None)
+        first.store(b"state", b"2", 2)
+        assert list(first.changes) == [b"page", b"state"]
+        second.store(b"page", b"q", None)
+        second.remove(b"old")
+        first.absorb(second)
+        assert list(first.changes) == [b"state", b"page", b"old"]
