@@ -52,7 +52,13 @@ def stage(kind: str) -> Stage:
         from streams.agents.conversations import Conversations
 
         return Conversations(settings, cl100k_counter()).stage()
-    return Stage(name="conversations", sources=("chat.messages.v1",), table="conversations", step=trivial_step)
+    return Stage(
+        name="conversations",
+        sources=("chat.messages.v1",),
+        table="conversations",
+        step=trivial_step,
+        batch_records=settings.batch_records,
+    )
 
 
 async def main(kind: str, count: int) -> None:
