@@ -17,7 +17,7 @@ import httpx
 import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from deploy.local import leash
 from models import ids
@@ -28,7 +28,7 @@ from streams.adapters.folder_lock import FolderLock
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, admin, load_catalog, reset
+from streams.topics import Catalog, admin, load_catalog, reset, reset_facts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -284,6 +284,27 @@ async def test_an_index_folder_in_use_is_left_alone_and_so_is_everything_else(pl
     assert len(await place.records(FACTS_CHANGELOG)) == 1
 
 
+async def test_every_partition_of_every_source_is_read_from_what_it_still_has(place):
+    sources = [place.catalog.get(name) for name in (MESSAGES, "memory.summaries.v1")]
+    places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
+    trimmed = TopicPartition(place.catalog.name(MESSAGES), partition_of(b"c-0", 8))
+    await place.send(MESSAGES, chat("first", 1, 5))
+    client = AIOKafkaAdminClient(bootstrap_servers=place.settings.bootstrap_servers)
+    await client.start()
+    await client.delete_records({trimmed: RecordsToDelete(before_offset=3)})
+    await client.close()
+
+    done = await reset.reset_state(place.catalog, place.settings, "ingest")
+    assert done.rewound == [(trimmed.topic, 2), (sources[1].name, 0)]
+    async with AIOKafkaConsumer(
+        bootstrap_servers=place.settings.bootstrap_servers,
+        group_id=place.settings.group("ingest"),
+        enable_auto_commit=False,
+    ) as consumer:
+        committed = {place: await consumer.committed(place) for place in places}
+    assert committed == dict.fromkeys(places, 0) | {trimmed: 3}
+
+
 async def test_a_missing_source_is_named_with_the_way_out(place, topic_prefix):
     unused = load_catalog(f"{topic_prefix}none-")
     with pytest.raises(ConfigurationError, match=r"chat\.messages\.v1.*switchboard topics apply"):
@@ -424,6 +445,25 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(plac
         gone.fact_id.encode(): encode(gone),
     }
     assert {marks.next_offset(value, index) for value in stored.values() for index in (0, 1)} == {0}
+
+
+async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(place, monkeypatch):
+    known = fact("likes tea")
+    await send_facts(place, FACTS, [(known.fact_id, encode(known))])
+
+    async def interrupted(*_: object) -> None:
+        raise RuntimeError("the machine went down")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr(reset_facts, "write", interrupted)
+        await reset.reset_state(place.catalog, place.settings, "memory")
+    differences = await admin.check(place.catalog, place.settings.bootstrap_servers)
+    assert [difference.what for difference in differences if difference.blocking] == ["missing"]
+
+    done = await reset.reset_state(place.catalog, place.settings, "memory")
+    assert done.kept == (1, 0)
+    assert [key for key, _ in await place.records(FACTS_CHANGELOG)] == [known.fact_id.encode()]
+    assert await admin.check(place.catalog, place.settings.bootstrap_servers) == []
 
 
 async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:
