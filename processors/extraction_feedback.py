@@ -195,6 +195,9 @@ def _instruction(command: str, *, lasting: bool) -> Ruling | None:
     return None
 
 
+_MODAL = re.compile(r"(?:can|could|will|would|wo|should|must|may|might|did)(?:n?[’']t)?")
+
+
 def _on_assistant(match: re.Match[str]) -> Ruling:
     if match["how"] is not None:
         verb = match["opinion"].lower()
@@ -231,16 +234,14 @@ def _second_person(text: str) -> str:
 
 def _of_assistant(text: str) -> str:
     text = re.sub(r"\byour\b", "the assistant's", third_person(text), count=1)
-    text = re.sub(r"\byou (\w+)", lambda m: f"the assistant {_agree(m[1].lower())}", text)
+    text = re.sub(r"\byou (\w+(?:[’']t\b)?)", lambda m: f"the assistant {_agree(m[1].lower())}", text)
     return re.sub(r"\byour\b", "its", re.sub(r"\byou\b", "the assistant", text))
 
 
 def _agree(verb: str) -> str:
-    return (
-        verb
-        if is_past(verb) or verb in ("can", "could", "will", "would", "always", "never")
-        else conjugate(verb)
-    )
+    """Make a verb fit "the assistant"; modal verbs, their negations and adverbs stay as they are."""
+    unchanged = is_past(verb) or _MODAL.fullmatch(verb) or verb in ("always", "never")
+    return verb if unchanged else conjugate(verb.replace("’", "'"))
 
 
 def _base_form(verb: str) -> str:

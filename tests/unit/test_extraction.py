@@ -408,3 +408,16 @@ def test_the_largest_message_is_read(unit: str) -> None:
     """Patterns must not take exponential time; the test run's timeout is the bound."""
     assert isinstance(extract(window(("ann", (unit * 65536)[:65536]))), list)
     assert isinstance(extract(window(("ann", (unit * 400)[:397]))), list)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "statement"),
+    [
+        ("I like it when you don't guess.", "User likes it when the assistant doesn't guess"),
+        ("I like it when you aren't sure.", "User likes it when the assistant isn't sure"),
+        ("I like it when you can't lie.", "User likes it when the assistant can't lie"),
+        ("I like it when you won't stop.", "User likes it when the assistant won't stop"),
+    ],
+)
+def test_a_negated_verb_agrees_with_the_assistant(sentence: str, statement: str) -> None:
+    assert said(sentence) == [statement]
