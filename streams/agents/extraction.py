@@ -29,15 +29,21 @@ CANDIDATES = "memory.fact-candidates.v1"
 #: Message ids remembered per conversation: only those in the next window's overlap can come back.
 _REMEMBERED = 128
 
+#: Windows remembered per conversation: a copy of an older one is extracted again, and its facts are known.
+_REMEMBERED_WINDOWS = 32
+
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
 
 
 class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
-    """How far a conversation is extracted: absolute index and id of the last window's last message."""
+    """What was extracted from a conversation: the end marks of its latest windows, and its latest messages.
 
-    to_index: int = -1
-    end_mark: str = ""
+    End marks, not positions: after a reset of ingest a conversation counts from 0 again, and what is said then
+    must not be taken for what was processed before.
+    """
+
+    end_marks: tuple[str, ...] = ()
     extracted_ids: tuple[str, ...] = ()
 
 
@@ -76,10 +82,12 @@ class Extraction:
             folded_to, payload = state.read(key)
             if key not in progress:
                 progress[key] = _decode_state(payload) if payload else ExtractionState()
-            if record.offset < folded_to or window.to_index <= progress[key].to_index:
+            end_mark = window.message_ids[-1]
+            if record.offset < folded_to or end_mark in progress[key].end_marks:
                 effects.count("skipped_records_total", "extraction", "replayed")
                 continue
-            progress[key] = msgspec.structs.replace(progress[key], to_index=window.to_index)
+            end_marks = (*progress[key].end_marks, end_mark)[-_REMEMBERED_WINDOWS:]
+            progress[key] = msgspec.structs.replace(progress[key], end_marks=end_marks)
             work.append((key, window, record))
         found = await self._extractor.extract([window for _, window, _ in work]) if work else []
         for (key, window, record), statements in zip(work, found, strict=True):
@@ -117,4 +125,4 @@ def _advance(before: ExtractionState, window: Window, candidates: Sequence[FactC
     extracted = dict.fromkeys(before.extracted_ids)
     for candidate in candidates:
         extracted.update(dict.fromkeys(candidate.source_message_ids))
-    return ExtractionState(before.to_index, window.message_ids[-1], tuple(extracted)[-_REMEMBERED:])
+    return ExtractionState(before.end_marks, tuple(extracted)[-_REMEMBERED:])

@@ -51,21 +51,21 @@ async def apply(
     catalog: Catalog, bootstrap_servers: str, *, replication_factor: int = 1, timeout_seconds: float = 60.0
 ) -> Applied:
     """Create missing topics, wait until they have leaders, and set configurations that differ."""
-    async with _connected(bootstrap_servers, timeout_seconds) as admin:
-        created = await _create_missing(admin, catalog.all(), replication_factor)
+    async with connected(bootstrap_servers, timeout_seconds) as admin:
+        created = await create_missing(admin, catalog.all(), replication_factor)
         altered: dict[tuple[str, str], Difference] = {}
         while differing := config_differences(catalog.all(), await _configs(admin, catalog.all())):
             altered |= {(difference.topic, difference.what): difference for difference in differing}
             await _alter(admin, [catalog.get(name) for name in {difference.topic for difference in differing}])
             await asyncio.sleep(_POLL_SECONDS)
-        remaining = count_differences(catalog, await _describe(admin))
+        remaining = count_differences(catalog, await describe(admin))
     return Applied(created, list(altered.values()), remaining)
 
 
 async def check(catalog: Catalog, bootstrap_servers: str, *, timeout_seconds: float = 30.0) -> list[Difference]:
     """Return where the broker differs from the catalog, blocking differences first."""
-    async with _connected(bootstrap_servers, timeout_seconds) as admin:
-        found = await _describe(admin)
+    async with connected(bootstrap_servers, timeout_seconds) as admin:
+        found = await describe(admin)
         present = [spec for spec in catalog.all() if spec.name in found]
         differences = count_differences(catalog, found)
         differences += config_differences(present, await _configs(admin, present))
@@ -76,8 +76,8 @@ async def list_topics(
     catalog: Catalog, bootstrap_servers: str, *, timeout_seconds: float = 30.0
 ) -> list[TopicState]:
     """Return every topic of the catalog with what the broker has of it."""
-    async with _connected(bootstrap_servers, timeout_seconds) as admin:
-        found = await _describe(admin)
+    async with connected(bootstrap_servers, timeout_seconds) as admin:
+        found = await describe(admin)
         configs = await _configs(admin, [spec for spec in catalog.all() if spec.name in found])
     missing = FoundTopic(0, 0, ready=False)
     return [
@@ -92,7 +92,7 @@ async def list_topics(
 
 
 @asynccontextmanager
-async def _connected(bootstrap_servers: str, timeout_seconds: float) -> AsyncIterator[AIOKafkaAdminClient]:
+async def connected(bootstrap_servers: str, timeout_seconds: float) -> AsyncIterator[AIOKafkaAdminClient]:
     """Yield a client of a broker that knows its cluster; the timeout covers the whole block."""
     admin = AIOKafkaAdminClient(
         bootstrap_servers=bootstrap_servers,
@@ -134,7 +134,7 @@ def _unavailable(servers: str, seconds: float, answered: bool, error: Exception)
     return DependencyUnavailable("kafka", f"the broker at {servers} failed: {error!r}")
 
 
-async def _describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
+async def describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
     """Describe all topics: asking for one by name would make the broker create it."""
     found = {}
     for topic in await admin.describe_topics(None):
@@ -147,13 +147,13 @@ async def _describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
     return found
 
 
-async def _create_missing(
+async def create_missing(
     admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec], replication_factor: int
 ) -> list[str]:
     """Create until all are there and have leaders; return the names that this call created."""
     created: list[str] = []
     while True:
-        found = await _describe(admin)
+        found = await describe(admin)
         missing = [spec for spec in specs if spec.name not in found]
         if missing:
             created += await _create(admin, missing, replication_factor)

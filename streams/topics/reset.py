@@ -28,7 +28,7 @@ from models.errors import ConfigurationError
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
 from streams.settings import Settings
 from streams.topics import reset_facts
-from streams.topics.admin import _connected, _create_missing, _describe
+from streams.topics.admin import connected, create_missing, describe
 from streams.topics.catalog import Catalog, TopicSpec
 from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, wait_until_left
 
@@ -111,11 +111,11 @@ async def reset_state(
         # No worker starts while one of them is missing, so the last is made when all else is done.
         if facts is not None:
             async with _asking(settings) as admin:
-                await _create_missing(admin, [facts.changelog], settings.replication_factor)
+                await create_missing(admin, [facts.changelog], settings.replication_factor)
             await reset_facts.write(facts, settings)
         emptied = folder is not None and await asyncio.to_thread(_empty, folder)
         async with _asking(settings) as admin:
-            await _create_missing(admin, changelogs, settings.replication_factor)
+            await create_missing(admin, changelogs, settings.replication_factor)
     names = [spec.name for spec in changelogs]
     return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
 
@@ -160,12 +160,12 @@ def rewindable(catalog: Catalog, service: str, topic: str) -> TopicSpec:
 
 def _asking(settings: Settings) -> AbstractAsyncContextManager[AIOKafkaAdminClient]:
     seconds = longest_wait(settings) + 2 * settings.request_timeout_seconds
-    return _connected(settings.bootstrap_servers, seconds)
+    return connected(settings.bootstrap_servers, seconds)
 
 
 async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> None:
     """Refuse topics that no worker would start on; asking for their offsets might even create them."""
-    found = await _describe(admin)
+    found = await describe(admin)
     wrong = [
         spec.name
         for spec in sources
@@ -180,7 +180,7 @@ async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> 
 async def _delete(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> None:
     """Delete topics and wait until they are gone; those that are missing are no error."""
     while True:
-        present = await _describe(admin)
+        present = await describe(admin)
         left = [spec.name for spec in specs if spec.name in present]
         if not left:
             return

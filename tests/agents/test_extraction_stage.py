@@ -110,6 +110,18 @@ class TestNothingTwice:
         assert effects.counts["skipped_records_total", ("extraction", "replayed")] == 2
         assert len(extractor.asked) == 2
 
+    async def test_a_conversation_that_begins_again_is_extracted_again(self) -> None:
+        """After a reset of ingest the indices start at 0; the messages are others."""
+        harness = Harness(ScriptedExtractor(each_message))
+        await harness.call(harness.record(FIRST), harness.record(SECOND))
+        before = len(harness.candidates)
+        again = [msgspec.structs.replace(m, message_id=f"new-{m.message_id}") for m in FIRST.messages]
+        restarted = msgspec.structs.replace(
+            FIRST, messages=tuple(again), message_ids=tuple(m.message_id for m in again)
+        )
+        await harness.call(harness.record(restarted))
+        assert len(harness.candidates) == before + len(again)
+
     async def test_the_same_window_twice_in_a_batch_is_extracted_once(self) -> None:
         extractor = ScriptedExtractor(each_message)
         harness = Harness(extractor)
