@@ -169,7 +169,7 @@ class Run:
         waiting = f" ({view.pending:,} not embedded)" if view.pending else ""
         self._progress.update(
             f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,}{waiting} | "
-            f"summaries {len(view.summaries):,} | to read: {behind or '?'}"
+            f"summaries {len(view.summaries):,}{f' | to read: {behind}' if behind else ''}"
         )
 
     async def _filter_a_response(self) -> None:

@@ -68,17 +68,23 @@ async def ask(settings: Settings, service: str, port: int) -> Report:
         return Report(service, port, False, False, [f"does not answer ({type(error).__name__})"], {}, {})
     except (ValueError, KeyError, TypeError):
         return Report(service, port, False, False, ["something else answers on this port"], {}, {})
-    found = str(details.get("service", service))
-    if found != service:
+    names, sums = totals(metrics.text)
+    if names and service not in names:
+        found = " and ".join(sorted(names))
         return Report(service, port, False, False, [f"{found} answers on this port"], {}, {})
-    return Report(service, port, True, ready.is_success, reasons, details, totals(metrics.text))
+    return Report(service, port, True, ready.is_success, reasons, details, sums)
 
 
-def totals(exposition: str) -> dict[str, float]:
-    """Return each of our metrics summed over its labels, by name without the prefix ``switchboard_``."""
+def totals(exposition: str) -> tuple[set[str], dict[str, float]]:
+    """Return which services the metrics speak of, and each of ours summed over its labels.
+
+    Names come without the prefix ``switchboard_``.  A service that has just started speaks of none.
+    """
+    names: set[str] = set()
     sums: dict[str, float] = defaultdict(float)
     for family in text_string_to_metric_families(exposition):
         for sample in family.samples:
             if sample.name.startswith("switchboard_"):
                 sums[sample.name.removeprefix("switchboard_")] += sample.value
-    return dict(sums)
+                names |= {sample.labels["service"]} if "service" in sample.labels else set()
+    return names, dict(sums)
