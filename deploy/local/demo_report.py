@@ -18,7 +18,8 @@ from models.responses import ContentDuplicationEvent
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
 
-#: Facts shown per person; a conversation of one's own may hold hundreds.
+#: People, and facts of each, that are shown; conversations of one's own may hold thousands.
+_SHOWN_PEOPLE = 10
 _SHOWN_PER_PERSON = 12
 
 #: Seconds between lines of progress when nobody looks at a terminal.
@@ -70,6 +71,7 @@ class Rates(NamedTuple):
     facts: int
     summaries: int
     settling: float
+    still_open: int
 
 
 def heading(text: str) -> None:
@@ -88,8 +90,11 @@ def print_facts(view: View) -> None:
     )
     if not facts:
         print("Nothing: no message says anything lasting about a person.")
-    for user, known in groupby(facts, key=lambda fact: fact.user_id):
-        _print_person(user, list(known))
+    people = [(user, list(known)) for user, known in groupby(facts, key=lambda fact: fact.user_id)]
+    for user, known in people[:_SHOWN_PEOPLE]:
+        _print_person(user, known)
+    if len(people) > _SHOWN_PEOPLE:
+        print(f"\nand {count(len(people) - _SHOWN_PEOPLE, 'more person', 'more people')}")
 
 
 def _print_person(user: str, facts: Sequence[Fact]) -> None:
@@ -164,3 +169,8 @@ def print_rates(rates: Rates) -> None:
         f"{count(rates.summaries, 'summary', 'summaries')}"
     )
     print(f"finished   {rates.settling:.1f} s after the first message was sent")
+    if rates.still_open:
+        print(
+            f"open       {count(rates.still_open, 'message')} of conversations that may go on; they become a window "
+            "when their conversation falls silent"
+        )

@@ -86,6 +86,9 @@ class Run:
             facts=len(view.facts) - facts,
             summaries=len(view.summaries) - summaries,
             settling=time.monotonic() - began,
+            still_open=len(
+                {(line.message.conversation_id, line.message.message_id) for line in fresh} - view.windowed
+            ),
         )
 
     async def _settle(self, sent: Sequence[InputMessage]) -> None:

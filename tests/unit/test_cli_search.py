@@ -1,0 +1,143 @@
+"""``switchboard search``: what the service answers, and what is not the service."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from streams.cli import main
+
+FACT = {
+    "fact_id": "f-1",
+    "user_id": "amara",
+    "category": "preference",
+    "statement": "User likes \x1b[31mblueberries",
+    "confidence": 0.9,
+    "status": "active",
+    "change": "created",
+    "version": 1,
+    "evidence_count": 2,
+    "provenance": [
+        {
+            "conversation_id": "c-1",
+            "window_id": "w-1",
+            "window_end_id": "m-9",
+            "message_ids": ["m-1"],
+            "quote": "I like blueberries.",
+            "topic": "chat.messages.v1",
+            "partition": 0,
+            "offsets": [4],
+        }
+    ],
+    "valid_from": "2026-01-05T07:12:00Z",
+    "recorded_at": "2026-01-05T07:12:00Z",
+}
+
+
+class Api(HTTPServer):
+    """Answers every request with ``status`` and ``body``, and remembers what was asked."""
+
+    status = 200
+    body: bytes = b""
+    asked: dict[str, list[str]]
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Api)
+        self.server.asked = parse_qs(urlsplit(self.path).query)
+        self.send_response(self.server.status)
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Api]:
+    with Api(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("SWITCHBOARD_API_PORT", str(server.server_address[1]))
+        monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("HTTP_PROXY", "http://192.0.2.1:1")  # must not be asked
+        yield server
+        server.shutdown()
+
+
+def answer(api: Api, status: int, body: object) -> None:
+    api.status, api.body = status, json.dumps(body).encode()
+
+
+def test_what_was_found_is_shown_with_the_sentence_it_came_from(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(api, 200, {"degraded": False, "results": [{"fact": FACT, "score": 0.97}]})
+    assert main.run(["search", "fruit?", "--user", "amara", "-n", "3"]) == 0
+    assert api.asked == {"q": ["fruit?"], "user_id": ["amara"], "tenant_id": ["default"], "limit": ["3"]}
+    assert capsys.readouterr().out.splitlines() == [
+        r"0.97  User likes \x1b[31mblueberries",
+        "      preference, confidence 0.90, since 2026-01-05, said 2 times",
+        "      “I like blueberries.” (c-1)",
+    ]
+
+
+def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(api, 200, {"degraded": True, "results": [{"fact": FACT, "score": 0.97}]})
+    assert main.run(["search", "fruit?", "-u", "amara", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["query"], shown["user_id"], shown["degraded"]) == ("fruit?", "amara", True)
+    assert shown["results"][0]["fact"]["provenance"][0]["offsets"] == [4]
+
+
+def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(api, 200, {"degraded": True, "results": []})
+    assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+    out = capsys.readouterr().out
+    assert "only words were compared" in out
+    assert "Nothing is known of amara" in out
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "exit_status"),
+    [(503, "The memory service is starting", 69), (400, "limit must be at most 100", 78)],
+)
+def test_a_refusal_says_what_the_service_says(
+    api: Api, capsys: pytest.CaptureFixture[str], status: int, detail: str, exit_status: int
+) -> None:
+    answer(api, status, {"detail": detail})
+    assert main.run(["search", "fruit?", "-u", "amara"]) == exit_status
+    assert detail in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b"<html>"), (200, b'{"hits":[]}'), (404, b"<html>"), (500, b"[]")]
+)
+def test_a_stranger_on_the_port_is_no_memory_service(
+    api: Api, capsys: pytest.CaptureFixture[str], status: int, body: bytes
+) -> None:
+    api.status, api.body = status, body
+    assert main.run(["search", "fruit?", "-u", "amara"]) == 78
+    assert "SWITCHBOARD_API_PORT" in capsys.readouterr().err
+
+
+def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("SWITCHBOARD_API_PORT", str(taken.getsockname()[1]))
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 78
+    assert "make demo" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "  ", "-u", "amara"]) == 78
+    assert "blank" in capsys.readouterr().err
