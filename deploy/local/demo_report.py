@@ -171,6 +171,6 @@ def print_rates(rates: Rates) -> None:
     print(f"finished   {rates.settling:.1f} s after the first message was sent")
     if rates.still_open:
         print(
-            f"open       {count(rates.still_open, 'message')} of conversations that may go on; they become a window "
-            "when their conversation falls silent"
+            f"open       {count(rates.still_open, 'message')} of conversations that may go on; "
+            "they become a window when their conversation falls silent"
         )
