@@ -30,8 +30,10 @@ a confirmation fails for good                      the worker stops; nothing aft
 the process is killed                              what was not acked is read again; the same ids are written
 partitions are revoked, or it is told to stop      no new batch starts; what is in flight is awaited, then
                                                    committed; the rest is given up and read again
-the process stood still and lost its partitions    its late outputs carry the same ids; its late state has a
-(SIGSTOP, a suspended machine)                     lower high-water mark and is ignored at recovery
+the process stood still and lost its partitions    what still waits in its producer is not written (the lease),
+(SIGSTOP, a suspended machine), or it was cut off  and the worker stops; what was under way carries the same
+                                                   ids, and state with a lower mark is ignored at recovery
+another worker runs under the same name            the one that was there first stops and says so
 a batch is lost between consumer and stage         the lane sees a position that does not fit; worker stops
 the topic was deleted and made again               a commit or mark beyond its end; the worker stops and names
                                                    the command that resets the state
@@ -47,9 +49,9 @@ The eleven rules, and where they live
 5. epochs: ``consumer.py`` (``new_epoch``), ``lane.py``, ``table.py`` (the overlay)
 6. no gaps: ``consumer.py`` (``_check_start``, ``_read_to_end``), ``lane.py`` (``_check_position``),
    ``service.py`` (``check_end``)
-7. state carries its high-water mark: ``marks.py``, ``table.py``
+7. state carries its high-water mark: ``marks.py``, ``table.py``; late writes: ``lease.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``
-9. fencing, timeouts, bounded shutdown: ``streams/worker.py``
+9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
     ``stepping.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency

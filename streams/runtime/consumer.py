@@ -112,11 +112,11 @@ class BatchConsumer(Consumer):
             async with asyncio.timeout(0.9 * runtime.settings.request_timeout_seconds):
                 changelogs = {tp for tp in self.assignment() if self._is_changelog_tp(tp)}
                 await self._read_to_end(changelogs)
-                positions = await self._start_positions(self.assignment() - changelogs)
-                # Recovery clears Faust's queues once more before it lets the records flow: nothing may be
-                # delivered before that.
+                # State must not move on while it is compared with where its sources end.  Nor may anything
+                # be delivered from here on: recovery clears Faust's queues before it resumes the flow.
                 self.stop_flow()
                 self._forget()
+                positions = await self._start_positions(self.assignment() - changelogs)
                 # What follows in the changelogs is our own.
                 self.pause_partitions(changelogs)
                 await self._thread.seek_all(positions, pause=changelogs)
@@ -307,6 +307,10 @@ class BatchConsumer(Consumer):
         self.ledger.settle(ready)
         self._committed_offset.update(ready)
         return True
+
+    async def check_errors(self) -> None:
+        """Raise what has stopped the group's coordination."""
+        await self._thread.check_errors()
 
     async def verify_all_partitions_active(self) -> None:
         """Do nothing: Faust's check knows single records only; health and lag are watched elsewhere."""

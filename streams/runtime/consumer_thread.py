@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiokafka
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupCoordinatorNotAvailableError,
+    IllegalStateError,
+    KafkaError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+)
 from aiokafka.structs import OffsetAndMetadata
 
 from streams.runtime.faust_internals import (
     TP,
     AIOKafkaConsumerThread,
     ConsumerStoppedError,
+    HeartbeatRequest,
     ensure_aiokafka_TP,
     server_list,
 )
 
 if TYPE_CHECKING:
     from streams.runtime.consumer import BatchConsumer
+    from streams.runtime.lease import Lease
     from streams.runtime.service import ServiceApp
+
+
+#: Kafka's error codes: unknown member; a static member whose name another one has taken.
+_FORGOTTEN = frozenset({UnknownMemberIdError.errno, 82})
+
+#: What a heartbeat is answered with while we are a member: no error, or that a rebalance has begun.
+_ALIVE = frozenset({0, RebalanceInProgressError.errno})
+
+
+def _error_codes(response: Any) -> set[int]:
+    """Return the error codes of a coordinator's response: its own, or those of its partitions."""
+    codes = {getattr(response, "error_code", 0)}
+    codes.update(partition[-1] for _, partitions in getattr(response, "topics", ()) for partition in partitions)
+    return codes
 
 
 class Offsets:
@@ -79,6 +103,50 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             metadata_max_age_ms=30_000,
         )
 
+    async def on_start(self) -> None:
+        """Start the consumer, and renew the lease with each heartbeat that the group answers."""
+        await super().on_start()
+        self.watch(self._ensure_consumer()._coordinator, self.app.runtime.lease)
+
+    @staticmethod
+    def watch(coordinator: Any, lease: Lease) -> None:
+        """Tell ``lease`` what the group answers to aiokafka's ``coordinator``."""
+        send, reset_generation = coordinator._send_req, coordinator.reset_generation
+
+        async def send_and_note(request: Any) -> Any:
+            if lease.fenced:
+                # Joining again would take the name back.  The worker is about to stop.
+                await asyncio.sleep(1.0)
+                raise GroupCoordinatorNotAvailableError
+            sent_at = time.monotonic()
+            response = await send(request)
+            codes = _error_codes(response)
+            if codes & _FORGOTTEN:
+                lease.lose(forgotten=True)
+            elif isinstance(request, HeartbeatRequest) and codes <= _ALIVE:
+                lease.renew(sent_at)
+            return response
+
+        def lose_and_reset() -> None:
+            if not coordinator._closing.done():
+                lease.lose()
+            reset_generation()
+
+        coordinator._send_req = send_and_note
+        coordinator.reset_generation = lose_and_reset
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """The group has taken us in."""
+        self.app.runtime.lease.renew(time.monotonic())
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    async def check_errors(self) -> None:
+        """Raise what has stopped the group's coordination: aiokafka keeps it until somebody asks."""
+        await self.call_thread(self._check_errors)
+
+    async def _check_errors(self) -> None:
+        self._ensure_consumer()._coordinator.check_errors()
+
     async def offsets(self, tps: Iterable[TP]) -> dict[TP, Offsets]:
         """Return log start, log end and commit of each partition, from the broker."""
         result: dict[TP, Offsets] = await self.call_thread(self._offsets, list(tps))
@@ -87,11 +155,10 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
     async def _offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
         consumer = self._ensure_consumer()
         wanted = {tp: ensure_aiokafka_TP(tp) for tp in tps}
-        beginnings, ends, committed = await asyncio.gather(
-            consumer.beginning_offsets(list(wanted.values())),
-            consumer.end_offsets(list(wanted.values())),
-            asyncio.gather(*(consumer.committed(tp) for tp in wanted.values())),
-        )
+        # The ends last: a commit that is made in between must not look as if it lay beyond them.
+        committed = await asyncio.gather(*(consumer.committed(tp) for tp in wanted.values()))
+        beginnings = await consumer.beginning_offsets(list(wanted.values()))
+        ends = await consumer.end_offsets(list(wanted.values()))
         return {
             tp: Offsets(beginnings[raw], ends[raw], commit)
             for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
@@ -155,7 +222,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             await consumer.commit(wanted)
         except (CommitFailedError, IllegalStateError) as exc:
             # The partitions are somebody else's now; whoever has them reads these records again.
-            self.app.runtime.log.info("commit refused: the group has rebalanced", error=str(exc))
+            self.app.runtime.log.info("commit refused: the group has rebalanced", error=type(exc).__name__)
             return False
         except KafkaError as exc:
             if not exc.retriable and not isinstance(exc, TimeoutError):

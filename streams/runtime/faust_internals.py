@@ -11,8 +11,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.producer.message_accumulator import MessageAccumulator
+from aiokafka.producer.sender import SendProduceReqHandler
+from aiokafka.protocol.group import HeartbeatRequest
+from aiokafka.protocol.produce import ProduceRequest
 from faust.app.base import App
 from faust.tables.base import Collection
 from faust.tables.recovery import Recovery
@@ -38,7 +42,9 @@ __all__ = [
     "Consumer",
     "ConsumerMessage",
     "ConsumerStoppedError",
+    "HeartbeatRequest",
     "Message",
+    "ProduceRequest",
     "Recovery",
     "Table",
     "Transport",
@@ -149,6 +155,22 @@ ASSUMPTIONS = [
     Assumption(
         "the changelog topic of a table is <app id>-<table>-changelog",
         _mentions(Collection._changelog_topic_name, "{self.app.conf.id}-{self.name}-changelog"),
+    ),
+    Assumption(
+        "the group's coordinator sends every request, heartbeats too, through _send_req(request)",
+        _mentions(GroupCoordinator._do_heartbeat, "HeartbeatRequest(", "resp = await self._send_req(request)"),
+    ),
+    Assumption(
+        "a member that the group no longer knows calls coordinator.reset_generation()",
+        _mentions(GroupCoordinator._do_heartbeat, "UnknownMemberIdError", "self.reset_generation()"),
+    ),
+    Assumption(
+        "errors of the coordinator wait for somebody who calls check_errors()",
+        _mentions(GroupCoordinator._push_error_to_user, "self._pending_exception = exc"),
+    ),
+    Assumption(
+        "the producer sends its batches through client.send(node, ProduceRequest)",
+        _mentions(SendProduceReqHandler, "request = ProduceRequest(", "self._client.send(node_id, request)"),
     ),
     Assumption(
         "a batch waits in the producer until the one before it left, and its future is shielded",

@@ -72,7 +72,12 @@ class Lane:
     @property
     def busy(self) -> bool:
         """True while a step runs or a batch awaits its confirmation."""
-        return self._stepper.running or bool(self._finishing)
+        return self._stepper.running or self.unconfirmed
+
+    @property
+    def unconfirmed(self) -> bool:
+        """True while the producer may hold something of this lane."""
+        return bool(self._finishing)
 
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""

@@ -107,10 +107,11 @@ class Publisher:
         try:
             for topic, partition, builder in packed:
                 async with asyncio.timeout(self._submit_timeout):
-                    confirmations.append(await self._producer.send_batch(builder, topic, partition=partition))
-        except (ProducerClosed, KafkaTimeoutError, TimeoutError, KafkaError) as exc:
-            for confirmation in confirmations:
+                    confirmation = await self._producer.send_batch(builder, topic, partition=partition)
+                # Nobody may be left to ask for it: what is given up is not confirmed.
                 confirmation.add_done_callback(_retrieve)
+                confirmations.append(confirmation)
+        except (ProducerClosed, KafkaTimeoutError, TimeoutError, KafkaError) as exc:
             raise ConsistencyError(f"the producer took no batch for {topic}-{partition}: {exc!r}") from exc
         return confirmations
 

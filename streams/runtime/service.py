@@ -16,6 +16,7 @@ from streams.runtime.consumer import BatchConsumer, BatchTransport
 from streams.runtime.consumer_thread import Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
+from streams.runtime.lease import Lease
 from streams.runtime.publisher import Publisher, TopicLayout
 from streams.runtime.records import RecordBatch
 from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
@@ -69,6 +70,7 @@ class ServiceRuntime:
         self.log = structlog.get_logger("streams.runtime").bind(service=name)
         self.slots = asyncio.Semaphore(settings.batches_in_flight)
         self.settled = asyncio.Event()
+        self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
         self.publisher: Publisher
@@ -103,6 +105,7 @@ class ServiceRuntime:
             broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
             store="memory://",
             web_enabled=False,
+            datadir=settings.data_dir / "faust",  # made by Faust; with tables in memory it stays empty
             topic_disable_leader=True,
             topic_allow_declare=False,
             stream_wait_empty=True,
@@ -163,8 +166,18 @@ class ServiceRuntime:
     # -- life -------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Connect and join the group; returns when the app is started (not yet recovered)."""
+        """Connect and join the group; returns when the app is started (not yet recovered).
+
+        Raises:
+            ConfigurationError: the data folder cannot be made.
+        """
         settings = self.settings
+        try:
+            settings.data_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as exc:
+            raise ConfigurationError(
+                f"SWITCHBOARD_DATA_DIR={settings.data_dir} cannot be written: {exc.strerror}"
+            ) from exc
         self._producer = AIOKafkaProducer(
             bootstrap_servers=settings.bootstrap_servers,
             client_id=f"switchboard-{self.name}",
@@ -177,6 +190,7 @@ class ServiceRuntime:
         )
         async with asyncio.timeout(settings.request_timeout_seconds):
             await self._producer.start()
+        self.lease.guard(self._producer.client, self.fail)
         catalog = self.catalog
         layout = TopicLayout(
             catalog.name, catalog.partitions, lambda topic: catalog.get(topic).max_message_bytes
@@ -186,6 +200,8 @@ class ServiceRuntime:
             asyncio.create_task(self._beat(), name="beat"),
             asyncio.create_task(self._watch(), name="watch"),
         ]
+        for task in self._background:
+            task.add_done_callback(self._ended)
         self.app.finalize()
         await self.app.start()
 
@@ -197,6 +213,10 @@ class ServiceRuntime:
             task.cancel()
         if self._producer is not None:
             await self._producer.stop()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (exc := task.exception()) is not None:
+            self.fail(exc)
 
     def fail(self, exc: BaseException) -> None:
         """Stop the worker because of ``exc``; the first call wins."""
@@ -327,8 +347,7 @@ class ServiceRuntime:
         while any(lane.busy for lane in self._lanes.values()) and self.failure is None:
             left = deadline - time.monotonic()
             if left <= 0:
-                busy = [f"{name}-{partition}" for (name, partition), lane in self._lanes.items() if lane.busy]
-                self.log.warning("giving up what is in flight; it will be read again", lanes=busy)
+                self._give_up()
                 return
             self.settled.clear()
             try:
@@ -336,6 +355,13 @@ class ServiceRuntime:
                     await self.settled.wait()
             except TimeoutError:
                 continue
+
+    def _give_up(self) -> None:
+        busy = [f"{name}-{partition}" for (name, partition), lane in self._lanes.items() if lane.busy]
+        self.log.warning("giving up what is in flight; it will be read again", lanes=busy)
+        if any(lane.unconfirmed for lane in self._lanes.values()) and not self.app.should_stop:
+            # The producer would still write it, but behind what the next owner of the partition writes.
+            self.fail(ConsistencyError("records could not be written before partitions were given away"))
 
     def abandon(self) -> None:
         """Close every lane: unconfirmed state and unfinished batches of this epoch are gone."""
@@ -355,12 +381,15 @@ class ServiceRuntime:
             await asyncio.sleep(_BEAT_SECONDS)
 
     async def _watch(self) -> None:
-        """Publish lag, and stop the worker when Faust itself has crashed."""
+        """Publish lag, and stop the worker when Faust, the group or another worker of our name demands it."""
         while True:
             await asyncio.sleep(1.0)
             if self.app.crashed:
                 self.fail(self.app.crash_reason or RuntimeError("the Faust app crashed"))
                 return
+            self.lease.check_name()
+            if self.app.consumer.started:
+                await self.consumer.check_errors()
             consumer = self.consumer
             for tp, position in list(consumer.positions.items()):
                 end = consumer.end_of(tp)

@@ -138,6 +138,7 @@ class Deployment:
         expected = await verdict.check()
         print(
             f"{expected.messages} messages ({expected.repeats} repeats, {expected.rerouted} rerouted), "
-            f"{len(expected.windows)} windows, {len(expected.dead_letters)} dead letters: as expected"
+            f"{len(expected.windows)} windows, {len(expected.dead_letters)} dead letters, "
+            f"{expected.stale_writes} stale writes: as expected"
         )
         return expected

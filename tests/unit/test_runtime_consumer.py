@@ -130,6 +130,20 @@ class TestSeek:
         await consumer.perform_seek()
         assert not consumer.flow_active
 
+    async def test_state_stands_still_while_it_is_compared_with_the_ends_of_its_sources(
+        self, consumer: BareConsumer
+    ) -> None:
+        """Its previous owner may still write; a mark that is read later than the end lies beyond it."""
+        asked = []
+
+        async def offsets(tps: set[TP]) -> dict[TP, Offsets]:
+            asked.append((tps, consumer.flow_active))
+            return dict.fromkeys(tps, consumer._thread.known)
+
+        consumer._thread.offsets = offsets  # type: ignore[method-assign]
+        await consumer.perform_seek()
+        assert asked == [({CHANGELOG}, True), ({TP0}, False)]
+
     async def test_without_a_commit_it_starts_where_it_is_told_to(self, consumer: BareConsumer) -> None:
         consumer._thread.known = Offsets(7, 100, None)
         await consumer.perform_seek()

@@ -1,0 +1,167 @@
+"""The lease: what may be written after the group has not heard of us for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaError
+
+from models.errors import ConsistencyError
+from streams.runtime.consumer_thread import BatchConsumerThread
+from streams.runtime.faust_internals import HeartbeatRequest, ProduceRequest
+from streams.runtime.lease import FencedInstanceIdError, Lease
+
+SESSION = 10.0
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def lease(clock: Clock) -> Lease:
+    return Lease(SESSION, "ingest-a", clock)
+
+
+class TestLease:
+    async def test_who_never_joined_writes_nothing(self, lease: Lease) -> None:
+        with pytest.raises(ConsistencyError):
+            await lease.held()
+
+    async def test_is_held_for_a_session_after_the_request_that_was_answered(
+        self, lease: Lease, clock: Clock
+    ) -> None:
+        lease.renew(clock.now)
+        clock.now += SESSION - 0.1
+        await lease.held()
+
+    async def test_after_a_silent_session_it_waits_for_the_group_s_word(
+        self, lease: Lease, clock: Clock
+    ) -> None:
+        lease.renew(clock.now)
+        clock.now += SESSION
+        asked = asyncio.create_task(lease.held())
+        await asyncio.sleep(0.06)
+        assert not asked.done(), "a broker that is away takes nothing from us"
+        lease.renew(clock.now)
+        await asked
+
+    async def test_who_stood_still_and_was_forgotten_writes_nothing(self, lease: Lease, clock: Clock) -> None:
+        lease.renew(clock.now)
+        clock.now += 2 * SESSION
+        lease.lose(forgotten=True)
+        with pytest.raises(ConsistencyError, match="given our partitions away"):
+            await lease.held()
+        lease.check_name()
+
+    async def test_who_is_forgotten_without_having_been_silent_has_lost_its_name(
+        self, lease: Lease, clock: Clock
+    ) -> None:
+        lease.renew(clock.now)
+        clock.now += 1
+        lease.lose(forgotten=True)
+        lease.lose()
+        with pytest.raises(FencedInstanceIdError, match=r"'ingest-a'.*SWITCHBOARD_INSTANCE_ID"):
+            lease.check_name()
+        with pytest.raises(FencedInstanceIdError):
+            await lease.held()
+
+    async def test_missing_a_rebalance_is_not_losing_the_name(self, lease: Lease, clock: Clock) -> None:
+        lease.renew(clock.now)
+        lease.lose()
+        lease.check_name()
+
+
+class Client:
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def send(self, node_id: int, request: Any, **options: Any) -> str:
+        self.sent.append(request)
+        return "answer"
+
+
+async def test_the_producer_s_client_sends_only_what_is_still_ours_to_write(lease: Lease, clock: Clock) -> None:
+    client, refusals = Client(), []
+    lease.guard(client, refusals.append)
+    produce = ProduceRequest.__new__(ProduceRequest)
+    with pytest.raises(KafkaError, match="given our partitions away"):
+        await client.send(1, produce)
+    assert len(refusals) == 1
+    assert await client.send(1, "metadata") == "answer"
+    lease.renew(clock.now)
+    assert await client.send(1, produce, group=2) == "answer"
+    assert client.sent == ["metadata", produce]
+
+
+class Coordinator:
+    """As much of aiokafka's as the lease watches; answers with the error codes it is given."""
+
+    def __init__(self) -> None:
+        self._closing = asyncio.get_running_loop().create_future()
+        self.answer: Any = SimpleNamespace(error_code=0)
+        self.reset = 0
+
+    async def _send_req(self, request: Any) -> Any:
+        return self.answer
+
+    def reset_generation(self) -> None:
+        self.reset += 1
+
+
+class TestWatchingTheCoordinator:
+    @pytest.fixture
+    async def coordinator(self, lease: Lease) -> Coordinator:
+        coordinator = Coordinator()
+        BatchConsumerThread.watch(coordinator, lease)
+        return coordinator
+
+    @pytest.mark.parametrize("code", [0, 27])
+    async def test_a_heartbeat_renews_also_while_a_rebalance_begins(
+        self, coordinator: Coordinator, lease: Lease, code: int
+    ) -> None:
+        coordinator.answer.error_code = code
+        lease._clock = asyncio.get_running_loop().time  # the watcher takes the time itself: monotonic
+        await coordinator._send_req(HeartbeatRequest("group", 1, "member"))
+        await lease.held()
+
+    async def test_other_answers_do_not_renew(self, coordinator: Coordinator, lease: Lease) -> None:
+        await coordinator._send_req("join")
+        with pytest.raises(ConsistencyError):
+            await lease.held()
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            SimpleNamespace(error_code=25),
+            SimpleNamespace(error_code=82),
+            SimpleNamespace(topics=[("messages", [(0, 25), (1, 25)])]),
+        ],
+    )
+    async def test_an_unknown_member_has_lost_it(
+        self, coordinator: Coordinator, lease: Lease, clock: Clock, answer: Any
+    ) -> None:
+        lease.renew(clock.now)
+        coordinator.answer = answer
+        await coordinator._send_req("commit")
+        assert lease.fenced
+
+    async def test_leaving_in_order_is_not_losing_it(
+        self, coordinator: Coordinator, lease: Lease, clock: Clock
+    ) -> None:
+        lease.renew(clock.now)
+        coordinator._closing.set_result(None)
+        coordinator.reset_generation()
+        await lease.held()
+        assert coordinator.reset == 1
