@@ -123,8 +123,8 @@ class Parts:
 
     def _raise_ended(self, name: str, tail: str, where: Path) -> None:
         full = shutil.disk_usage(self.folder).free < NEEDED_BYTES // 10 or "No space left" in tail
-        advice = f" {_make_room(self.folder)}" if full else ""
-        raise DependencyUnavailable(name, f"it has ended by itself.{advice} The end of {where}:\n{tail}")
+        advice = f"\nThe disk is full. {_make_room(self.folder)}" if full else ""
+        raise DependencyUnavailable(name, f"it has ended by itself. The end of {where}:\n{tail}{advice}")
 
     def close(self) -> None:
         """End the services together, then the broker; a second Ctrl-C ends them without waiting."""
