@@ -1,7 +1,8 @@
 """Structured logs on stderr: ids and counts, never contents.
 
 Everything goes one way: our own events, and the ``logging`` records of Faust, mode, aiokafka and the rest,
-which are let through from WARNING on (aiokafka tells every heartbeat at INFO).  Stdout stays free for data.
+which are let through from WARNING on (aiokafka tells every heartbeat at INFO), and not over and over again
+(it tells each of a hundred attempts to reach a broker that is down).  Stdout stays free for data.
 
 Contents cannot slip in by accident: the fields that hold them on the wire are replaced by their length,
 and tracebacks are shown without the values of local variables.
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, MutableMapping
 from typing import Any, Literal, TextIO
 
 import structlog
@@ -39,6 +41,12 @@ CONTENT_FIELDS = frozenset(
 
 #: Loggers of our own packages, whose level is the one that was asked for.
 _OURS = ("deploy", "models", "processors", "schemas", "streams", "switchboard")
+
+#: How mode begins what it tells of the starting and stopping of each of its parts.
+_MACHINERY = "[^"
+
+_REPEAT_SECONDS = 10.0
+_REMEMBERED_LINES = 1000
 
 
 def configure_logging(
@@ -74,7 +82,39 @@ def configure_logging(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers(form, out)],
         )
     )
+    handler.addFilter(Calm())
     _route(handler, level)
+
+
+class Calm(logging.Filter):
+    """Lets a library's line through once in ten seconds, then with how often it came meanwhile.
+
+    What mode tells of its parts (``[^--Consumer]: Starting...``) is let through from WARNING on, even where
+    it speaks through a logger of ours, because we subclass its services.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = str(record.msg)
+        if text.startswith(_MACHINERY) and record.levelno < logging.WARNING:
+            return False
+        if record.name.split(".")[0] in _OURS:
+            return True
+        if len(self._seen) > _REMEMBERED_LINES:
+            self._seen.clear()
+        now, line = self._clock(), (record.name, text)
+        since, times = self._seen.get(line, (-_REPEAT_SECONDS, 0))
+        if now - since < _REPEAT_SECONDS:
+            self._seen[line] = (since, times + 1)
+            return False
+        self._seen[line] = (now, 0)
+        if times:
+            record.msg = f"{text} (and {times} times before)"
+        return True
 
 
 def get_logger(name: str, **ids: str | int) -> structlog.stdlib.BoundLogger:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import structlog
 
-from streams.telemetry.logs import configure_logging, get_logger
+from streams.telemetry.logs import Calm, configure_logging, get_logger
 
 SECRET = "I am allergic to walnuts"
 
@@ -113,3 +113,44 @@ def test_configuring_twice_writes_each_line_once() -> None:
     get_logger("streams.worker").info("once")
     assert first.getvalue() == ""
     assert len(lines(second)) == 1
+
+
+def test_a_library_that_repeats_itself_is_heard_now_and_then() -> None:
+    now = 0.0
+    calm = Calm(lambda: now)
+    said = []
+
+    def say(name: str, text: str, *values: object) -> None:
+        record = logging.LogRecord(name, logging.ERROR, "", 0, text, values, None)
+        if calm.filter(record):
+            said.append(record.getMessage())
+
+    for port in range(5):
+        say("aiokafka.conn", "Unable connect to %s", port)
+    say("aiokafka.conn", "something else")
+    now = 11.0
+    say("aiokafka.conn", "Unable connect to %s", 9)
+    now = 22.0
+    say("aiokafka.conn", "Unable connect to %s", 10)
+    assert said == [
+        "Unable connect to 0",
+        "something else",
+        "Unable connect to 9 (and 4 times before)",
+        "Unable connect to 10",
+    ]
+
+
+def test_we_are_always_heard() -> None:
+    out = io.StringIO()
+    configure_logging("info", "json", out)
+    for _ in range(3):
+        get_logger("streams.worker").info("window published")
+    assert len(lines(out)) == 3
+
+
+def test_the_starting_and_stopping_of_parts_is_not_told_but_their_trouble_is() -> None:
+    out = io.StringIO()
+    configure_logging("info", "json", out)
+    logging.getLogger("streams.runtime.consumer").info("[^-BatchConsumer]: Starting...")
+    logging.getLogger("streams.runtime.consumer").warning("[^-BatchConsumer]: slow")
+    assert [line["event"] for line in lines(out)] == ["[^-BatchConsumer]: slow"]
