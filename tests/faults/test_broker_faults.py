@@ -1,0 +1,47 @@
+"""The broker restarts, is gone, stands still: workers wait for it, and lose nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+#: How long the broker is away; the long form is what an operator may well take.
+GONE_SECONDS = float(os.environ.get("SWITCHBOARD_FAULT_GONE_SECONDS", "10"))
+
+
+async def test_broker_restarts_and_is_then_gone_for_a_while(fragile, broker):
+    worker = fragile.worker("a")
+    load = fragile.load(rate=2000)
+    await worker.ready()
+    await load.reaches(load.sent + 4000)
+    await asyncio.to_thread(broker.restart)
+    await load.reaches(load.sent + 4000)
+    broker.kill()
+    await asyncio.sleep(GONE_SECONDS)
+    assert worker.running, "a broker that is away is waited for"
+    await asyncio.to_thread(broker.start)
+    await load.reaches(load.sent + 4000)
+    await load.stop()
+    await fragile.verdict()
+    assert len(worker.says("starting")) == 1 and worker.running
+
+
+async def test_broker_stands_still(fragile, broker):
+    """Connections stay open and nothing answers; afterwards the group may have forgotten its members."""
+    worker = fragile.worker("a")
+    load = fragile.load(rate=2000)
+    await worker.ready()
+    await load.reaches(load.sent + 4000)
+    broker.pause()
+    await asyncio.sleep(GONE_SECONDS)
+    broker.resume()
+    await load.reaches(load.sent + 4000)
+    await load.stop()
+    if not worker.running:
+        assert await worker.exits() == 70
+        worker.start()
+    await fragile.verdict()
