@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Sequence
 
 import msgspec
 
 from processors.conversation_fold import Fold
-from processors.conversations import ConversationPolicy, ConversationState, decode_state, encode_state
+from processors.conversations import ConversationPolicy, ConversationState, Kept, decode_state, encode_state
 from processors.validation import decode_chat_message
 from streams.adapters.tokenizer import cl100k_counter
 
 
 class WholeStep:
-    """Validate, window, count tokens: one record on the state it left."""
+    """Validate, window, count tokens: one record on the state it left.
+
+    Pages stay in memory, which is kinder to a contender than storing them would be.
+    """
 
     def __init__(self) -> None:
         self._policy = ConversationPolicy()
         self._count = cl100k_counter()
         self._offset = 0
+        self._pages: dict[tuple[str, int], Sequence[Kept] | None] = {}
 
     def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
         """Return the outputs and the new state."""
         message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=0)
         state = decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
+        name = message.conversation_id
         fold = Fold(
-            message.conversation_id, state, self._policy, self._count, ("chat.messages.v1", 0), _no_page
+            name,
+            state,
+            self._policy,
+            self._count,
+            ("chat.messages.v1", 0),
+            lambda begins: self._pages[name, begins] or (),
         )
         self._offset += 1
         fold.add(message, self._offset, 0.0)
         after = fold.finish(0.0)
+        self._pages.update({(name, begins): page for begins, page in fold.pages.items()})
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
         return outputs, encode_state(after)
-
-
-def _no_page(begins: int) -> NoReturn:
-    raise LookupError(f"the load never fills a page, yet one at {begins} is asked for")
