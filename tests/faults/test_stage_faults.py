@@ -1,0 +1,130 @@
+"""A stage hangs, raises, or cannot reach what it depends on: nothing is lost, reordered or invented."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from chat_load import Shape
+from misbehaving import DEPENDENCY, OVERSIZED, POISON
+from workers import eventually, switch
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+
+async def hangs(stream) -> None:
+    """Wait until a step hangs."""
+    await eventually((stream.control / "hanging").exists, "a step hangs")
+    (stream.control / "hanging").unlink()
+
+
+async def test_a_step_that_hangs_ends_the_process_and_others_take_over(stream):
+    hanging = stream.worker("a", how="sync", hang_timeout_seconds=3, step_timeout_seconds=2)
+    other = stream.worker("b")
+    load = stream.load(rate=2000)
+    await hanging.ready()
+    await other.ready()
+    await load.reaches(load.sent + 2000)
+    with switch(stream.control, "hang"):
+        await hangs(stream)
+        assert await hanging.exits() == 70
+        assert hanging.says("its event loop hangs for 3 s")
+        await load.stop()
+        # With the hang still there: what the process held is done by the other one.
+        await stream.verdict()
+
+
+async def test_sigterm_ends_a_worker_whose_step_hangs(stream):
+    worker = stream.worker("a", how="sync", shutdown_timeout_seconds=3, commit_interval_seconds=0.5)
+    load = stream.load(6000, rate=3000)
+    await worker.ready()
+    with switch(stream.control, "hang"):
+        await hangs(stream)
+        assert await worker.stops() == 70, "it could not drain"
+        assert worker.says("it did not stop in time")
+    worker.start()
+    await load.finish()
+    await stream.verdict()
+
+
+async def test_a_call_that_hangs_is_given_up_and_made_again(stream):
+    worker = stream.worker("a", how="async", step_timeout_seconds=0.5)
+    load = stream.load(6000, rate=3000)
+    await worker.ready()
+    with switch(stream.control, "hang"):
+        await hangs(stream)
+
+        async def given_up() -> bool:
+            return await worker.metric("retries_total", stage="conversations") >= 2
+
+        await eventually(given_up, "the call was given up twice")
+        assert (await worker.health())[0] == 200, "waiting is no reason to restart"
+        assert await worker.stops() == 0
+        worker.start()
+        await hangs(stream)
+    await load.finish()
+    expected = await stream.verdict()
+    assert not expected.dead_letters
+
+
+async def test_a_dependency_that_is_down_is_waited_for_in_place(stream):
+    worker = stream.worker("a", how="async", retry_max_seconds=1)
+    load = stream.load(9000, rate=3000)
+    await worker.ready()
+    await load.reaches(3000)
+    with switch(stream.control, "down"):
+
+        async def waits() -> bool:
+            return await worker.metric("dependency_waiting", dependency=DEPENDENCY) >= 1
+
+        await eventually(waits, "the worker waits for the dependency")
+        await load.finish()
+        await eventually(waits, "it still waits")
+        assert worker.running
+    expected = await stream.verdict()
+    assert not expected.dead_letters
+    assert await worker.metric("dependency_waiting", dependency=DEPENDENCY) == 0
+    assert await worker.metric("dependency_wait_seconds_total", dependency=DEPENDENCY) > 0
+
+
+async def test_a_record_that_the_step_fails_on_costs_no_other(stream):
+    """It goes to the dead-letter queue, alone; so does one that would make an output too large."""
+    worker = stream.worker("a", how="sync")
+    load = stream.load(6000, rate=6000, records=spoiled(stream.messages(Shape(repeats=0)), every=500))
+    await worker.ready()
+    await load.finish()
+    expected = await stream.verdict(bad=spoils)
+    assert {letter[0] for letter in expected.dead_letters} == {"step_failed", "output_too_large"}
+    assert len(expected.dead_letters) == 12
+    assert await worker.metric("dead_letters_total") == 12
+
+
+async def test_a_step_that_fails_on_everything_stops_the_worker(stream):
+    """It is the step that is wrong, not the records: nothing is dead-lettered, and nothing is lost."""
+    load = stream.load(6000, rate=20_000)
+    await load.finish()
+    with switch(stream.control, "defect"):
+        worker = stream.worker("a", how="sync")
+        assert await worker.exits() == 70
+        assert "defect of the stage" in worker.says("the worker stops")[0]["error"]
+    worker.start()
+    expected = await stream.verdict()
+    assert not expected.dead_letters
+
+
+def spoiled(records, every: int):
+    """Spoil some of the records: in turn, one that the step raises on and one whose output is too large."""
+    for number, (key, value) in enumerate(records, 1):
+        if number % every:
+            yield key, value
+            continue
+        message = json.loads(value)
+        message["content"] = (POISON if number // every % 2 else OVERSIZED).decode()
+        yield key, json.dumps(message).encode()
+
+
+def spoils(record) -> str | None:
+    """Why the misbehaving stage fails on a record."""
+    if POISON in record.value:
+        return "step_failed"
+    return "output_too_large" if OVERSIZED in record.value else None
