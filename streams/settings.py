@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     gemini_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias="GEMINI_API_KEY",
-        description="key of the Gemini API; empty: rules and local models only",
+        description="key of the Gemini API; no stage uses it yet: rules and local models only",
         json_schema_extra={"unit": ""},
     )
 
@@ -187,9 +187,6 @@ class Settings(BaseSettings):
     step_timeout_seconds: float = _setting(60.0, "longest that one call of a stage may take", "s", gt=0)
     hang_timeout_seconds: float = _setting(
         120.0, "no progress for this long, with work at hand: the worker stops", "s", gt=0
-    )
-    recovery_stall_seconds: float = _setting(
-        60.0, "no progress for this long while recovering state: the worker stops", "s", gt=0
     )
     shutdown_timeout_seconds: float = _setting(25.0, "longest that a clean stop may take", "s", gt=0, le=300)
     retry_min_seconds: float = _setting(0.2, "first wait before a failed call is repeated", "s", gt=0)

@@ -64,6 +64,7 @@ async def _main(service: str, settings: Settings, opener: Opener) -> int:
     watch_signals(asyncio.get_running_loop(), stop, settings.shutdown_timeout_seconds + 3.0)
     metrics = process_metrics()
     health = HealthState(settings.hang_timeout_seconds)
+    health.describe("service", service)
     async with AsyncExitStack() as resources:
         server = HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
         resources.callback(server.close)

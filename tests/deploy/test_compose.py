@@ -44,7 +44,7 @@ def container(monkeypatch, request) -> dict[str, str]:
 
 def test_all_services_are_there():
     assert WORKERS == ["ingest", "memory", "respond"]
-    assert set(SERVICES) >= {"kafka", "valkey", "qdrant", "prometheus", "grafana", "topics"}
+    assert set(SERVICES) >= {"kafka", "qdrant", "prometheus", "grafana", "topics"}
 
 
 @pytest.mark.parametrize("container", OURS, indirect=True)
