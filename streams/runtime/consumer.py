@@ -54,6 +54,8 @@ class BatchConsumer(Consumer):
         self.ledger: DeliveryLedger[TP] = DeliveryLedger()
         self.positions: dict[TP, int] = {}
         self._ends: dict[TP, int] = {}
+        #: Where partitions ended when they were sought: earlier epochs have read no further.
+        self.ends_at_seek: dict[TP, int] = {}
         super().__init__(*args, **kwargs)
 
     def _new_consumer_thread(self) -> BatchConsumerThread:
@@ -138,6 +140,7 @@ class BatchConsumer(Consumer):
         positions: dict[TP, int] = {}
         for tp, offsets in known.items():
             self.app.runtime.check_end(tp, offsets)
+            self.ends_at_seek[tp] = offsets.end
             if offsets.committed is not None:
                 positions[tp] = offsets.committed
                 self._committed_offset[tp] = offsets.committed

@@ -4,6 +4,9 @@ Everything that must happen in order happens here (rule 3).  Per batch: the step
 packed and submitted; when they and those of every earlier batch are confirmed, its state changes are
 submitted; when those are confirmed they enter the table and the batch is acked.  The next batch's step
 does not wait for any of that: it reads unconfirmed state through the overlay.
+
+What a step decides is decided again, in the same way, when its batch is read again.  What timers decide is not:
+so the outputs of batches that follow them also wait until the timers' state changes are confirmed.
 """
 
 from __future__ import annotations
@@ -59,6 +62,7 @@ class Lane:
         self._last = _Link(reached=True)
         self._finishing: set[asyncio.Task[None]] = set()
         self._positions: dict[str, int] = {}
+        self._log_times: dict[str, float] = {}
         self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
         if self.stage.timer_at is not None:
             self._restore_timers(self.stage.timer_at)
@@ -125,6 +129,7 @@ class Lane:
         metrics.records_total.labels(*labels).inc(len(batch))
         metrics.record_batches_total.labels(*labels).inc()
         prepared = await self._stepper.run(batch)
+        self._log_times[batch.source] = batch.timestamp / 1000
         await self._launch(prepared, event, batch.epoch)
 
     def _check_position(self, batch: RecordBatch) -> None:
@@ -150,12 +155,17 @@ class Lane:
             return
         keys = self.timers.due(time.time())
         if keys:
-            context = TimerContext(
-                self.partition, time.time(), self.runtime.caught_up(self.bound, self.partition)
-            )
+            caught_up = self.runtime.caught_up(self.bound, self.partition)
+            context = TimerContext(self.partition, time.time(), caught_up, self._log_time())
             prepared = self._stepper.run_timers(keys, context)
             await self._launch(prepared, None, self.epoch)
         self.timers.arm()
+
+    def _log_time(self) -> float:
+        ends = self.runtime.ends_at_seek(self.bound, self.partition)
+        if any(self._positions.get(source, -1) < end for source, end in ends.items()):
+            return 0.0
+        return min(self._log_times.values())
 
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(delay, self._queue.put_nowait, None)
@@ -184,7 +194,9 @@ class Lane:
             publisher = self.runtime.publisher
             await previous.submitted.wait()
             outputs = await publisher.submit(prepared.packed)
-            link.submitted.set()
+            # What a timer decided stands in no log: nothing that may follow from it leaves before it is stored.
+            if event is not None or not prepared.values:
+                link.submitted.set()
             await publisher.confirm(outputs)
             await previous.confirmed.wait()
             link.confirmed.set()
@@ -199,6 +211,7 @@ class Lane:
                 self.state.wrote(first_offset, builder.record_count())
             if event is not None:
                 event.ack()
+            link.submitted.set()
             link.done.set()
             self._account(prepared.effects, time.perf_counter() - started)
         except asyncio.CancelledError:
@@ -230,6 +243,8 @@ class Lane:
         for (metric, labels), by in effects.counts.items():
             counter = getattr(metrics, metric)
             (counter.labels(*labels) if labels else counter).inc(by)
+        for metric, value in effects.observations:
+            getattr(metrics, metric).observe(value)
 
     def _count_effects(self, kind: str, n: int) -> None:
         if n:

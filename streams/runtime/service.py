@@ -274,6 +274,11 @@ class ServiceRuntime:
                 return False
         return True
 
+    def ends_at_seek(self, bound: BoundStage, partition: int) -> dict[str, int]:
+        """Return, by source, where this partition ended at the start of this epoch."""
+        topics = {source: self.catalog.name(source) for source in bound.stage.sources}
+        return {source: self.consumer.ends_at_seek[TP(topic, partition)] for source, topic in topics.items()}
+
     def unread_changelogs(self, known: dict[TP, Offsets]) -> dict[TP, int]:
         """Return, of the changelogs with these offsets, where those go on that are not read to their end."""
         unread = {}

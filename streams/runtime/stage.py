@@ -29,11 +29,15 @@ class StateReader(Protocol):
 @dataclass(frozen=True, slots=True)
 class TimerContext:
     """When and where timers fire.  ``now``: epoch seconds.  ``caught_up``: nothing of this partition is
-    waiting to be read, so what the clock says is not contradicted by records still in the log."""
+    waiting to be read, so what the clock says is not contradicted by records still in the log.  ``log_time``:
+    when the last record arrived that was processed (epoch seconds), or 0 while records are read again that
+    an earlier epoch may have processed: what it published came before any timer that fires now.
+    """
 
     partition: int
     now: float
     caught_up: bool
+    log_time: float = 0.0
 
 
 Step = Callable[[RecordBatch, StateReader], Effects]

@@ -63,6 +63,7 @@ class BareConsumer(BatchConsumer):
         self.ledger = DeliveryLedger()
         self.positions = {}
         self._ends = {}
+        self.ends_at_seek = {}
         self._thread = thread  # type: ignore[assignment]  # driven by the test
         self.scheduler = BatchScheduler(lambda topic: (2, topic, 0))
         self.flow_active = True

@@ -98,10 +98,12 @@ class Rig:
             sought_position=lambda batch: 0,
             stalled=lambda: self.is_stalled,
             caught_up=lambda bound, partition: True,
+            ends_at_seek=lambda bound, partition: {SOURCE: 2},
         )
         self.bound = BoundStage(stage, {SOURCE: 0}, CHANGELOG)
         self.state = PartitionState(self.confirmed, 1)
         self.lane = Lane(self.runtime, self.bound, 3, self.state)  # type: ignore[arg-type]  # a fake service
+        self.arrived = 0
         self._next = 0
 
     def _fail(self, exc: BaseException) -> None:
@@ -110,7 +112,7 @@ class Rig:
     def deliver(self, *values: bytes, epoch: int = 1, position: int | None = None, key: bytes = b"k") -> None:
         first = self._next
         batch = RecordBatch(
-            [Record(value, key, first + n, SOURCE, 3) for n, value in enumerate(values)],
+            [Record(value, key, first + n, SOURCE, 3, self.arrived) for n, value in enumerate(values)],
             epoch=epoch,
             source=SOURCE,
             position=position if position is not None else first,
@@ -388,6 +390,41 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     await rig.until(lambda: marks.payload(rig.confirmed[b"key"], 1) == b"fired")
     assert [key for key, _ in fired] == [b"key"]
     assert marks.next_offset(rig.confirmed[b"key"], 0) == 77
+    rig.lane.close()
+
+
+async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -> None:
+    """A batch that is read again decides the same again; a timer need not fire again."""
+    rig = Rig(timer_stage([]))
+    rig.lane.timers.set(b"key", 1.0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    rig.deliver(b"a")
+    await rig.until(lambda: rig.state.read(b"count") == (1, b"1"))
+    rig.publisher.give(0)
+    await rig.until(lambda: rig.publisher.values(CHANGELOG) != [])
+    await rig.settle()
+    assert rig.publisher.values("out") == [b"timer"]
+    rig.publisher.give(1)
+    await rig.until(lambda: rig.publisher.values("out") == [b"timer", b"a"])
+    rig.lane.close()
+
+
+async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> None:
+    """Up to offset 2, an earlier epoch may have published what no timer preceded."""
+    seen: list[float] = []
+
+    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+        seen.append(context.log_time)
+        return Effects()
+
+    rig = Rig(Stage(name="timed", sources=(SOURCE,), step=copy_step, table="timed", on_timer=on_timer))
+    for number in range(3):
+        rig.arrived = 5000 + number
+        rig.deliver(b"a")
+        await rig.until(lambda number=number: rig.state.read(b"count")[0] == number + 1)
+        rig.lane.timers.set(b"key", 1.0)
+        await rig.until(lambda number=number: len(seen) == number + 1)
+    assert seen == [0.0, 5.001, 5.002]
     rig.lane.close()
 
 
