@@ -3,6 +3,10 @@
 Every chunk that comes in gives one that goes out, in the same order, its text possibly empty.  One more goes
 out when a hold time ends between two chunks, one less when a chunk was lost.  Readers expect numbers without
 holes, so what goes out is counted by itself: the numbers are the same until one of the two happens.
+
+What goes out must not change when chunks are read again after a crash, although the clock says something
+else then.  So the clock is first noted in the state (:meth:`ResponseSequencer.note`), and what was due at that
+time is carried out in a step of its own: by the timer, or by the next chunk if that comes first.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
     before their time, by number, since ``ahead_since``.  ``gaps``: first and last number of what was given up.
-    ``seen_at``: when the last chunk came.  A ``closed`` response has had its final chunk; what is left of it
-    is there to recognize repeated chunks, and goes like that of a response that falls silent.
+    ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
+    response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
+    ``clock``: what the clock said when it was noted; what was due then is still to be done.
     """
 
     response_id: str
@@ -41,6 +46,7 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     gaps: tuple[tuple[int, int], ...] = ()
     closed: bool = False
     filtered: FilterState = FilterState()
+    clock: float | None = None
 
 
 class Sequenced(msgspec.Struct, frozen=True):
@@ -93,23 +99,34 @@ class ResponseSequencer:
         if state is None:
             filtered = FilterState(said=said)
             state = ResponseState(chunk.response_id, chunk.conversation_id, now, filtered=filtered)
-        step = _Step(msgspec.structs.replace(state, seen_at=now), self._filter, now)
-        step.accept(chunk)
-        step.give_up_what_is_overdue()
+        step = _Step(state, self._filter)
+        if state.clock is not None:
+            step.do_what_is_due(state.clock)
+        step.accept(chunk, now)
         return step.result()
+
+    def note(self, state: ResponseState, now: float) -> ResponseState:
+        """Return the state with the time noted, to be stored before :meth:`tick` does what was due then."""
+        return msgspec.structs.replace(state, clock=now)
 
     def tick(self, state: ResponseState, now: float) -> Sequenced:
         """Do what is due by the clock: go on without a lost chunk, release what was held, close, forget."""
-        step = _Step(state, self._filter, now)
-        step.give_up_what_is_overdue()
-        if now >= state.seen_at + self._filter.policy.idle_seconds:
-            return step.end()
-        step.release()
+        if state.closed and now >= state.seen_at + self._filter.policy.idle_seconds:
+            return Sequenced(state=None)
+        step = _Step(state, self._filter)
+        step.do_what_is_due(now)
         return step.result()
 
     def wake_at(self, state: ResponseState) -> float:
-        """Return when :meth:`tick` will have something to do, in epoch seconds."""
-        times = [state.seen_at + self._filter.policy.idle_seconds]
+        """Return when :meth:`tick` will have something to do, in epoch seconds.
+
+        What was noted is to be done at once; only a closed response is forgotten an idle time after that, so
+        that its chunks' offsets are committed for long and never read again.
+        """
+        idle = self._filter.policy.idle_seconds
+        if state.clock is not None:
+            return state.clock + idle if state.closed else state.clock
+        times = [state.seen_at + idle]
         if state.ahead_since is not None:
             times.append(state.ahead_since + self._filter.policy.hold_seconds)
         if (release := self._filter.wake_at(state.filtered)) is not None:
@@ -120,8 +137,9 @@ class ResponseSequencer:
 class _Step:
     """One step of one response: the fields of its state, to be changed, and what comes out."""
 
-    def __init__(self, state: ResponseState, response_filter: ResponseFilter, now: float) -> None:
-        self._state, self._filter, self._now = state, response_filter, now
+    def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
+        self._state, self._filter = state, response_filter
+        self._now = self._seen_at = state.seen_at
         self._next_in, self._next_out = state.next_in, state.next_out
         self._ahead = {chunk.sequence: chunk for chunk in state.ahead}
         self._ahead_since, self._gaps, self._closed = state.ahead_since, state.gaps, state.closed
@@ -132,8 +150,11 @@ class _Step:
         self._waited: list[float] = []
         self._said: tuple[str, ...] = ()
         self._repeated = self._missing = self._held = self._errors = 0
+        self._silent = False
 
-    def accept(self, chunk: ResponseChunk) -> None:
+    def accept(self, chunk: ResponseChunk, now: float) -> None:
+        """Take a chunk; then give up what has been missing for too long: it might have been this one."""
+        self._now = self._seen_at = now
         number = chunk.sequence
         missed = any(first <= number <= last for first, last in self._gaps)
         if missed or (self._closed and number >= self._next_in):
@@ -145,30 +166,40 @@ class _Step:
             self._go_on()
             if len(self._ahead) > _AHEAD_MOST:
                 self._give_up()
+        self._give_up_what_is_overdue()
 
-    def give_up_what_is_overdue(self) -> None:
+    def do_what_is_due(self, now: float) -> None:
+        """Go on without lost chunks, end what has fallen silent, or release what was held for too long."""
+        self._now = now
+        self._give_up_what_is_overdue()
+        if now >= self._seen_at + self._filter.policy.idle_seconds:
+            self._end()
+        else:
+            self._release()
+
+    def _give_up_what_is_overdue(self) -> None:
         since = self._ahead_since
         if since is not None and self._now >= since + self._filter.policy.hold_seconds:
             self._give_up()
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Send what was held for too long, in a chunk of its own."""
         filtered = self._filter.tick(self._filtered, self._now)
         if filtered.text:
             self._send(filtered, final=False)
 
-    def end(self) -> Sequenced:
-        """Forget the response; if it has no end yet, give it one."""
-        silent = not self._closed
+    def _end(self) -> None:
+        """Give a response that never ended an end."""
         while self._ahead:
             self._give_up()
         if not self._closed:
+            self._seen_at, self._silent = self._now, True
             self._send(self._filter.push(self._filtered, "", self._now, final=True), final=True)
-        return msgspec.structs.replace(self.result(), state=None, silent=silent)
 
     def result(self) -> Sequenced:
         state = msgspec.structs.replace(
             self._state,
+            seen_at=self._seen_at,
             next_in=self._next_in,
             next_out=self._next_out,
             ahead=tuple(self._ahead[number] for number in sorted(self._ahead)),
@@ -176,6 +207,7 @@ class _Step:
             gaps=self._gaps,
             closed=self._closed,
             filtered=self._filtered,
+            clock=None,
         )
         return Sequenced(
             state=state,
@@ -187,6 +219,7 @@ class _Step:
             held=self._held,
             waited=tuple(self._waited),
             errors=self._errors,
+            silent=self._silent,
             said=self._said,
         )
 

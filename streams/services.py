@@ -56,7 +56,8 @@ def _ingest(settings: Settings) -> Service:
 
 
 def _respond(settings: Settings, metrics: Metrics) -> Service:
-    from streams.agents.responses import ChunkRouting, Responses
+    from streams.agents.responses import Responses
+    from streams.agents.routing import ChunkRouting
 
     filtering = Responses(settings, metrics.content_detection_latency_seconds.observe).stage()
     if settings.response_memory == "conversation":

@@ -1,8 +1,12 @@
 """respond/responses: response chunks in, the same without repeated sentences out (seed 003).
 
 State per response: :class:`processors.response_sequence.ResponseState`.  With a conversation-wide memory the
-chunks first pass :class:`ChunkRouting`, which sends all responses of a conversation to one partition; what
-the conversation has said is then kept beside its responses.
+chunks first pass :mod:`streams.agents.routing`, which sends all responses of a conversation to one partition;
+what the conversation has said is then kept beside its responses.
+
+Chunks that are read again after a crash must give what they gave before, number by number.  What depends on
+the log alone does; for what the clock does see :meth:`Responses.on_timer`, for what one response takes over
+from another see :class:`_Said`.
 """
 
 from __future__ import annotations
@@ -23,25 +27,40 @@ from processors.response_sequence import (
     decode_state,
     encode_state,
 )
-from processors.validation import decode
 from streams import cloudevents
+from streams.agents.routing import CHUNKS, ROUTED, decode_chunk
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader, TimerContext
 from streams.settings import Settings
 
-CHUNKS = "chat.response-chunks.v1"
-ROUTED = "respond.routed-chunks.v1"
 RESPONSES = "chat.responses.v1"
 DUPLICATES = "chat.duplicates.v1"
 
-#: Keys of what a conversation has said; no response id begins with a control character.
+#: Keys of what a conversation has said; no response id holds a control character.
 _MEMORY_MARK = b"\x01"
+
+#: Where the log lags behind the clock, timers are looked at again after the lag, but at least this often.
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+class _Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A sentence that a response of the conversation has said, known from offset ``since`` of the log on.
+
+    A response takes over what was known at its first chunk.  When that is read again, its conversation may
+    already remember what came later, its own sentences among them: those it must not take for repeated.
+    """
+
+    sentence: str
+    since: int
+
+
+Memory = tuple[_Said, ...]
 
 _encode = msgspec.json.Encoder().encode
 _encode_memory = msgspec.msgpack.Encoder().encode
-_decode_memory = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+_decode_memory = msgspec.msgpack.Decoder(Memory).decode
 _SOURCE = "/switchboard/respond"
 
 
@@ -53,31 +72,6 @@ def policy_of(settings: Settings) -> FilterPolicy:
         hold_seconds=settings.max_hold_ms / 1000,
         idle_seconds=settings.response_idle_seconds,
     )
-
-
-class ChunkRouting:
-    """The stage before the filter when its memory spans a conversation: chunks re-keyed by conversation."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def stage(self) -> Stage:
-        """Return the stage."""
-        return Stage(
-            name="routing", sources=(CHUNKS,), step=self.step, batch_records=self._settings.batch_records
-        )
-
-    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Send every chunk, as it is, to its conversation's partition."""
-        effects = Effects()
-        for record in batch.records:
-            try:
-                chunk = _decode_chunk(record, record.key)
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-            else:
-                effects.emit(ROUTED, chunk.conversation_id.encode(), record.value, record.headers)
-        return effects
 
 
 class Responses:
@@ -114,11 +108,11 @@ class Responses:
         """Put the chunks of each response in order and filter them."""
         effects = Effects()
         known: dict[bytes, ResponseState | None] = {}
-        memory: dict[bytes, tuple[str, ...]] = {}
+        memory: dict[bytes, Memory] = {}
         next_offsets: dict[bytes, int] = {}
         for record in batch.records:
             try:
-                chunk = _decode_chunk(record, None if self._spans_conversation else record.key)
+                chunk = decode_chunk(record, None if self._spans_conversation else record.key)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
@@ -134,30 +128,47 @@ class Responses:
             if key not in known:
                 known[key] = decode_state(payload) if payload else None
             now = record.timestamp / 1000
-            said = self._said(chunk.conversation_id, state, memory) if known[key] is None else ()
+            said: tuple[str, ...] = ()
+            if known[key] is None:
+                memories = self._memory(chunk.conversation_id, state, memory)
+                said = tuple(said.sentence for said in memories if said.since <= record.offset)
             done = self._sequencer.push(known[key], chunk, now, said)
             known[key] = done.state
             next_offsets[key] = record.offset + 1
             effects.count("response_characters_total", by=len(chunk.text))
             self._publish(key, done, effects, (record, chunk))
-            self._remember(chunk.conversation_id, done.said, state, memory, effects)
+            self._remember(chunk.conversation_id, done.said, record.offset + 1, state, memory, effects)
         for key, next_offset in next_offsets.items():
             self._store(key, known[key], next_offset, effects)
         return effects
 
     def on_timer(self, keys: Sequence[bytes], context: TimerContext, state: StateReader) -> Effects:
-        """Release what was held for long enough, go on without lost chunks, close silent responses."""
+        """Release what was held for long enough, go on without lost chunks, close silent responses.
+
+        Two calls for each: the first stores the time, the second does what was due then.  What goes out thus
+        follows from what is stored: the runtime lets nothing leave that comes after a timer's call before the
+        call's changes are confirmed.
+        """
         effects = Effects()
-        memory: dict[bytes, tuple[str, ...]] = {}
+        memory: dict[bytes, Memory] = {}
+        # What the clock has seen pass may still be unread.
+        now = context.now if context.caught_up else min(context.now, context.log_time)
         for key in keys:
             _, payload = state.read(key)
             if payload is None:
                 continue
             before = decode_state(payload)
-            done = self._sequencer.tick(before, context.now)
-            self._publish(key, done, effects)
-            self._remember(before.conversation_id, done.said, state, memory, effects)
-            self._store(key, done.state, None, effects)
+            due = self._sequencer.wake_at(before)
+            if due > now:
+                again = context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)
+                effects.wake(key, max(due, again))
+            elif before.clock is None:
+                self._store(key, self._sequencer.note(before, now), None, effects)
+            else:
+                done = self._sequencer.tick(before, before.clock)
+                self._publish(key, done, effects)
+                self._remember(before.conversation_id, done.said, 0, state, memory, effects)
+                self._store(key, done.state, None, effects)
         return effects
 
     def _publish(
@@ -167,18 +178,22 @@ class Responses:
         effects: Effects,
         current: tuple[SourceRecord, ResponseChunk] | None = None,
     ) -> None:
+        cause = cloudevents.incoming(current[0].headers) if current is not None else None
+        about = key.decode()
         for chunk in done.chunks:
-            event_id = f"{chunk.response_id}/{chunk.sequence}"
-            effects.emit(
-                RESPONSES, key, _encode(chunk), cloudevents.outgoing("chat.response.v1", _SOURCE, event_id)
-            )
+            event_id = f"{about}/{chunk.sequence}"
+            headers = cloudevents.outgoing("chat.response.v1", _SOURCE, event_id, subject=about, cause=cause)
+            effects.emit(RESPONSES, key, _encode(chunk), headers)
         for duplicate in done.duplicates:
-            effects.emit(
-                DUPLICATES,
-                key,
-                _encode(duplicate),
-                cloudevents.outgoing("chat.duplicate.v1", _SOURCE, duplicate.event_id),
+            headers = cloudevents.outgoing(
+                "chat.duplicate.v1",
+                _SOURCE,
+                duplicate.event_id,
+                subject=about,
+                time=duplicate.timestamp,
+                cause=cause,
             )
+            effects.emit(DUPLICATES, key, _encode(duplicate), headers)
         for late in done.late:
             if current is not None and late is current[1]:
                 effects.dead_letter(
@@ -220,9 +235,7 @@ class Responses:
             effects.store(key, encode_state(after), next_offset)
             effects.wake(key, self._sequencer.wake_at(after))
 
-    def _said(
-        self, conversation_id: str, state: StateReader, memory: dict[bytes, tuple[str, ...]]
-    ) -> tuple[str, ...]:
+    def _memory(self, conversation_id: str, state: StateReader, memory: dict[bytes, Memory]) -> Memory:
         if not self._spans_conversation:
             return ()
         name = _MEMORY_MARK + conversation_id.encode()
@@ -235,26 +248,20 @@ class Responses:
         self,
         conversation_id: str,
         said: Iterable[str],
+        since: int,
         state: StateReader,
-        memory: dict[bytes, tuple[str, ...]],
+        memory: dict[bytes, Memory],
         effects: Effects,
     ) -> None:
         """Add what a finished response said to its conversation's memory."""
         if not self._spans_conversation or not said:
             return
-        before = self._said(conversation_id, state, memory)
+        before = self._memory(conversation_id, state, memory)
+        known = {said.sentence for said in before}
+        new = tuple(_Said(sentence, since) for sentence in dict.fromkeys(said) if sentence not in known)
         name = _MEMORY_MARK + conversation_id.encode()
-        memory[name] = tuple(dict.fromkeys((*before, *said)))[-EXACT_MEMORY:]
+        memory[name] = (*before, *new)[-EXACT_MEMORY:]
         effects.store(name, _encode_memory(memory[name]))
-
-
-def _decode_chunk(record: SourceRecord, key: bytes | None) -> ResponseChunk:
-    chunk = decode(ResponseChunk, record.value)
-    if key is not None and key != chunk.response_id.encode():
-        raise InvalidRecord(
-            "key_mismatch", "the record's key differs from response_id in its value: they must be equal"
-        )
-    return chunk
 
 
 def _timed(

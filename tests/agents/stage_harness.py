@@ -64,11 +64,11 @@ class StageHarness:
         batch = self._batch(records)
         return self._absorb(await self.spec.async_step(batch, self.state), batch.source_index)
 
-    def tick(self, now: datetime, *keys: bytes, caught_up: bool = True) -> Effects:
+    def tick(self, now: datetime, *keys: bytes, caught_up: bool = True, log_time: float = 0.0) -> Effects:
         """Let the timers of ``keys`` fire."""
         assert self.spec.on_timer is not None
         self.state.source_index = 0
-        context = TimerContext(PARTITION, now.timestamp(), caught_up)
+        context = TimerContext(PARTITION, now.timestamp(), caught_up, log_time)
         return self._absorb(self.spec.on_timer(keys, context, self.state), 0)
 
     def values(self, topic: str, kind: type[T]) -> list[T]:

@@ -12,7 +12,8 @@ from stage_harness import START, StageHarness
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.response_filter import filter_text
-from streams.agents.responses import CHUNKS, DUPLICATES, RESPONSES, ROUTED, ChunkRouting, Responses
+from streams.agents.responses import DUPLICATES, RESPONSES, Responses
+from streams.agents.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.settings import Settings
 
 TEXT = (
@@ -38,6 +39,12 @@ def chunks(text: str, size: int, response: str = "r", conversation: str = "c") -
         )
         for n, piece in enumerate(pieces)
     ]
+
+
+def tick(harness: StageHarness, seconds: float, response: str = "r", **context: Any) -> None:
+    """Let a response's timer fire: once to note the time, once more to do what was due then."""
+    for _ in range(2):
+        harness.tick(START + timedelta(seconds=seconds), response.encode(), **context)
 
 
 def text_of(harness: StageHarness, response: str = "r") -> str:
@@ -85,9 +92,9 @@ def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
     harness.feed(*[harness.record(chunk) for chunk in pieces if chunk.sequence != 2])
     before = text_of(harness)
     assert before == "One piece. Two p"
-    harness.tick(START + timedelta(milliseconds=499), b"r")
+    tick(harness, 0.499)
     assert text_of(harness) == before
-    harness.tick(START + timedelta(milliseconds=501), b"r")
+    tick(harness, 0.501)
     assert text_of(harness) == "".join(piece.text for piece in pieces if piece.sequence != 2)
     assert harness.last.counts["response_irregularities_total", ("missing",)] == 1
     harness.feed(harness.record(pieces[2]))
@@ -104,20 +111,50 @@ def test_held_text_is_released_when_its_time_is_over() -> None:
     assert text_of(harness).strip() == said.strip(), "what may become a duplicate is held"
     due = harness.last.timers[b"r"]
     assert due == (START + timedelta(milliseconds=500)).timestamp()
-    harness.tick(START + timedelta(milliseconds=500), b"r")
+    tick(harness, 0.5)
     assert text_of(harness) == "".join(pieces)
     assert [metric for metric, _ in harness.last.observations] == ["response_hold_seconds"]
 
 
+def test_what_is_still_unread_is_waited_for() -> None:
+    """After a pause of the service the next chunk lies in the log, whatever the clock says."""
+    harness = responses(max_hold_ms=500, response_idle_seconds=60)
+    said = "The old harbour is best seen at sunrise. "
+    first, second = chunks(said + said.strip(), 60)
+    harness.feed(harness.record(first))
+    tick(harness, 300, caught_up=False)
+    assert harness.last.timers[b"r"] > (START + timedelta(seconds=300)).timestamp(), "it is looked at again"
+    harness.feed(harness.record(second))
+    assert text_of(harness).strip() == said.strip()
+
+
+def test_the_clock_of_a_busy_log_is_that_of_its_last_record() -> None:
+    harness = responses(max_hold_ms=500)
+    text = "The old harbour is best seen at sunrise. The old harbour is"
+    for piece in chunks(text, 40):
+        harness.feed(harness.record(msgspec.structs.replace(piece, final=False)))
+    before = text_of(harness)
+    tick(harness, 3, caught_up=False, log_time=START.timestamp() + 0.499)
+    assert text_of(harness) == before
+    tick(harness, 3, caught_up=False, log_time=START.timestamp() + 0.5)
+    assert text_of(harness) == text
+
+
 def test_a_response_that_never_ends_is_closed_and_its_state_goes() -> None:
     harness = responses(response_idle_seconds=60)
-    first = chunks(TEXT, 30)[0]
+    first, second, *_ = chunks(TEXT, 30)
     harness.feed(harness.record(first))
-    harness.tick(START + timedelta(seconds=61), b"r")
+    tick(harness, 61)
     assert harness.values(RESPONSES, ResponseChunk)[-1].final
     assert harness.last.counts["response_irregularities_total", ("silent",)] == 1
+    harness.feed(harness.record(second))
+    assert [letter.reason for letter in harness.last.dead_letters] == ["late_chunk"], "not a new response"
+    tick(harness, 122)
+    assert harness.state.read(b"r") != (0, None), "only noted"
+    harness.tick(START + timedelta(seconds=182), b"r")
     assert harness.state.read(b"r") == (0, None)
     assert harness.last.timers[b"r"] is None
+    assert len(harness.values(RESPONSES, ResponseChunk)) == 2
 
 
 def test_responses_do_not_remember_each_other() -> None:
@@ -157,6 +194,10 @@ def test_routing_sends_a_chunk_as_it_is_to_its_conversations_partition() -> None
         ("invalid_json", {"value": b"{"}),
         ("invalid_field", {"value": b'{"response_id":"r"}'}),
         ("key_mismatch", {"key": b"other"}),
+        (
+            "control_characters",
+            {"value": b'{"response_id":"\\u0001c","conversation_id":"c","sequence":0,"text":""}'},
+        ),
     ],
 )
 def test_bad_chunks_are_dead_lettered_and_their_neighbours_filtered(

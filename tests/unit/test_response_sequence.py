@@ -158,11 +158,44 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     response.push(0, OPENING)
     response.push(2, " The museum opens", 10.0)
     step = response.tick(70.0)
-    assert response.state is None
     assert step.silent
     assert response.out[-1].final
     assert response.text == f"{OPENING} The museum opens"
     assert step.said == (OPENING, "The museum opens")
+    assert response.push(3, " at nine.", 75.0).late == (chunk(3, " at nine."),)
+    assert not response.tick(134.0).silent
+    response.tick(135.0)
+    assert response.state is None
+
+
+def test_what_was_due_when_the_clock_was_noted_is_done_before_the_next_chunk() -> None:
+    """Whether the timer or the chunk comes first: the same numbers, the same texts."""
+    outs = []
+    for ticks in (False, True):
+        response = Response()
+        response.push(0, OPENING)
+        response.push(1, " The museum", 1.0)
+        assert response.state is not None
+        response.state = response.sequencer.note(response.state, 1.6)
+        assert response.sequencer.wake_at(response.state) == 1.6
+        if ticks:
+            response.tick(1.6)
+        # It was in the log before the clock was noted, and was read after it.
+        response.push(2, " opens at nine in the morning.", 1.2, final=True)
+        assert response.state.clock is None
+        outs.append(response.out)
+    assert outs[0] == outs[1]
+    assert [part.text for part in outs[0]] == [OPENING, "", " The museum", " opens at nine in the morning."]
+
+
+def test_an_ended_response_is_forgotten_long_after_the_clock_was_noted() -> None:
+    response = Response()
+    response.push(0, OPENING, 0.0, final=True)
+    assert response.state is not None
+    response.state = response.sequencer.note(response.state, 60.0)
+    assert response.sequencer.wake_at(response.state) == 120.0
+    assert response.push(0, OPENING, 100.0).repeated == 1
+    assert response.sequencer.wake_at(response.state) == 160.0
 
 
 def test_an_ended_response_is_forgotten_after_a_while() -> None:
