@@ -1,16 +1,24 @@
-"""Every example of every topic that a service reads goes through the stage that reads it, as deployed."""
+"""Every example of every topic that a service reads goes through the stage that reads it, as deployed.
+
+Those of the respond service's outputs are what it makes of its inputs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
+import orjson
 import pytest
 from stage_harness import StageHarness
 
-from models.errors import ConfigurationError
-from streams.runtime.effects import Effects
+from models.responses import ContentDuplicationEvent, ResponseChunk
+from streams.agents.responses import DUPLICATES, RESPONSES
+from streams.agents.routing import CHUNKS, ROUTED, ChunkRouting
+from streams.runtime.effects import Effects, Output
 from streams.runtime.stage import Stage
 from streams.services import SERVICES, open_service
 from streams.settings import Settings
@@ -29,23 +37,15 @@ ANSWERS = ("memory.summaries.v1", "memory.embeddings.v1")
 async def stages(tmp_path: Path) -> AsyncIterator[dict[str, Stage]]:
     """The stages of all services, as a worker opens them, by source."""
     async with AsyncExitStack() as resources:
-        found = {}
+        # What filters the chunks as they come in, what routes them, and what filters them then.
+        found: dict[str, Stage] = {}
         for name in SERVICES:
-            try:
-                service = await open_service(name, Settings(data_dir=tmp_path / name), Metrics(), resources)
-            except ConfigurationError as error:
-                assert "no service is called" in str(error)
-                continue
-            found.update({source: stage for stage in service.stages for source in stage.sources})
+            for memory in ("response", "conversation") if name == "respond" else ("response",):
+                settings = Settings(data_dir=tmp_path / name, response_memory=memory)
+                service = await open_service(name, settings, Metrics(), resources)
+                for stage in service.stages:
+                    found = dict.fromkeys(stage.sources, stage) | found
         yield found
-
-
-def stage_of(source: str, stages: dict[str, Stage]) -> Stage:
-    if source not in stages:
-        readers = load_catalog().get(source).readers
-        assert not {*readers} & {"ingest", "memory"}, f"no stage reads {source}"
-        pytest.skip(f"{', '.join(readers)} has no stage for it yet")
-    return stages[source]
 
 
 async def replay(stage: Stage, source: str, example: Example) -> Effects:
@@ -57,7 +57,7 @@ async def replay(stage: Stage, source: str, example: Example) -> Effects:
 
 @pytest.mark.parametrize("source", SOURCES)
 async def test_valid_examples_pass(source: str, stages: dict[str, Stage]) -> None:
-    stage = stage_of(source, stages)
+    stage = stages[source]
     had_effect = False
     for example in load_examples(source):
         effects = await replay(stage, source, example)
@@ -70,7 +70,7 @@ async def test_valid_examples_pass(source: str, stages: dict[str, Stage]) -> Non
 async def test_invalid_examples_are_dead_lettered_for_their_reason(
     source: str, stages: dict[str, Stage]
 ) -> None:
-    stage = stage_of(source, stages)
+    stage = stages[source]
     examples = load_invalid_examples(source)
     assert examples
     for example in examples:
@@ -78,3 +78,56 @@ async def test_invalid_examples_are_dead_lettered_for_their_reason(
         assert [letter.reason for letter in effects.dead_letters] == [example.reason], example.name
         assert effects.dead_letters[0].record.value == example.value
         assert (effects.outputs, effects.changes) == ([], {}), example.name
+
+
+def test_routing_takes_the_same_chunks_as_the_filter(stages: dict[str, Stage]) -> None:
+    routing = StageHarness(ChunkRouting(Settings()).stage())
+    for example in load_examples(CHUNKS):
+        (routed,) = routing.feed(routing.record(example.value, key=example.key)).outputs
+        assert (routed.topic, routed.value) == (ROUTED, example.value)
+    for example in load_invalid_examples(CHUNKS):
+        letters = routing.feed(routing.record(example.value, key=example.key)).dead_letters
+        assert [letter.reason for letter in letters] == [example.reason], example.name
+
+
+def test_the_examples_of_a_response_are_what_its_chunks_give(stages: dict[str, Stage]) -> None:
+    harness = StageHarness(stages[CHUNKS])
+    harness.arrived = time_of("exact")
+    came = {example.name: example for example in load_examples(CHUNKS)}
+    for name in ("first", "rest-of-word", "many-sentences", "repeats", "empty", "final"):
+        harness.feed(harness.record(came[name].value, key=came[name].key))
+    given = {example.name: example for example in load_examples(RESPONSES)}
+    out = [output for output in harness.outputs if output.topic == RESPONSES]
+    for number, name in ((0, "first"), (3, "sentence-removed"), (4, "nothing-left"), (5, "final")):
+        assert_same(out[number], given[name])
+    (event,) = [output for output in harness.outputs if output.topic == DUPLICATES]
+    assert_same(event, {example.name: example for example in load_examples(DUPLICATES)}["exact"])
+
+
+@pytest.mark.parametrize("name", ["exact", "similar", "unicode"])
+def test_the_examples_of_duplicates_are_what_the_filter_finds(name: str, stages: dict[str, Stage]) -> None:
+    example = {example.name: example for example in load_examples(DUPLICATES)}[name]
+    event = msgspec.json.decode(example.value or b"", type=ContentDuplicationEvent)
+    chunk = ResponseChunk(
+        response_id=event.response_id,
+        conversation_id=event.session_id,
+        sequence=0,
+        text=event.similar_sentence.ljust(event.position_in_response) + event.duplicate_sentence,
+        final=True,
+    )
+    harness = StageHarness(stages[CHUNKS])
+    harness.arrived = event.timestamp
+    (found,) = [output for output in harness.feed(harness.record(chunk)).outputs if output.topic == DUPLICATES]
+    assert_same(found, example)
+
+
+def time_of(name: str) -> datetime:
+    (example,) = [example for example in load_examples(DUPLICATES) if example.name == name]
+    return msgspec.json.decode(example.value or b"", type=ContentDuplicationEvent).timestamp
+
+
+def assert_same(output: Output, example: Example) -> None:
+    assert output.key == example.key
+    assert orjson.loads(output.value or b"") == orjson.loads(example.value or b"")
+    if example.headers:
+        assert dict(output.headers) == dict(example.headers)

@@ -86,9 +86,7 @@ def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec
     if example.headers:
         attributes = incoming(example.headers)
         assert attributes is not None
-        assert attributes["type"] == (
-            "chat.response-chunk.v1" if "response" in spec.event_type else spec.event_type
-        )
+        assert attributes["type"] == spec.event_type
 
 
 @pytest.mark.parametrize(("spec", "example"), named(INVALID))
