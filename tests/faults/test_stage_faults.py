@@ -34,6 +34,30 @@ async def test_a_step_that_hangs_ends_the_process_and_others_take_over(stream):
         await stream.verdict()
 
 
+async def test_a_step_that_hangs_through_a_rebalance_writes_nothing_late(stream):
+    """The group goes on without it; when the step returns, its partitions are in other hands."""
+    hanging = stream.worker("a", how="sync", hang_timeout_seconds=100)
+    load = stream.load(rate=2000)
+    await hanging.ready()
+    await load.reaches(load.sent + 2000)
+    with switch(stream.control, "hang"):
+        await hangs(stream)
+        other = stream.worker("b")
+        await other.ready()
+        await load.reaches(load.sent + 2000)
+    await eventually(
+        lambda: not hanging.running or len(hanging.says("partitions assigned")) > 1,
+        "the worker has joined again, or has stopped because of what it could no longer write",
+    )
+    if not hanging.running:
+        assert await hanging.exits() == 70
+        hanging.start()
+        await hanging.ready()
+    await load.stop()
+    expected = await stream.verdict()
+    assert expected.stale_writes == 0
+
+
 async def test_sigterm_ends_a_worker_whose_step_hangs(stream):
     worker = stream.worker("a", how="sync", shutdown_timeout_seconds=3, commit_interval_seconds=0.5)
     load = stream.load(6000, rate=3000)

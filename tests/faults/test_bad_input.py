@@ -1,0 +1,129 @@
+"""Bad input never blocks and is never lost: it is dead-lettered byte for byte, its neighbours processed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.partitioner import DefaultPartitioner
+from verdict import DEAD_LETTERS, MESSAGES, SUMMARIES, read_topic
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+NOW = datetime.now(UTC)
+KEY = b"c"
+
+
+def message(**changes: object) -> dict:
+    """A good message of conversation ``c``; a change of ``None`` removes the field."""
+    fields = {
+        "message_id": "m",
+        "conversation_id": "c",
+        "user_id": "u",
+        "role": "user",
+        "content": "hello",
+        "sent_at": NOW.isoformat(),
+    }
+    return {name: value for name, value in (fields | changes).items() if value is not None}
+
+
+def bad(**changes: object) -> bytes:
+    return json.dumps(message(**{"message_id": "bad"} | changes)).encode()
+
+
+def nested(depth: int) -> dict:
+    metadata: dict = {}
+    for _ in range(depth):
+        metadata = {"deeper": metadata}
+    return metadata
+
+
+#: What is sent, and what must be said of it.
+BAD = {
+    "not JSON": (b"{'message_id': 1}", "invalid_json"),
+    "half of it": (bad()[:-20], "invalid_json"),
+    "not an object": (b"[1, 2]", "invalid_field"),
+    "not UTF-8": (bad().replace(b"hello", b"h\xffllo"), "invalid_utf8"),
+    "no content": (bad(content=None), "invalid_field"),
+    "no sent_at": (bad(sent_at=None), "invalid_field"),
+    "a number as content": (bad(content=7), "invalid_field"),
+    "an empty id": (bad(message_id=""), "invalid_field"),
+    "an id of 300 characters": (bad(user_id="u" * 300), "invalid_field"),
+    "another conversation's": (bad(conversation_id="d"), "key_mismatch"),
+    "content over the limit": (bad(content="x" * 65_537), "content_too_large"),
+    "content over the limit in bytes": (bad(content="\u20ac" * 30_000), "content_too_large"),
+    "control characters": (bad(content="bell \x07"), "control_characters"),
+    "control characters in an id": (bad(user_id="a\x00b"), "control_characters"),
+    "metadata too deep": (bad(metadata=nested(40)), "nested_too_deep"),
+    "nested without end": (b'{"metadata": {"a":' + b"[" * 100_000, "nested_too_deep"),
+    "no value": (None, "null_value"),
+    "an empty value": (b"", "empty_value"),
+    "white space": (b" \n", "empty_value"),
+    "an unknown role": (bad(role="wizard"), "invalid_field"),
+    "long ago": (bad(sent_at="1970-01-01T00:00:00Z"), "absurd_time"),
+    "far ahead": (bad(sent_at=(NOW + timedelta(days=3)).isoformat()), "absurd_time"),
+    "a time without a zone": (bad(sent_at="2026-01-01T00:00:00"), "invalid_field"),
+    "as large as the topic takes": (bad(content="y" * 1_047_000), "content_too_large"),
+}
+
+#: Headers are kept as they came: twice the same name, bytes that are no text, no value at all.
+HEADERS = [("source", b"one"), ("source", b"two"), ("\u00fcml", b"\xff\x00"), ("empty", b""), ("null", None)]
+
+
+@pytest.fixture
+async def producer(stream):
+    producer = AIOKafkaProducer(bootstrap_servers=stream.servers, acks="all", max_request_size=4 << 20)
+    await producer.start()
+    yield producer
+    await producer.stop()
+
+
+async def test_each_bad_record_is_kept_and_its_neighbours_are_processed(stream, producer):
+    partitions = list(range(stream.catalog.partitions(MESSAGES)))
+    partition = DefaultPartitioner()(KEY, partitions, partitions)
+    offsets = {}
+    for number, (what, (value, _)) in enumerate(BAD.items()):
+        neighbour = message(message_id=f"good {number}", content=f"before {what}", unknown_field=[number])
+        await producer.send(stream.topic, json.dumps(neighbour).encode(), KEY, partition)
+        sent = await producer.send_and_wait(stream.topic, value, KEY, partition, headers=HEADERS)
+        offsets[what] = sent.offset
+    await producer.send_and_wait(stream.topic, json.dumps(message(message_id="last")).encode(), KEY, partition)
+
+    # Everything is there before the worker is: good and bad share a batch.
+    worker = stream.worker("a")
+    expected = await stream.verdict()
+    assert expected.messages == len(BAD) + 1
+    assert len(expected.windows) == 3
+
+    letters = {}
+    for record in await read_topic(stream.servers, stream.catalog.name(DEAD_LETTERS), len(partitions)):
+        headers = dict(record.headers[len(HEADERS) :])
+        letters[int(headers["dlq_offset"])] = (record, headers)
+    assert letters.keys() == set(offsets.values())
+    for what, (value, reason) in BAD.items():
+        record, headers = letters[offsets[what]]
+        assert (record.key, record.value) == (KEY, value), what
+        assert list(record.headers[: len(HEADERS)]) == HEADERS, what
+        assert headers["dlq_reason"].decode() == reason, what
+        assert len(headers["dlq_message"]) > 10, what
+        assert headers["dlq_stage"] == b"conversations"
+        assert headers["dlq_topic"].decode() == stream.topic
+        assert int(headers["dlq_partition"]) == partition
+        assert int(headers["dlq_attempts"]) == 1
+    for reason in {reason for _, reason in BAD.values()}:
+        count = await worker.metric("dead_letters_total", reason=reason)
+        assert count == sum(reason == said for _, said in BAD.values()), reason
+
+
+async def test_a_bad_summary_is_kept_too(stream, producer):
+    await producer.send_and_wait(stream.catalog.name(SUMMARIES), b"no summary", b"c", headers=HEADERS)
+    stream.worker("a")
+    await stream.drained()
+    [record] = await read_topic(
+        stream.servers, stream.catalog.dead_letter_name(SUMMARIES), stream.catalog.partitions(SUMMARIES)
+    )
+    assert (record.key, record.value) == (b"c", b"no summary")
+    assert list(record.headers[: len(HEADERS)]) == HEADERS
+    assert dict(record.headers)["dlq_reason"] == b"invalid_json"

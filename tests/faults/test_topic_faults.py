@@ -1,0 +1,178 @@
+"""Topics that change under the workers, producers that err, transactions: put right, or refused and said."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
+from chat_load import Shape
+from verdict import MESSAGES, WINDOWS, read_topic
+from workers import eventually
+
+from streams.topics import admin
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+
+async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
+    """While it runs, and when it starts: its marks and commits would skip what the new topic holds."""
+    worker = stream.worker("a")
+    load = stream.load(4000, rate=4000)
+    await worker.ready()
+    await load.finish()
+    await stream.verdict()
+
+    await stream.delete([stream.topic])
+    await admin.apply(stream.catalog, stream.servers)
+    await stream.load(80, rate=4000, records=stream.messages(name="new")).finish()
+    assert await worker.exits() == 70
+    [said] = worker.says("the worker stops")
+    assert "deleted and made again" in said["error"] and "switchboard state reset ingest" in said["error"]
+
+    worker.start()
+    assert await worker.exits() == 70
+    [said] = worker.says("the worker stops")
+    assert "deleted and made again" in said["error"] and "switchboard state reset ingest" in said["error"]
+
+
+async def test_records_in_the_wrong_partition_are_sent_to_the_right_one(stream):
+    """Of a producer that hashes with CRC32 (librdkafka's default), and of one that sets no key."""
+
+    def crc32(key: bytes) -> int:
+        return zlib.crc32(key) % stream.catalog.partitions(MESSAGES)
+
+    worker = stream.worker("a")
+    loads = [
+        stream.load(3000, rate=1000),
+        stream.load(3000, rate=1000, records=stream.messages(name="crc"), partition=crc32),
+        stream.load(500, rate=200, records=without_key(stream.messages(Shape(5, 40, 0, 0), name="nokey"))),
+    ]
+    await worker.ready()
+    for load in loads:
+        await load.finish()
+    expected = await stream.verdict()
+    assert expected.rerouted > 2500
+    assert expected.messages + expected.repeats == 6500, "each is counted where it belongs"
+    assert await worker.metric("misrouted_records_total") == expected.rerouted
+
+
+def without_key(records) -> Iterator[tuple[None, bytes]]:
+    return ((None, value) for _, value in records)
+
+
+async def test_aborted_records_are_no_messages_and_leave_nothing_waiting(stream):
+    """Nor does the end of a transaction, an offset without a record, keep an idle conversation open."""
+    worker = stream.worker("a", idle_seconds=5, idle_grace_seconds=0.5, tick_seconds=0.2)
+    producer = AIOKafkaProducer(bootstrap_servers=stream.servers, transactional_id=f"{stream.prefix}test")
+    await producer.start()
+    try:
+        for round_ in range(3):
+            for outcome in ("aborted", "kept"):
+                await producer.begin_transaction()
+                for value in conversation(round_, outcome):
+                    await producer.send_and_wait(stream.topic, value, b"transacted")
+                await (producer.abort_transaction() if outcome == "aborted" else producer.commit_transaction())
+        await producer.begin_transaction()
+        await producer.send_and_wait(stream.topic, conversation(3, "aborted")[0], b"another")
+        await producer.abort_transaction()
+    finally:
+        await producer.stop()
+
+    async def windows() -> list[dict]:
+        topic = stream.catalog.get(WINDOWS)
+        return [
+            msgspec.json.decode(r.value) for r in await read_topic(stream.servers, topic.name, topic.partitions)
+        ]
+
+    async def flushed() -> bool:
+        return any(window["reason"] == "idle" for window in await windows())
+
+    await worker.ready()
+    await eventually(flushed, "the rest of the conversation is flushed", poll=0.3)
+    await stream.drained()
+    said = [
+        (window["reason"], [message["content"] for message in window["messages"]]) for window in await windows()
+    ]
+    kept = [f"kept {round_} {number}" for round_ in range(3) for number in range(4)]
+    assert said == [("full", kept[:10]), ("idle", kept[7:])]
+
+
+def conversation(round_: int, outcome: str) -> list[bytes]:
+    """Four messages, said two hours ago."""
+    said_at = datetime.now(UTC) - timedelta(hours=2)
+    return [
+        msgspec.json.encode(
+            {
+                "message_id": f"{outcome}-{round_}-{number}",
+                "conversation_id": "transacted",
+                "user_id": "somebody",
+                "role": "user",
+                "content": f"{outcome} {round_} {number}",
+                "sent_at": said_at,
+            }
+        )
+        for number in range(4)
+    ]
+
+
+async def test_a_first_commit_that_was_never_made_skips_nothing(stream):
+    """State without a commit: everything is read again from the start, while new records come in."""
+    worker = stream.worker("a", commit_interval_seconds=24)
+    load = stream.load(rate=2000)
+    await worker.ready()
+
+    async def wrote_state() -> bool:
+        return await worker.metric("effects_total", kind="state") > 1000
+
+    await eventually(wrote_state, "there is state")
+    worker.kill()
+    committed = await commits(stream)
+    assert not committed, f"nothing was to be committed, and yet {committed}"
+    worker.start()
+    await worker.ready()
+    assert worker.says("state recovered")[0]["records"] > 0
+    await load.reaches(load.sent + 4000)
+    await load.stop()
+    assert await worker.stops() == 0
+    await stream.verdict()
+
+
+async def commits(stream) -> dict:
+    client = AIOKafkaAdminClient(bootstrap_servers=stream.servers)
+    await client.start()
+    try:
+        return await client.list_consumer_group_offsets(stream.group)
+    finally:
+        await client.close()
+
+
+async def test_it_refuses_to_start_on_topics_that_would_lose_or_split_data(stream):
+    client = AIOKafkaAdminClient(bootstrap_servers=stream.servers)
+    await client.start()
+    try:
+        await client.create_partitions({stream.topic: NewPartitions(9)})
+    finally:
+        await client.close()
+    worker = stream.worker("a")
+    assert await worker.exits() == 78
+    [said] = worker.says("cannot start")
+    assert f"{stream.topic}: partitions is 9, expected 8" in said["error"]
+
+    await stream.delete([stream.topic, stream.catalog.name(WINDOWS)])
+    worker.start()
+    assert await worker.exits() == 78
+    [said] = worker.says("cannot start")
+    assert f"{stream.catalog.name(WINDOWS)}: missing" in said["error"]
+    assert "switchboard topics apply" in said["error"]
+
+
+async def test_a_broker_that_cannot_be_reached_is_said(stream):
+    worker = stream.worker("a", bootstrap_servers="127.0.0.1:1", request_timeout_seconds=2)
+    assert await worker.exits() == 69
+    [said] = worker.says("cannot start")
+    assert "127.0.0.1:1" in said["error"] and "SWITCHBOARD_BOOTSTRAP_SERVERS" in said["error"]
