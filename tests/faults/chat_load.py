@@ -28,13 +28,15 @@ class Shape:
 
     ``conversations`` go on at once; each has about ``length`` messages and is then replaced by a new one.
     ``repeats`` is the share of messages that are sent twice (a producer's retry with the same message id),
-    ``late`` the share whose ``sent_at`` lies before that of the message before.
+    ``late`` the share whose ``sent_at`` lies before that of the message before, ``pauses`` the share before
+    which nobody said anything for so long that the window ends (``idle``).
     """
 
     conversations: int = 200
     length: int = 30
     repeats: float = 0.02
     late: float = 0.02
+    pauses: float = 0.01
 
 
 class Conversation:
@@ -56,6 +58,8 @@ class Conversation:
             return self._last
         self.left -= 1
         self._sent_at += timedelta(milliseconds=chance.randint(1, 3000))
+        if chance.random() < self._shape.pauses:
+            self._sent_at += timedelta(minutes=20)
         late = timedelta(seconds=20) if chance.random() < self._shape.late else timedelta()
         self._last = _encode(
             {
@@ -74,7 +78,7 @@ class Conversation:
 def conversations(seed: int, shape: Shape, *, name: str = "c") -> Iterator[tuple[bytes, bytes]]:
     """Yield (key, value) for ever: the conversations take turns at random."""
     chance = random.Random(seed)
-    began = datetime.now(UTC) - timedelta(hours=1)
+    began = datetime.now(UTC) - timedelta(days=2)
     number = 0
 
     def another() -> Conversation:

@@ -112,16 +112,20 @@ class Deployment:
         self._loads.append(load)
         return load
 
+    async def behind(self) -> object:
+        """What the group has not committed yet: ``{}`` when it is at the end of all its sources."""
+        try:
+            return await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES])
+        except KafkaError as error:  # the broker's own topic for commits may not be there yet
+            return error
+
     async def drained(self, timeout: float = 90.0) -> None:
         """Wait until the group has committed every record of its sources."""
         latest: object = None
 
         async def empty() -> bool:
             nonlocal latest
-            try:
-                latest = await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES])
-            except KafkaError as error:  # the broker's own topic for commits may not be there yet
-                latest = error
+            latest = await self.behind()
             return latest == {}
 
         try:

@@ -50,7 +50,7 @@ async def test_records_in_the_wrong_partition_are_sent_to_the_right_one(stream):
     loads = [
         stream.load(3000, rate=1000),
         stream.load(3000, rate=1000, records=stream.messages(name="crc"), partition=crc32),
-        stream.load(500, rate=200, records=without_key(stream.messages(Shape(5, 40, 0, 0), name="nokey"))),
+        stream.load(500, rate=200, records=without_key(stream.messages(Shape(5, 40, 0, 0, 0), name="nokey"))),
     ]
     await worker.ready()
     for load in loads:

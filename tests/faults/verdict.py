@@ -269,9 +269,11 @@ class Verdict:
                 )
             elif expected != (request.from_index, request.to_index, request.tokens):
                 self._problem(f"summary request {request.request_id} of {key}: {expected} is expected")
-            indices = [message.index for message in request.messages]
-            if not request.roll_up and indices != list(range(request.from_index, request.to_index + 1)):
-                self._problem(f"summary request {request.request_id} of {key} holds messages {indices}")
+            run = self.expected.runs.get(record.key, [])
+            due_ids = [message.message_id for message in run[request.from_index : request.to_index + 1]]
+            ids = [message.message_id for message in request.messages]
+            if ids != ([] if request.roll_up else due_ids):
+                self._problem(f"summary request {request.request_id} of {key} holds messages {ids}")
         for request_id in due.keys() - found:
             self._problem(f"summary request {request_id} for {due[request_id]} is missing")
         return tables
@@ -338,11 +340,11 @@ class Verdict:
                 bodies.update(enumerate(decode_page(page), begins))
         bodies.update(enumerate(state.kept, state.kept_from))
         needed = range(min(state.cursor.from_index, state.tokens.from_index), state.next_index)
-        kept = self.expected.bodies[key]
+        kept = dict(enumerate(self.expected.bodies[key]))
         for index in needed:
-            if bodies.get(index) != kept[index]:
+            if bodies.get(index) != kept.get(index):
                 self._problem(
-                    f"state of {key!r}: message {index} is {bodies.get(index)}, expected {kept[index]}"
+                    f"state of {key!r}: message {index} is {bodies.get(index)}, not {kept.get(index)}"
                 )
 
     def _problem(self, what: str) -> None:
