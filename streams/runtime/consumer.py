@@ -27,7 +27,7 @@ from streams.runtime.faust_internals import (
 from streams.runtime.ledger import DeliveryLedger
 
 if TYPE_CHECKING:
-    from streams.runtime.service import ServiceApp
+    from streams.runtime.faust_app import ServiceApp
 
 #: How long one fetch may wait for data while every partition has room, and while some have not (those may
 #: get room at any moment, and their records may be in memory already).  A seek waits for the fetch before it.

@@ -30,7 +30,7 @@ from streams.runtime.faust_internals import (
 if TYPE_CHECKING:
     from streams.runtime.consumer import BatchConsumer
     from streams.runtime.lease import Lease
-    from streams.runtime.service import ServiceApp
+    from streams.runtime.faust_app import ServiceApp
 
 
 #: Kafka's error codes: unknown member; a static member whose name another one has taken.

@@ -12,9 +12,14 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 from models.errors import ConsistencyError
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
 
 #: What a record needs in a Kafka batch beyond key, value and headers (varints, CRC, batch header).
 _RECORD_OVERHEAD = 100
+
+#: How long the producer tries to deliver a batch before the worker gives up: a broker may be gone for
+#: this long without any worker stopping.
+DELIVERY_TIMEOUT_SECONDS = 180.0
 
 Packed = list[tuple[str, int, Any]]
 Confirmation = asyncio.Future[Any]
@@ -128,6 +133,20 @@ class Publisher:
                 raise ConsistencyError(f"a batch could not be delivered: {result!r}") from result
             first_offsets.append(int(result.offset))
         return first_offsets
+
+
+def make_producer(settings: Settings, service: str) -> AIOKafkaProducer:
+    """Return the service's producer: idempotent, and patient with a broker that is away."""
+    return AIOKafkaProducer(
+        bootstrap_servers=settings.bootstrap_servers,
+        client_id=f"switchboard-{service}",
+        acks="all",
+        enable_idempotence=True,
+        max_batch_size=settings.batch_bytes,
+        max_request_size=16 << 20,
+        request_timeout_ms=int(DELIVERY_TIMEOUT_SECONDS * 1000),
+        metadata_max_age_ms=30_000,
+    )
 
 
 def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[Any]) -> bool:

@@ -5,44 +5,30 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
-import faust
 import structlog
 from aiokafka import AIOKafkaProducer
 
 from models.errors import ConfigurationError, ConsistencyError
-from streams.runtime.consumer import BatchConsumer, BatchTransport
+from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import Offsets
+from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
-from streams.runtime.publisher import Publisher, TopicLayout
+from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.records import RecordBatch
-from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
 from streams.runtime.stage import Stage
 from streams.runtime.stepping import BoundStage
-from streams.runtime.table import NoState, StateTable
+from streams.runtime.table import NoState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import Catalog
 
-#: How long the producer tries to deliver a batch before the worker gives up: a broker may be gone for
-#: this long without any worker stopping.
-DELIVERY_TIMEOUT_SECONDS = 180.0
-
 #: A pause of the event loop after which this process may have lost its partitions without knowing.
 _BEAT_SECONDS = 0.5
-
-
-class ServiceApp(faust.App):
-    """A Faust app whose transport delivers batches; ``runtime`` is the service it belongs to."""
-
-    runtime: ServiceRuntime
-
-    def _new_transport(self) -> Any:
-        return BatchTransport(self.conf.broker_consumer, self)
 
 
 class ServiceRuntime:
@@ -80,88 +66,9 @@ class ServiceRuntime:
         self._assigned: set[TP] = set()
         self._last_beat = time.monotonic()
         self._background: list[asyncio.Task[None]] = []
-        self._bound = [self._bind(stage) for stage in stages]
+        self._bound = [bind(stage, name, catalog) for stage in stages]
         self._by_source = {source: bound for bound in self._bound for source in bound.stage.sources}
-        self._tables: dict[str, StateTable] = {}
-        self.app = self._make_app()
-
-    # -- making -----------------------------------------------------------------------------------------
-
-    def _bind(self, stage: Stage) -> BoundStage:
-        counts = {self.catalog.partitions(source) for source in stage.sources}
-        if len(counts) > 1:
-            raise ConfigurationError(f"the sources of stage {stage.name} differ in partitions: {counts}")
-        hashed = {}
-        for source in stage.sources:
-            spec = self.catalog.get(source)
-            hashed[source] = spec.partitions if spec.routed_by == spec.key else 0
-        changelog = f"switchboard-{self.name}-{stage.table}-changelog" if stage.table else ""
-        return BoundStage(stage, hashed, changelog)
-
-    def _make_app(self) -> ServiceApp:
-        settings = self.settings
-        app = ServiceApp(
-            settings.group(self.name),
-            broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
-            store="memory://",
-            web_enabled=False,
-            datadir=settings.data_dir / "faust",  # made by Faust; with tables in memory it stays empty
-            topic_disable_leader=True,
-            topic_allow_declare=False,
-            stream_wait_empty=True,
-            stream_recovery_delay=0,
-            stream_buffer_maxsize=1 << 16,
-            # Recovery is fast; copies on other workers would cost every record a second time.
-            table_standby_replicas=0,
-            broker_commit_interval=settings.commit_interval_seconds,
-            broker_request_timeout=settings.request_timeout_seconds,
-            broker_session_timeout=settings.session_timeout_seconds,
-            broker_heartbeat_interval=settings.heartbeat_seconds,
-            consumer_max_fetch_size=4 << 20,
-            consumer_group_instance_id=settings.static_member(self.name),
-            ConsumerScheduler=scheduler_factory(self._bound_of_topic),
-        )
-        app.runtime = self
-        for bound in self._bound:
-            if bound.stage.table:
-                self._tables[bound.stage.name] = self._make_table(app, bound)
-            self._make_agent(app, bound)
-        return app
-
-    def _make_table(self, app: ServiceApp, bound: BoundStage) -> StateTable:
-        assert bound.stage.table is not None
-        spec = self.catalog.get(bound.changelog)
-        if spec.partitions != self.catalog.partitions(bound.stage.sources[0]):
-            raise ConfigurationError(f"{spec.name} and its source differ in partitions")
-        table = StateTable(
-            app,
-            name=bound.stage.table,
-            sources=bound.sources,
-            partitions=spec.partitions,
-            key_type=bytes,
-            value_type=bytes,
-        )
-        app.tables.add(table)
-        return table
-
-    def _make_agent(self, app: ServiceApp, bound: BoundStage) -> None:
-        names = [self.catalog.name(source) for source in bound.stage.sources]
-        channel = app.topic(*names, value_serializer="raw", key_serializer="raw", allow_empty=True)
-
-        async def agent(stream: Any) -> None:
-            async for event in stream.noack().events():
-                self.lane(bound, event.value.partition).put(event)
-
-        agent.__name__ = bound.stage.name
-        app.agent(channel, name=bound.stage.name)(agent)
-
-    def _bound_of_topic(self, topic: str) -> tuple[int, str, int]:
-        spec = self.catalog.get(topic)
-        bound = self._by_source.get(spec.contract_name)
-        if bound is None:
-            return CHANGELOG_BATCH_RECORDS, spec.contract_name, 0
-        stage = bound.stage
-        return stage.batch_records, spec.contract_name, stage.sources.index(spec.contract_name)
+        self.app, self._tables = make_app(self, self._bound)
 
     # -- life -------------------------------------------------------------------------------------------
 
@@ -178,16 +85,7 @@ class ServiceRuntime:
             raise ConfigurationError(
                 f"SWITCHBOARD_DATA_DIR={settings.data_dir} cannot be written: {exc.strerror}"
             ) from exc
-        self._producer = AIOKafkaProducer(
-            bootstrap_servers=settings.bootstrap_servers,
-            client_id=f"switchboard-{self.name}",
-            acks="all",
-            enable_idempotence=True,
-            max_batch_size=settings.batch_bytes,
-            max_request_size=16 << 20,
-            request_timeout_ms=int(DELIVERY_TIMEOUT_SECONDS * 1000),
-            metadata_max_age_ms=30_000,
-        )
+        self._producer = make_producer(settings, self.name)
         async with asyncio.timeout(settings.request_timeout_seconds):
             await self._producer.start()
         self.lease.guard(self._producer.client, self.fail)

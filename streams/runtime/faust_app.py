@@ -1,0 +1,118 @@
+"""The Faust app of a service: its settings, and a table and an agent per stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import faust
+
+from models.errors import ConfigurationError
+from streams.runtime.consumer import BatchTransport
+from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
+from streams.runtime.stage import Stage
+from streams.runtime.stepping import BoundStage
+from streams.runtime.table import StateTable
+from streams.topics.catalog import Catalog
+
+if TYPE_CHECKING:
+    from streams.runtime.service import ServiceRuntime
+
+
+class ServiceApp(faust.App):
+    """A Faust app whose transport delivers batches; ``runtime`` is the service it belongs to."""
+
+    runtime: ServiceRuntime
+
+    def _new_transport(self) -> Any:
+        return BatchTransport(self.conf.broker_consumer, self)
+
+
+def bind(stage: Stage, service: str, catalog: Catalog) -> BoundStage:
+    """Look up what the catalog says of the stage's topics.
+
+    Raises:
+        ConfigurationError: its sources, or its changelog, differ in partitions.
+    """
+    names = [*stage.sources]
+    changelog = f"switchboard-{service}-{stage.table}-changelog" if stage.table else ""
+    if changelog:
+        names.append(changelog)
+    counts = {name: catalog.partitions(name) for name in names}
+    if len(set(counts.values())) > 1:
+        raise ConfigurationError(f"the topics of stage {stage.name} must have equal partitions: {counts}")
+    hashed = {}
+    for source in stage.sources:
+        spec = catalog.get(source)
+        hashed[source] = spec.partitions if spec.routed_by == spec.key else 0
+    return BoundStage(stage, hashed, changelog)
+
+
+def make_app(runtime: ServiceRuntime, stages: Sequence[BoundStage]) -> tuple[ServiceApp, dict[str, StateTable]]:
+    """Return the app, and the tables by the names of their stages."""
+    settings = runtime.settings
+    app = ServiceApp(
+        settings.group(runtime.name),
+        broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
+        store="memory://",
+        web_enabled=False,
+        datadir=settings.data_dir / "faust",  # made by Faust; with tables in memory it stays empty
+        topic_disable_leader=True,
+        topic_allow_declare=False,
+        stream_wait_empty=True,
+        stream_recovery_delay=0,
+        stream_buffer_maxsize=1 << 16,
+        # Recovery is fast; copies on other workers would cost every record a second time.
+        table_standby_replicas=0,
+        broker_commit_interval=settings.commit_interval_seconds,
+        broker_request_timeout=settings.request_timeout_seconds,
+        broker_session_timeout=settings.session_timeout_seconds,
+        broker_heartbeat_interval=settings.heartbeat_seconds,
+        consumer_max_fetch_size=4 << 20,
+        consumer_group_instance_id=settings.static_member(runtime.name),
+        ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages)),
+    )
+    app.runtime = runtime
+    tables = {bound.stage.name: _make_table(app, bound, runtime.catalog) for bound in stages if bound.changelog}
+    for bound in stages:
+        _make_agent(app, bound)
+    return app, tables
+
+
+def _make_table(app: ServiceApp, bound: BoundStage, catalog: Catalog) -> StateTable:
+    table = StateTable(
+        app,
+        name=bound.stage.table or "",
+        sources=bound.sources,
+        partitions=catalog.partitions(bound.changelog),
+        key_type=bytes,
+        value_type=bytes,
+    )
+    app.tables.add(table)
+    return table
+
+
+def _make_agent(app: ServiceApp, bound: BoundStage) -> None:
+    names = [app.runtime.catalog.name(source) for source in bound.stage.sources]
+    channel = app.topic(*names, value_serializer="raw", key_serializer="raw", allow_empty=True)
+
+    async def agent(stream: Any) -> None:
+        async for event in stream.noack().events():
+            app.runtime.lane(bound, event.value.partition).put(event)
+
+    agent.__name__ = bound.stage.name
+    app.agent(channel, name=bound.stage.name)(agent)
+
+
+def _bounds(catalog: Catalog, stages: Sequence[BoundStage]) -> Any:
+    """Return what tells the scheduler how to cut a topic; see :data:`streams.runtime.scheduler.Bound`."""
+    by_source = {source: bound.stage for bound in stages for source in bound.stage.sources}
+
+    def bound_of(topic: str) -> tuple[int, str, int]:
+        name = catalog.get(topic).contract_name
+        stage = by_source.get(name)
+        if stage is None:
+            return CHANGELOG_BATCH_RECORDS, name, 0
+        return stage.batch_records, name, stage.sources.index(name)
+
+    return bound_of
