@@ -29,8 +29,8 @@ from streams.runtime.faust_internals import (
 
 if TYPE_CHECKING:
     from streams.runtime.consumer import BatchConsumer
-    from streams.runtime.lease import Lease
     from streams.runtime.faust_app import ServiceApp
+    from streams.runtime.lease import Lease
 
 
 #: Kafka's error codes: unknown member; a static member whose name another one has taken.
