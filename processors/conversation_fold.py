@@ -170,7 +170,7 @@ class Fold:
 
     def pause(self, now: float) -> None:
         """The wall clock says ``now``: flush an idle rest, repeat an unanswered request."""
-        if now - self._sent_at >= self._policy.idle_seconds:
+        if now >= self._policy.idle_at(self._sent_at, self._arrived_at):
             self._close(WindowReason.IDLE)
         plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
         if plan is not None:

@@ -32,6 +32,14 @@ class ConversationPolicy(msgspec.Struct, frozen=True):
     token_threshold: int = 1200
     summary_retry_seconds: float = 60.0
 
+    def idle_at(self, sent_at: float, arrived_at: float) -> float:
+        """Return when a conversation is idle by the clock whose last message was sent and arrived then.
+
+        Not before nothing has arrived for a grace period: a backfill of old messages is idle by their
+        ``sent_at`` and yet still coming in.
+        """
+        return max(sent_at + self.idle_seconds, arrived_at + self.idle_grace_seconds)
+
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message that is still needed: its offset, its id and its encoded :class:`WindowMessage`."""
@@ -140,14 +148,12 @@ def decode_page(payload: bytes) -> tuple[Kept, ...]:
 
 
 def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | None:
-    """Return when the clock alone may change this conversation (epoch seconds), or ``None``.
-
-    An open window is flushed when the conversation has been idle, but not before nothing has arrived for
-    a grace period: a backfill of old messages is idle by their ``sent_at`` and yet still coming in.
+    """Return when the clock alone may change this conversation (epoch seconds), or ``None``: when its open
+    window is flushed because it is idle, or its open request repeated.
     """
     times: list[float] = []
     if state.cursor.pending(state.next_index):
-        times.append(max(state.sent_at + policy.idle_seconds, state.arrived_at + policy.idle_grace_seconds))
+        times.append(policy.idle_at(state.sent_at, state.arrived_at))
     repeat = token_table.repeat_at(state.tokens, policy.summary_retry_seconds)
     if repeat is not None:
         times.append(repeat)

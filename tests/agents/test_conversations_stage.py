@@ -193,6 +193,19 @@ class TestIdle:
             harness.feed(harness.record(message))
         assert harness.last.timers[b"c"] == (harness.arrived + timedelta(seconds=10)).timestamp()
 
+    def test_repeating_a_request_ends_no_window_of_a_conversation_that_still_comes_in(self) -> None:
+        harness = Harness(idle_grace_seconds=10, token_threshold=100, summary_retry_seconds=60)
+        harness.arrived = START + timedelta(days=30)
+        for message in messages(25):
+            harness.feed(harness.record(message))
+        harness.arrived += timedelta(seconds=55)
+        harness.feed(harness.record(next(messages(1, first=25))))
+        windows, requests = len(harness.windows), len(harness.requests)
+        harness.tick(harness.arrived + timedelta(seconds=6), b"c")
+        assert (len(harness.windows), len(harness.requests)) == (windows, requests + 1)
+        harness.tick(harness.arrived + timedelta(seconds=10), b"c")
+        assert harness.windows[-1].reason is WindowReason.IDLE
+
     def test_timers_survive_a_restart(self) -> None:
         harness = Harness()
         for message in messages(5):
