@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 import pytest
 from aiokafka import ConsumerRecord
 from aiokafka.partitioner import DefaultPartitioner
 from chat_load import Shape, conversations
-from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Verdict, policy
+from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Totals, Verdict, policy
 
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.conversations import Conversations
@@ -75,8 +75,14 @@ class GivenTopics(Verdict):
         super().__init__("", load_catalog(), cl100k_counter(), policy=policy(token_threshold=THRESHOLD))
         self._topics = topics
 
-    async def _read(self, name: str) -> list[ConsumerRecord]:
-        return self._topics[name]
+    async def check(self) -> Totals:
+        await self._check_all()
+        return self.totals
+
+    async def _read(self, name: str, partition: int) -> AsyncIterator[ConsumerRecord]:
+        for one in self._topics[name]:
+            if one.partition == partition:
+                yield one
 
 
 @pytest.fixture
@@ -128,7 +134,7 @@ def lose_the_last_state(topics: Topics) -> None:
 def invent_a_window(topics: Topics) -> None:
     window = msgspec.json.decode(topics[WINDOWS][0].value)
     value = msgspec.json.encode(window | {"window_id": "invented"})
-    topics[WINDOWS].append(record(WINDOWS, 0, 0, b"c1", value))
+    topics[WINDOWS].append(record(WINDOWS, 0, 0, b"invented", value))
 
 
 @pytest.mark.parametrize(

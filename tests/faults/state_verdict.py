@@ -1,0 +1,87 @@
+"""The verdict on state: what a worker would recover, against what the messages and summaries lead to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+
+from aiokafka import ConsumerRecord
+
+from processors.conversations import ConversationState, Kept, decode_page, decode_state, is_page, page_key
+from processors.token_table import TokenTable
+from streams.runtime import marks
+
+#: Marks of the conversations stage: one per source (messages, summaries).
+_SOURCES = 2
+
+
+async def stored_states(changelog: AsyncIterator[ConsumerRecord]) -> tuple[dict[bytes, bytes], int]:
+    """Replay a changelog with the rule for marks; return the payload of each key, and how many were stale."""
+    values: dict[bytes, bytes] = {}
+    stale = 0
+    async for record in changelog:
+        current = values.get(record.key)
+        if record.value is None:
+            values.pop(record.key, None)
+        elif current is None or not marks.is_stale(record.value, current, _SOURCES):
+            values[record.key] = record.value
+        else:
+            stale += 1
+    return {key: marks.payload(value, _SOURCES) for key, value in values.items()}, stale
+
+
+def compare_states(
+    stored: Mapping[bytes, bytes],
+    expected: Mapping[bytes, ConversationState],
+    bodies: Mapping[bytes, Sequence[Kept]],
+    tables: Mapping[bytes, TokenTable],
+) -> Iterator[str]:
+    """Yield what is wrong.  ``tables``: what counting from scratch gives; ``bodies``: all messages as kept."""
+    found = {key: decode_state(payload) for key, payload in stored.items() if not is_page(key)}
+    for key in found.keys() - expected.keys():
+        yield f"state of {key!r} is not expected"
+    for key, folded in expected.items():
+        state = found.get(key)
+        if state is None:
+            yield f"state of {key!r} is missing"
+            continue
+        for name, (is_, must_be) in _comparable(state, folded, tables[key]).items():
+            if is_ != must_be:
+                yield f"state of {key!r}: {name} is {is_}, expected {must_be}"
+        yield from _compare_bodies(key, state, stored, dict(enumerate(bodies[key])))
+
+
+def _compare_bodies(
+    key: bytes, state: ConversationState, stored: Mapping[bytes, bytes], kept: Mapping[int, Kept]
+) -> Iterator[str]:
+    """The messages that a window or a summary may still need are there, in the state or in its pages."""
+    found: dict[int, Kept] = {}
+    for begins in state.pages:
+        page = stored.get(page_key(key, begins))
+        if page is None:
+            yield f"state of {key!r} names a page at {begins} that is not there"
+        else:
+            found.update(enumerate(decode_page(page), begins))
+    found.update(enumerate(state.kept, state.kept_from))
+    for index in range(min(state.cursor.from_index, state.tokens.from_index), state.next_index):
+        if found.get(index) != kept.get(index):
+            yield f"state of {key!r}: message {index} is {found.get(index)}, not {kept.get(index)}"
+
+
+def _comparable(state: ConversationState, folded: ConversationState, table: TokenTable) -> dict[str, tuple]:
+    """Pair what is with what must be.  When a request was asked depends on batches, so it is left out."""
+    opened = (state.tokens.open.from_index, state.tokens.open.to_index) if state.tokens.open else None
+    must_open = (table.open.from_index, table.open.to_index) if table.open else None
+    return {
+        "next_index": (state.next_index, folded.next_index),
+        "cursor": (state.cursor, folded.cursor),
+        "end_mark": (state.end_mark, folded.end_mark),
+        "recent_ids": (state.recent_ids, folded.recent_ids),
+        "sent_at": (state.sent_at, folded.sent_at),
+        "token counts": (state.tokens.counts, table.counts),
+        "first unsummarized": (state.tokens.from_index, table.from_index),
+        "summaries": (
+            [summary.summary_id for summary in state.tokens.summaries],
+            [summary.summary_id for summary in table.summaries],
+        ),
+        "open request": (opened, must_open),
+    }
