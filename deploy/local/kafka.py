@@ -225,7 +225,7 @@ class LocalKafka:
             self._process = leash.spawn(broker, output=output)
 
     def _format(self, storage_tool: Sequence[str | Path], properties: Path) -> None:
-        command = [*storage_tool, "format", "--cluster-id", _new_cluster_id(), "--config", properties]
+        command = [*storage_tool, "format", f"--cluster-id={_new_cluster_id()}", "--config", properties]
         with self._output_file.open("ab") as output:
             tool = leash.spawn(command, output=output)
             try:

@@ -3,10 +3,11 @@
 The real conversations stage does the work.  Around it, the step
 
 * stands still while there is a file ``hang`` in FOLDER (and says so with a file ``hanging``),
-* raises while there is a file ``defect``, and raises that a dependency is down while there is one ``down``,
+* raises while there is a file ``defect``,
 * raises on a record that holds ``POISON``, and emits an output that is too large on ``OVERSIZED``.
 
-``sync`` calls it on the event loop, as stages that do not call out are; ``async`` as those that do.
+``sync`` calls it on the event loop, as stages that do not call out are; ``async`` as those that do, and
+then it also raises that a dependency is down while there is a file ``down``.
 """
 
 from __future__ import annotations
@@ -47,8 +48,6 @@ class Misbehaving:
     def _raise_if_told_to(self, batch: RecordBatch) -> None:
         if self._is("defect"):
             raise RuntimeError("this step raises on everything")
-        if self._is("down"):
-            raise DependencyUnavailable(DEPENDENCY, "switched off by the test")
         for record in batch.records:
             if record.value and POISON in record.value:
                 raise ValueError("this step raises on some records")
@@ -72,6 +71,8 @@ class Misbehaving:
         while self._is("hang"):
             (self._control / "hanging").touch()
             await asyncio.sleep(0.05)
+        if self._is("down"):
+            raise DependencyUnavailable(DEPENDENCY, "switched off by the test")
         return self._work(batch, state)
 
 
