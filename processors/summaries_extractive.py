@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import log2, sqrt
+from math import fsum, log2, sqrt
 from typing import NamedTuple
 
 from models.messages import Role
@@ -201,7 +201,8 @@ def _is_answered(speaker: str, after: Sequence[_Message]) -> bool:
 
 def _salience(sentence: _Sentence, used_by: Counter[str]) -> float:
     """How much a sentence says: its words, those that many messages use a little more (``used_by``)."""
-    weight = sum(1 + RECURRENCE * log2(used_by[word]) for word in sentence.words)
+    # Rounded once: words are in another order in each process, and equals must stay equal.
+    weight = fsum(1 + RECURRENCE * log2(used_by[word]) for word in sentence.words)
     return weight / sqrt(len(sentence.words) + 4) * _substance(sentence.text, sentence.words)
 
 
