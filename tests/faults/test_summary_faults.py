@@ -3,35 +3,133 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
-from chat_load import Shape
-from summarizer import Summarizer
-from verdict import REQUESTS, read_topic
-from workers import eventually
+from aiokafka.errors import KafkaError
+from chat_load import Load, Shape
+from harness import Deployment
+from kills import dies, dying_command, has_processed
+from summary_verdict import SummaryVerdict
+from topic_reader import undrained
+from verdict import REQUESTS
+from workers import Worker, eventually
+
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.adapters.tokenizer import cl100k_counter
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 
+SUMMARIZING = [sys.executable, str(Path(__file__).with_name("summarizing.py"))]
+MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
 
-async def test_killed_while_summaries_come_back(stream, seed):
-    chance = random.Random(seed)
-    worker = stream.worker("a")
-    load = stream.load(rate=1500, records=stream.messages(Shape(conversations=60, length=200)))
-    async with Summarizer(stream.servers, stream.catalog) as summarizer:
-        await worker.ready()
-        for _ in range(3):
-            await load.reaches(load.sent + chance.randint(1000, 4000))
-            worker.kill()
-            worker.start()
-            await worker.ready()
-        await load.stop()
+
+class Summarizing(Deployment):
+    """The ingest service, and a service that answers its requests."""
+
+    def settings(self, instance: str, **changes: object) -> dict[str, object]:
+        return super().settings(instance) | {"summary_retry_seconds": 2, "api_port": 0} | changes
+
+    def ingest(self) -> Worker:
+        """Start the ingest service, which can be told to die (see dying.py)."""
+        return self._start(dying_command("ingest", self.control), "a")
+
+    def summaries(self, command: list[str] = SUMMARIZING) -> Worker:
+        """Start the service that answers."""
+        return self._start(command, "s")
+
+    def _start(self, command: list[str], instance: str) -> Worker:
+        log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
+        self.workers.append(Worker(command, self.settings(instance), log))
+        return self.workers[-1]
+
+    def long_conversations(self) -> Load:
+        """Send messages of conversations that cross the threshold again and again."""
+        return self.load(rate=800, records=self.messages(Shape(conversations=30, length=200)))
+
+    async def behind(self) -> object:
+        """What the groups have not committed; what one of them does may still give the other more to do."""
+        try:
+            unanswered = await undrained(
+                self.servers, self.catalog, f"{self.prefix}switchboard-memory", [REQUESTS]
+            )
+        except KafkaError as error:
+            return error
+        return unanswered or await super().behind()
+
+    async def check(self) -> SummaryVerdict:
+        """Wait until every request is answered and every answer taken; then account for every record."""
 
         async def settled() -> bool:
-            await stream.drained()
-            return await summarizer.has_answered_all() and not await stream.behind()
+            # An answer that the second look finds taken may have led to a request: look until none is left.
+            return [await self.behind() for _ in range(3)] == [{}, {}, {}]
 
-        await eventually(settled, "every request is answered and every answer is taken", poll=0.5)
-    await stream.verdict()
-    topic = stream.catalog.get(REQUESTS)
-    requests = await read_topic(stream.servers, topic.name, topic.partitions)
-    assert any(b'"roll_up":true' in record.value for record in requests)
+        await eventually(settled, "every request is answered, every answer is taken", poll=0.5)
+        await self.verdict()
+        count = cl100k_counter()
+        verdict = SummaryVerdict(self.servers, self.catalog, BuiltinSummarizer(count), count)
+        await verdict.check()
+        assert verdict.accepted
+        assert verdict.roll_ups
+        return verdict
+
+
+@pytest.fixture
+async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Summarizing]:
+    async with Summarizing(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+        yield deployment
+
+
+async def test_killed_while_summaries_come_back(stream, seed):
+    """Either side, also while nobody answers for so long that requests are repeated."""
+    chance = random.Random(seed)
+    load = stream.long_conversations()
+    ingest, summaries = stream.ingest(), stream.summaries()
+    await has_processed(ingest, chance.randint(300, 1500))
+    await has_processed(summaries, chance.randint(1, 60))
+    await dies(ingest, stream.control, "batch")
+    summaries.kill()
+    ingest.start()
+    await has_repeated(ingest)
+    await dies(ingest, stream.control, "timer")
+    ingest.start()
+    summaries.start()
+    await has_processed(summaries, 50)
+    await has_processed(ingest, 500)
+    await load.stop()
+    verdict = await stream.check()
+    assert verdict.repeats
+
+
+@pytest.mark.soak
+async def test_killed_again_and_again_while_the_memory_service_answers(stream, seed):
+    chance = random.Random(seed)
+    load = stream.long_conversations()
+    ingest, summaries = stream.ingest(), stream.summaries(MEMORY)
+    for _ in range(15):
+        await has_processed(ingest, chance.randint(300, 3000))
+        if chance.random() < 0.5:
+            await has_processed(summaries, chance.randint(1, 200))
+            summaries.kill()
+        if chance.random() < 0.3:
+            await has_repeated(ingest)
+            await dies(ingest, stream.control, "timer")
+        else:
+            await dies(ingest, stream.control, "batch")
+        ingest.start()
+        if not summaries.running:
+            summaries.start()
+    await load.stop()
+    await stream.check()
+
+
+async def has_repeated(ingest: Worker) -> None:
+    """Wait until this life of the worker has repeated a request."""
+    await ingest.ready()
+
+    async def repeated() -> bool:
+        return await ingest.metric("summary_requests_total", kind="repeat") > 0
+
+    await eventually(repeated, "a request is repeated")

@@ -1,0 +1,23 @@
+"""The memory service with nothing but its summaries stage: starts in a moment, and needs no index."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AsyncExitStack
+
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.summaries import Summaries
+from streams.services import Service
+from streams.settings import Settings, load_settings
+from streams.telemetry.metrics import Metrics
+from streams.worker import run
+
+
+async def opener(name: str, settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
+    count = cl100k_counter()
+    return Service([Summaries(settings, BuiltinSummarizer(count), count).stage()])
+
+
+if __name__ == "__main__":
+    sys.exit(run("memory", load_settings(), opener))
