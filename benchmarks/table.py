@@ -15,6 +15,7 @@ TARGETS = [
     ("restart", ("seconds",), "processing again after kill -9", "<=", 10.0, "s"),
     ("latency", ("p95",), "message to searchable fact, p95", "<=", 1.0, "s"),
     ("memory", ("bytes",), "100,000 conversations in memory", "<=", 400e6, "bytes"),
+    ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]
 
 
@@ -29,11 +30,34 @@ def render(figures: dict[str, Any]) -> str:
             value = value[step]
         reached = value >= target if relation == ">=" else value <= target
         verdict = "reached" if reached else "NOT reached"
-        lines.append(f"{what:<40} {value:>14,.2f} {unit:<10} {relation} {target:>12,.2f}  {verdict}")
+        decimals = 2 if target >= 0.1 else 4
+        measured, wanted = f"{value:>14,.{decimals}f}", f"{target:>12,.{decimals}f}"
+        lines.append(f"{what:<40} {measured} {unit:<10} {relation} {wanted}  {verdict}")
     for part in ("trivial", "conversations"):
         if part in figures:
             rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in figures[part]["rates"].items())
             lines.append(f"{part}, messages/s: {rates}")
+    if "responses" in figures:
+        lines += _responses(figures["responses"])
+    if "summaries" in figures:
+        seconds = figures["summaries"]
+        lines.append(
+            f"threshold crossed to summary accepted: p50 {seconds['p50']:.2f} s, p95 {seconds['p95']:.2f} s"
+        )
     if "conversations" in figures:
         lines += ["", "profile of the conversations stage (main thread):", figures["conversations"]["profile"]]
     return "\n".join(lines)
+
+
+def _responses(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"a sentence of a response with all its pieces: p99 {figures['streamed']['p99'] * 1e3:.1f} ms of CPU time; "
+        f"{figures['service']['rate']:,.0f} chunks/s through the service"
+    ]
+    for what, held in figures["held"].items():
+        lines.append(
+            f"responses, {what}: {held['share']:.0%} of the characters wait, {held['mean'] * 1e3:.0f} ms per "
+            f"character on average, p95 of those that wait {held['p95'] * 1e3:.0f} ms, the longest "
+            f"{held['longest'] * 1e3:.0f} ms"
+        )
+    return lines

@@ -42,6 +42,8 @@ class Suite:
             "restart": self.restart,
             "latency": self.latency,
             "memory": self.memory,
+            "responses": self.responses,
+            "summaries": self.summaries,
         }
         unknown = set(only) - parts.keys()
         if unknown:
@@ -119,6 +121,21 @@ class Suite:
         """Return what 100,000 conversations take in memory (bytes)."""
         prefix = self._prepare(0, 1)
         return self._json(prefix, "benchmarks.pipeline.memory", str(self._count(100_000)))
+
+    # -- the other two rivers -------------------------------------------------------------------------------
+
+    def responses(self) -> Figures:
+        """Return what the response filter costs and holds back, and chunks a second through the service."""
+        module, count = "benchmarks.pipeline.responses", self._count(200_000)
+        prefix = self._prepare(0, 1)
+        figures = self._json(prefix, module, "filter")
+        self._json(prefix, module, "fill", str(count))
+        return {**figures, "service": self._json(prefix, module, "service", str(count))}
+
+    def summaries(self) -> Figures:
+        """Return the time from the message that crosses the threshold to its accepted summary (seconds)."""
+        prefix = self._prepare(0, 1)
+        return self._json(prefix, "benchmarks.pipeline.summaries", str(self._count(200) // 2))
 
     # -- running ------------------------------------------------------------------------------------------
 
