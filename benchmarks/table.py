@@ -50,9 +50,10 @@ def render(figures: dict[str, Any]) -> str:
 
 
 def _responses(figures: dict[str, Any]) -> list[str]:
+    streamed, rate = figures["streamed"]["p99"], figures["service"]["rate"]
     lines = [
-        f"a sentence of a response with all its pieces: p99 {figures['streamed']['p99'] * 1e3:.1f} ms of CPU time; "
-        f"{figures['service']['rate']:,.0f} chunks/s through the service"
+        f"a sentence of a response with all its pieces: p99 {streamed * 1e3:.1f} ms of CPU time; "
+        f"{rate:,.0f} chunks/s through the service"
     ]
     for what, held in figures["held"].items():
         lines.append(
