@@ -111,10 +111,12 @@ async def _serve(runtime: ServiceRuntime, parts: Service, stop: asyncio.Event) -
         raise DependencyUnavailable("kafka", f"no broker answers: {exc!r}") from exc
     finally:
         log.info("stopping", service=runtime.name, failed=runtime.failure is not None)
-        for close in reversed(closers):
-            await close()
         # A worker that failed must not commit or drain: whatever it holds is read again by the next one.
         patience = runtime.settings.shutdown_timeout_seconds if runtime.failure is None else 2.0
+        # Also for what follows: a companion that does not close, a thread that Python waits for at exit.
+        _end_later(patience + 3.0)
+        for close in reversed(closers):
+            await close()
         try:
             async with asyncio.timeout(patience):
                 await runtime.stop()
@@ -178,11 +180,16 @@ def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline
     def wait() -> None:
         os.read(reader, 1)
         loop.call_soon_threadsafe(stop.set)
-        timer = threading.Timer(deadline, _end_now, args=("it did not stop in time",))
-        timer.daemon = True
-        timer.start()
+        _end_later(deadline)
 
     threading.Thread(target=wait, name="signals", daemon=True).start()
+
+
+def _end_later(seconds: float) -> None:
+    """End the process after ``seconds``, unless it has ended by then."""
+    timer = threading.Timer(seconds, _end_now, args=("it did not stop in time",))
+    timer.daemon = True
+    timer.start()
 
 
 def _end_now(reason: str) -> None:

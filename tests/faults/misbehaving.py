@@ -7,7 +7,8 @@ The real conversations stage does the work.  Around it, the step
 * raises on a record that holds ``POISON``, and emits an output that is too large on ``OVERSIZED``.
 
 ``sync`` calls it on the event loop, as stages that do not call out are; ``async`` as those that do, and
-then it also raises that a dependency is down while there is a file ``down``.
+then it also raises that a dependency is down while there is a file ``down``, and hangs in a thread (in
+partition 0) while there is one ``stuck``.
 """
 
 from __future__ import annotations
@@ -67,10 +68,17 @@ class Misbehaving:
             time.sleep(0.05)
         return self._work(batch, state)
 
+    def _stand_still(self) -> None:
+        while self._is("stuck"):
+            (self._control / "hanging").touch()
+            time.sleep(0.05)
+
     async def async_step(self, batch: RecordBatch, state: StateReader) -> Effects:
         while self._is("hang"):
             (self._control / "hanging").touch()
             await asyncio.sleep(0.05)
+        if self._is("stuck") and batch.partition == 0:
+            await asyncio.to_thread(self._stand_still)
         if self._is("down"):
             raise DependencyUnavailable(DEPENDENCY, "switched off by the test")
         return self._work(batch, state)

@@ -136,6 +136,18 @@ async def test_a_step_that_fails_on_everything_stops_the_worker(stream):
     assert not expected.dead_letters
 
 
+async def test_a_worker_that_must_stop_does_so_whatever_a_library_s_thread_does(stream):
+    """A call that hangs in a thread cannot be cancelled; Python would wait for it at exit."""
+    worker = stream.worker("a", how="async")
+    await stream.load(2000, rate=20_000).finish()
+    with switch(stream.control, "stuck"):
+        await hangs(stream)
+        with switch(stream.control, "defect"):
+            await stream.load(6000, rate=20_000, records=stream.messages(name="more")).finish()
+            assert await worker.exits(30) == 70
+    assert "defect of the stage" in worker.says("the worker stops")[0]["error"]
+
+
 def spoiled(records, every: int):
     """Spoil some of the records: in turn, one that the step raises on and one whose output is too large."""
     for number, (key, value) in enumerate(records, 1):
