@@ -142,7 +142,8 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
 
     async def check_errors(self) -> None:
         """Raise what has stopped the group's coordination: aiokafka keeps it until somebody asks."""
-        await self.call_thread(self._check_errors)
+        # Not through the thread's queue: calls that wait for a broker that is away stand in it.
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._check_errors(), self.thread_loop))
 
     async def _check_errors(self) -> None:
         self._ensure_consumer()._coordinator.check_errors()

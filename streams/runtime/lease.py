@@ -54,6 +54,10 @@ class Lease:
             self.fenced = self._clock() - self._renewed_at < self._session / 2
         self._renewed_at = None
 
+    def silence(self) -> float:
+        """Return for how long the group has not answered (seconds); 0 while we are no member."""
+        return 0.0 if self._renewed_at is None else self._clock() - self._renewed_at
+
     def check_name(self) -> None:
         """Raise if another worker has taken our name.
 
@@ -74,14 +78,13 @@ class Lease:
             ConsistencyError: it does not, so what is about to be written is no longer ours to write.
         """
         while True:
-            renewed_at = self._renewed_at
-            if renewed_at is None:
+            if self._renewed_at is None:
                 self.check_name()
                 raise ConsistencyError(
                     "the group has given our partitions away while records were still to be written: the "
                     "process stood still or could not reach the broker. Restart it: they will be read again"
                 )
-            if self._clock() - renewed_at < self._session:
+            if self.silence() < self._session:
                 return
             await asyncio.sleep(_POLL_SECONDS)
 

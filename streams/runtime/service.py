@@ -291,6 +291,11 @@ class ServiceRuntime:
                 self.fail(self.app.crash_reason or RuntimeError("the Faust app crashed"))
                 return
             self.lease.check_name()
+            silence = self.lease.silence()
+            if silence > self.settings.session_timeout_seconds / 2:
+                self.health.block("kafka", f"the broker has not answered for {silence:.0f} s")
+            else:
+                self.health.clear("kafka")
             if self.app.consumer.started:
                 await self.consumer.check_errors()
             consumer = self.consumer

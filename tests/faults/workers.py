@@ -125,6 +125,10 @@ class Worker:
 
         await eventually(is_ready, f"{self.log.stem} is ready", timeout)
 
+    def why_not_ready(self) -> list[str]:
+        """Return the reasons that ``/readyz`` gives."""
+        return json.loads(self._get("/readyz")[1])["reasons"]
+
     async def health(self) -> tuple[int, dict]:
         """Return what ``/healthz`` says."""
         await self._port()
