@@ -152,7 +152,8 @@ class Load(threading.Thread):
     async def reaches(self, count: int, timeout: float = 120.0) -> None:
         """Wait until ``count`` records are handed to the producer."""
         deadline = time.monotonic() + timeout
-        while self.sent < count and self.is_alive():
+        while self.sent < count:
+            assert self.is_alive(), f"the load ended at {self.sent} records: give it more to send, or no end"
             assert time.monotonic() < deadline, f"the load stands at {self.sent} records"
             await asyncio.sleep(0.02)
 

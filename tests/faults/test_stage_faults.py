@@ -60,20 +60,20 @@ async def test_a_step_that_hangs_through_a_rebalance_writes_nothing_late(stream)
 
 async def test_sigterm_ends_a_worker_whose_step_hangs(stream):
     worker = stream.worker("a", how="sync", shutdown_timeout_seconds=3, commit_interval_seconds=0.5)
-    load = stream.load(6000, rate=3000)
+    load = stream.load(rate=3000)
     await worker.ready()
     with switch(stream.control, "hang"):
         await hangs(stream)
         assert await worker.stops() == 70, "it could not drain"
         assert worker.says("it did not stop in time")
     worker.start()
-    await load.finish()
+    await load.stop()
     await stream.verdict()
 
 
 async def test_a_call_that_hangs_is_given_up_and_made_again(stream):
     worker = stream.worker("a", how="async", step_timeout_seconds=0.5)
-    load = stream.load(6000, rate=3000)
+    load = stream.load(rate=3000)
     await worker.ready()
     with switch(stream.control, "hang"):
         await hangs(stream)
@@ -86,23 +86,24 @@ async def test_a_call_that_hangs_is_given_up_and_made_again(stream):
         assert await worker.stops() == 0
         worker.start()
         await hangs(stream)
-    await load.finish()
+    await load.stop()
     expected = await stream.verdict()
     assert not expected.dead_letters
 
 
 async def test_a_dependency_that_is_down_is_waited_for_in_place(stream):
     worker = stream.worker("a", how="async", retry_max_seconds=1)
-    load = stream.load(9000, rate=3000)
+    load = stream.load(rate=3000)
     await worker.ready()
-    await load.reaches(3000)
+    await load.reaches(load.sent + 3000)
     with switch(stream.control, "down"):
 
         async def waits() -> bool:
             return await worker.metric("dependency_waiting", dependency=DEPENDENCY) >= 1
 
         await eventually(waits, "the worker waits for the dependency")
-        await load.finish()
+        await load.reaches(load.sent + 3000)
+        await load.stop()
         await eventually(waits, "it still waits")
         assert worker.running
     expected = await stream.verdict()

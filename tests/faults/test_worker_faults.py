@@ -30,16 +30,17 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
 async def test_sigterm_hands_over(stream):
     """Alone, then with another worker at hand: exit code 0 within 30 s, and the other one goes on."""
     first = stream.worker("a")
-    load = stream.load(24_000, rate=3000)
+    load = stream.load(rate=3000)
     await first.ready()
-    await load.reaches(6000)
+    await load.reaches(load.sent + 3000)
     assert await first.stops() == 0
     first.start()
     second = stream.worker("b")
     await second.ready()
-    await load.reaches(18_000)
+    await load.reaches(load.sent + 3000)
     assert await first.stops() == 0
-    await load.finish()
+    await load.reaches(load.sent + 3000)
+    await load.stop()
     await stream.verdict()
     assert await second.stops() == 0
 
