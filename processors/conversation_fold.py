@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -136,42 +136,52 @@ class Fold:
         self.pages: dict[int, Sequence[Kept] | None] = {}
         self.duplicates = 0
 
-    def add(self, message: ChatMessage, offset: int, arrived_at: float) -> None:
-        """Take the next message, in offset order; ``arrived_at`` is the record's time (epoch seconds)."""
-        message_id = message.message_id
-        hashed = id_hash(message_id)
-        if remembers(self._recent, hashed):
-            self.duplicates += 1
-            return
-        sent_at = message.sent_at.timestamp()
-        if self._sent_at and sent_at - self._sent_at >= self._policy.idle_seconds:
-            self._close(WindowReason.IDLE)
-        index = self._next_index
-        body = _encode(
-            WindowMessage(
-                message_id=message_id,
-                user_id=message.user_id,
-                role=message.role,
-                content=message.content,
-                sent_at=message.sent_at,
-                index=index,
-                offset=offset,
-                late=sent_at < self._sent_at,
+    def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
+        """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
+        # This loop runs once for every message there is: what it needs often is in local variables.
+        policy, recent, count = self._policy, self._recent, self._count
+        keep, note = self._kept.append, self._counts.append
+        index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
+        full_at = self._cursor.full_at(policy.sizes)
+        for message, offset, arrived in run:
+            message_id = message.message_id
+            hashed = id_hash(message_id)
+            if remembers(recent, hashed):
+                self.duplicates += 1
+                continue
+            sent = message.sent_at.timestamp()
+            if sent_at and sent - sent_at >= policy.idle_seconds:
+                self._close(WindowReason.IDLE, index)
+                full_at = self._cursor.full_at(policy.sizes)
+            body = _encode(
+                WindowMessage(
+                    message_id=message_id,
+                    user_id=message.user_id,
+                    role=message.role,
+                    content=message.content,
+                    sent_at=message.sent_at,
+                    index=index,
+                    offset=offset,
+                    late=sent < sent_at,
+                )
             )
-        )
-        self._kept.append(Kept(offset, message_id, body))
-        self._recent += hashed
-        self._counts.append(message_tokens(message.role, message.content, self._count))
-        self._next_index = index + 1
-        self._sent_at = max(sent_at, self._sent_at)
-        self._arrived_at = max(arrived_at, self._arrived_at)
-        if self._cursor.full(self._next_index, self._policy.sizes):
-            self._close(WindowReason.FULL)
+            keep(Kept(offset, message_id, body))
+            note(message_tokens(message.role, message.content, count))
+            recent += hashed
+            index += 1
+            if sent > sent_at:
+                sent_at = sent
+            if arrived > arrived_at:
+                arrived_at = arrived
+            if index >= full_at:
+                self._close(WindowReason.FULL, index)
+                full_at = self._cursor.full_at(policy.sizes)
+        self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
 
     def pause(self, now: float) -> None:
         """The wall clock says ``now``: flush an idle rest, repeat an unanswered request."""
         if now >= self._policy.idle_at(self._sent_at, self._arrived_at):
-            self._close(WindowReason.IDLE)
+            self._close(WindowReason.IDLE, self._next_index)
         plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
         if plan is not None:
             self._ask(plan, now)
@@ -219,10 +229,10 @@ class Fold:
             tuple(self._pages),
         )
 
-    def _close(self, reason: WindowReason) -> None:
-        if not self._cursor.pending(self._next_index):
+    def _close(self, reason: WindowReason, next_index: int) -> None:
+        if not self._cursor.pending(next_index):
             return
-        span, self._cursor = self._cursor.close(self._next_index, self._policy.sizes)
+        span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
         self._turns.append(self._cursor.from_index)
         messages = self._slice(span.from_index, span.to_index)
         message_ids = tuple([message.message_id for message in messages])

@@ -29,6 +29,9 @@ MAXIMUM_AHEAD = timedelta(days=1)
 _EARLIEST_SECONDS = EARLIEST.timestamp()
 _AHEAD_SECONDS = MAXIMUM_AHEAD.total_seconds()
 
+#: Looked for as numbers: finding a byte is ten times as fast as finding a text of one byte.
+_BACKSLASH, _DEL = 0x5C, 0x7F
+
 #: Deepest nesting of ``metadata``: deeper is an attack or a bug, and costs every reader.
 MAXIMUM_DEPTH = 32
 
@@ -80,18 +83,20 @@ def decode_chat_message(
             ``control_characters``, ``absurd_time``, ``nested_too_deep``.
     """
     message = decode(ChatMessage, value)
-    content = message.content
+    assert value is not None  # or it would not have been decoded
     if key is not None and key != message.conversation_id.encode():
         raise InvalidRecord(
             "key_mismatch", "the record's key differs from conversation_id in its value: they must be equal"
         )
-    # Four bytes a character at most, so most contents need not be encoded to be measured.
-    if len(content) * 4 > max_content_bytes and len(content.encode()) > max_content_bytes:
+    # JSON writes no text in fewer bytes than UTF-8 does, so few contents need be encoded to be measured.
+    if len(value) > max_content_bytes and len(message.content.encode()) > max_content_bytes:
         raise InvalidRecord("content_too_large", f"content exceeds {max_content_bytes} bytes of UTF-8")
     # JSON has control characters only as escapes (DEL apart), so most records need no second look.
-    if value is not None and (b"\\" in value or b"\x7f" in value) and _has_control_characters(message):
+    if (_BACKSLASH in value or _DEL in value) and _has_control_characters(message):
         raise InvalidRecord("control_characters", "content or an id holds control characters: remove them")
-    _check_time(message.sent_at, arrived_ms)
+    seconds = message.sent_at.timestamp()
+    if seconds < _EARLIEST_SECONDS or seconds - arrived_ms / 1000 > _AHEAD_SECONDS:
+        _refuse_time(message.sent_at, arrived_ms)
     if message.metadata and not _is_shallow(message.metadata, MAXIMUM_DEPTH):
         raise InvalidRecord("nested_too_deep", f"metadata nests deeper than {MAXIMUM_DEPTH} levels")
     return message
@@ -102,16 +107,14 @@ def _has_control_characters(message: ChatMessage) -> bool:
     return bool(_CONTROL.search(message.content) or _CONTROL_ANYWHERE.search(names))
 
 
-def _check_time(sent_at: datetime, arrived_ms: int) -> None:
+def _refuse_time(sent_at: datetime, arrived_ms: int) -> None:
     seconds = sent_at.timestamp()
     if seconds < _EARLIEST_SECONDS:
         raise InvalidRecord("absurd_time", f"sent_at {sent_at.isoformat()} lies before {EARLIEST.year}")
+    # A record without a time of its own (0 or -1) says nothing about the producer's clock.
     if arrived_ms > 0:
-        ahead = seconds - arrived_ms / 1000
-        if ahead > _AHEAD_SECONDS:
-            raise InvalidRecord(
-                "absurd_time", f"sent_at {sent_at.isoformat()} lies {ahead / 86400:.0f} days in the future"
-            )
+        days = (seconds - arrived_ms / 1000) / 86400
+        raise InvalidRecord("absurd_time", f"sent_at {sent_at.isoformat()} lies {days:.0f} days in the future")
 
 
 def _is_shallow(thing: object, depth: int) -> bool:

@@ -48,9 +48,9 @@ class WindowCursor(msgspec.Struct, frozen=True, array_like=True, gc=False):
         """Say whether the open window holds a message that no window had."""
         return next_index > self.from_index + self.overlap
 
-    def full(self, next_index: int, sizes: WindowSizes) -> bool:
-        """Say whether the open window has all its messages."""
-        return next_index - self.from_index >= sizes.size
+    def full_at(self, sizes: WindowSizes) -> int:
+        """Return the index after the message that makes the open window full."""
+        return self.from_index + sizes.size
 
     def close(self, next_index: int, sizes: WindowSizes) -> tuple[Span, WindowCursor]:
         """End the open window before ``next_index``; return it and the cursor of the next one."""

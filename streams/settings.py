@@ -164,6 +164,9 @@ class Settings(BaseSettings):
     batch_bytes: int = _setting(
         1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
     )
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _setting(
+        "none", "how what the services write is compressed; whoever reads the topics must know the codec"
+    )
     call_batch_records: int = _setting(
         32, "most records in one batch of a stage that calls out", "records", ge=1, le=10_000
     )
@@ -204,7 +207,9 @@ class Settings(BaseSettings):
             raise ValueError("at least one host:port is needed")
         return ",".join(servers)
 
-    @field_validator("log_level", "log_format", "auto_offset_reset", "response_memory", mode="before")
+    @field_validator(
+        "log_level", "log_format", "auto_offset_reset", "response_memory", "compression", mode="before"
+    )
     @classmethod
     def _fold_case(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value

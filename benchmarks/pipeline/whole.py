@@ -11,6 +11,9 @@ from processors.conversations import ConversationPolicy, ConversationState, Kept
 from processors.validation import decode_chat_message
 from streams.adapters.tokenizer import cl100k_counter
 
+#: After every ``sent_at`` of the load (ms).
+_ARRIVED_MS = 1_800_000_000_000
+
 
 class WholeStep:
     """Validate, window, count tokens: one record on the state it left.
@@ -26,7 +29,7 @@ class WholeStep:
 
     def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
         """Return the outputs and the new state."""
-        message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=0)
+        message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=_ARRIVED_MS)
         state = decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
         name = message.conversation_id
         fold = Fold(
@@ -38,7 +41,7 @@ class WholeStep:
             lambda begins: self._pages[name, begins] or (),
         )
         self._offset += 1
-        fold.add(message, self._offset, 0.0)
+        fold.add([(message, self._offset, 0.0)])
         after = fold.finish(0.0)
         self._pages.update({(name, begins): page for begins, page in fold.pages.items()})
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]

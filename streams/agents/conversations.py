@@ -120,16 +120,16 @@ class Conversations:
         first = run[0][0]
         before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
         fold = self._fold(key, before, batch.partition, state, effects)
-        replayed = 0
-        for message, record in run:
-            if record.offset < folded_to:
-                replayed += 1
-            else:
-                fold.add(message, record.offset, record.timestamp / 1000)
+        new = [
+            (message, record.offset, record.timestamp / 1000)
+            for message, record in run
+            if record.offset >= folded_to
+        ]
+        fold.add(new)
         last = run[-1][1]
-        if replayed:
-            effects.count("skipped_records_total", "conversations", "replayed", by=replayed)
-        if replayed < len(run):
+        if len(new) < len(run):
+            effects.count("skipped_records_total", "conversations", "replayed", by=len(run) - len(new))
+        if new:
             if fold.duplicates:
                 effects.count("skipped_records_total", "conversations", "duplicate", by=fold.duplicates)
             self._store(key, fold, last.timestamp / 1000, last.offset + 1, effects, last.headers)

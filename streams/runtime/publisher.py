@@ -142,6 +142,7 @@ def make_producer(settings: Settings, service: str) -> AIOKafkaProducer:
         client_id=f"switchboard-{service}",
         acks="all",
         enable_idempotence=True,
+        compression_type=None if settings.compression == "none" else settings.compression,
         max_batch_size=settings.batch_bytes,
         max_request_size=16 << 20,
         request_timeout_ms=int(DELIVERY_TIMEOUT_SECONDS * 1000),

@@ -111,6 +111,7 @@ class Load(threading.Thread):
         rate: float,
         total: int | None = None,
         partition: Callable[[bytes], int] | None = None,
+        compression: str | None = None,
     ) -> None:
         super().__init__(name="load", daemon=True)
         self.sent = 0
@@ -120,6 +121,7 @@ class Load(threading.Thread):
         self._rate = rate
         self._total = total
         self._partition = partition
+        self._compression = compression
         self._stop_asked = threading.Event()
         self._error: BaseException | None = None
         self.start()
@@ -162,6 +164,7 @@ class Load(threading.Thread):
             bootstrap_servers=self._servers,
             acks="all",
             enable_idempotence=True,
+            compression_type=self._compression,
             request_timeout_ms=120_000,
             max_batch_size=128 * 1024,
         )

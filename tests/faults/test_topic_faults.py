@@ -65,6 +65,23 @@ def without_key(records) -> Iterator[tuple[None, bytes]]:
     return ((None, value) for _, value in records)
 
 
+async def test_producers_compress_as_they_like_and_so_may_the_worker(stream):
+    """None of Kafka's codecs is optional for who reads what others write; state is read back as well."""
+    worker = stream.worker("a", compression="zstd")
+    loads = [
+        stream.load(1000, rate=500, records=stream.messages(name=codec), compression=codec)
+        for codec in ("gzip", "snappy", "lz4", "zstd")
+    ]
+    await worker.ready()
+    await loads[0].reaches(500)
+    worker.kill()
+    worker.start()
+    for load in loads:
+        await load.finish()
+    expected = await stream.verdict()
+    assert expected.messages + expected.repeats == 4000
+
+
 async def test_aborted_records_are_no_messages_and_leave_nothing_waiting(stream):
     """Nor does the end of a transaction, an offset without a record, keep an idle conversation open."""
     worker = stream.worker("a", idle_seconds=5, idle_grace_seconds=0.5, tick_seconds=0.2)

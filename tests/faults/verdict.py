@@ -194,7 +194,7 @@ class Verdict:
                     (MESSAGES, record.partition),
                     _no_page,
                 )
-            fold.add(message, record.offset, record.timestamp / 1000)
+            fold.add([(message, record.offset, record.timestamp / 1000)])
         for key, fold in folds.items():
             expected.bodies[key] = fold._kept.copy()  # before finish() forgets those that no one needs
             for window in fold.windows:
