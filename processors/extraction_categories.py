@@ -277,7 +277,7 @@ def _possession(rest: str) -> Verdict:
 _CONSTRAINT = re.compile(
     r"(?:eat|drink|have|tolerate|stand|digest|handle|do without|live without|bear|deal with|take)\b"
 )
-_ABILITY = re.compile(r"(?:speak|play|swim|ride|cook|drive|walk|hear|see|read|code|dance|sing)\b")
+_ABILITY = re.compile(r"(?:speak|play|swim|ride|cook|drive|walk|read|code|dance|sing)\b")
 _SOON = re.compile(rf"\b(?:{FUTURE})\b", re.IGNORECASE)
 
 
@@ -292,9 +292,7 @@ def _modal(predicate: Predicate) -> Verdict:
     if auxiliary == "can" and rest:
         if predicate.negated and _CONSTRAINT.fullmatch(verb):
             return Category.PREFERENCE, EXPLICIT
-        if _ABILITY.fullmatch(verb) and (not predicate.negated or verb in ("see", "hear")) is (
-            verb not in ("see", "hear")
-        ):
+        if _ABILITY.fullmatch(verb) and not predicate.negated:
             return Category.PROFILE, LESS
     if auxiliary == "will" and verb not in TALK and _SOON.search(rest):
         return Category.EVENT, WEAK
