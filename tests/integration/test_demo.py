@@ -189,7 +189,7 @@ def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, g
         down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert ended.stdout.startswith("ended: demo, ")
-    assert staying.wait(timeout=10) == 0
+    assert staying.wait(timeout=PATIENCE) == 0
     assert demo.left() == []
     again = subprocess.run(
         down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
