@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from models.messages import Identifier, Timestamp
 from models.windows import NonNegative
+
+#: What every JSON reader can count to; state holds the number that follows, in 64 bits.
+SequenceNumber = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 
 
 class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,7 +22,7 @@ class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
 
     response_id: Identifier
     conversation_id: Identifier
-    sequence: NonNegative
+    sequence: SequenceNumber
     text: str
     final: bool = False
 

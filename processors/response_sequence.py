@@ -12,6 +12,7 @@ time is carried out in a step of its own: by the timer, or by the next chunk if 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import repeat
 
 import msgspec
 
@@ -19,8 +20,10 @@ from models import ids
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.response_filter import Filtered, FilterState, ResponseFilter
 
-#: Chunks that wait for one that is missing; with one more it is given up at once.
+#: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
+#: part of the state, which must fit into a record, however large the chunks are.
 _AHEAD_MOST = 256
+_AHEAD_CHARACTERS = 250_000
 
 #: Gaps that are remembered, so that a chunk that comes too late can be told from one that comes again.
 _GAPS_MOST = 16
@@ -30,7 +33,7 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one response.  Times in epoch seconds.
 
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
-    before their time, by number, since ``ahead_since``.  ``gaps``: first and last number of what was given up.
+    before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first and last number of what was given up.
     ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
     response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
     ``clock``: what the clock said when it was noted; what was due then is still to be done.
@@ -47,6 +50,7 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     closed: bool = False
     filtered: FilterState = FilterState()
     clock: float | None = None
+    ahead_at: tuple[float, ...] = ()
 
 
 class Sequenced(msgspec.Struct, frozen=True):
@@ -142,7 +146,9 @@ class _Step:
         self._now = self._seen_at = state.seen_at
         self._next_in, self._next_out = state.next_in, state.next_out
         self._ahead = {chunk.sequence: chunk for chunk in state.ahead}
-        self._ahead_since, self._gaps, self._closed = state.ahead_since, state.gaps, state.closed
+        # State that an earlier version stored does not say when they came.
+        self._ahead_at = dict(zip(self._ahead, state.ahead_at or repeat(state.seen_at), strict=False))
+        self._gaps, self._closed = state.gaps, state.closed
         self._filtered = state.filtered
         self._chunks: list[ResponseChunk] = []
         self._duplicates: list[ContentDuplicationEvent] = []
@@ -162,9 +168,9 @@ class _Step:
         elif number < self._next_in or number in self._ahead:
             self._repeated += 1
         else:
-            self._ahead[number] = chunk
+            self._ahead[number], self._ahead_at[number] = chunk, now
             self._go_on()
-            if len(self._ahead) > _AHEAD_MOST:
+            while self._too_many_ahead():
                 self._give_up()
         self._give_up_what_is_overdue()
 
@@ -177,9 +183,14 @@ class _Step:
         else:
             self._release()
 
+    def _too_many_ahead(self) -> bool:
+        characters = sum(len(chunk.text) for chunk in self._ahead.values())
+        return len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
+
     def _give_up_what_is_overdue(self) -> None:
-        since = self._ahead_since
-        if since is not None and self._now >= since + self._filter.policy.hold_seconds:
+        """Go on without each chunk that one after it has waited for long enough."""
+        wait = self._filter.policy.hold_seconds
+        while self._ahead_at and self._now >= min(self._ahead_at.values()) + wait:
             self._give_up()
 
     def _release(self) -> None:
@@ -203,7 +214,8 @@ class _Step:
             next_in=self._next_in,
             next_out=self._next_out,
             ahead=tuple(self._ahead[number] for number in sorted(self._ahead)),
-            ahead_since=self._ahead_since,
+            ahead_since=min(self._ahead_at.values(), default=None),
+            ahead_at=tuple(self._ahead_at[number] for number in sorted(self._ahead)),
             gaps=self._gaps,
             closed=self._closed,
             filtered=self._filtered,
@@ -225,20 +237,19 @@ class _Step:
 
     def _go_on(self) -> None:
         """Filter the chunks whose turn it is."""
-        moved = False
         while not self._closed and (chunk := self._ahead.pop(self._next_in, None)):
+            came_at = self._ahead_at.pop(self._next_in)
             self._next_in += 1
-            moved = True
             self._send(
                 self._filter.push(self._filtered, chunk.text, self._now, final=chunk.final), final=chunk.final
             )
+            if self._filtered.held_since == self._now:
+                # What is held of it has waited since it came: the hold time does not begin anew.
+                self._filtered = msgspec.structs.replace(self._filtered, held_since=came_at)
         if self._closed:
             self._late += self._ahead.values()
             self._ahead.clear()
-        if not self._ahead:
-            self._ahead_since = None
-        elif moved or self._ahead_since is None:
-            self._ahead_since = self._now
+            self._ahead_at.clear()
 
     def _give_up(self) -> None:
         """Go on without the chunks that are missing before the next one that is there."""

@@ -193,6 +193,11 @@ def test_routing_sends_a_chunk_as_it_is_to_its_conversations_partition() -> None
         ("null_value", {"value": None}),
         ("invalid_json", {"value": b"{"}),
         ("invalid_field", {"value": b'{"response_id":"r"}'}),
+        # After which no number could be stored; by the timer, where an error stops the worker.
+        (
+            "invalid_field",
+            {"value": b'{"response_id":"r","conversation_id":"c","sequence":18446744073709551615,"text":""}'},
+        ),
         ("key_mismatch", {"key": b"other"}),
         (
             "control_characters",

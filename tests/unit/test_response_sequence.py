@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from models.responses import ResponseChunk
 from processors.response_filter import FilterPolicy, ResponseFilter
 from processors.response_sequence import (
@@ -115,8 +118,27 @@ def test_each_gap_has_a_wait_of_its_own() -> None:
     response.push(1, "b ", 0.0)
     response.push(3, "d ", 0.4)
     assert response.tick(0.5).missing == 1
-    assert response.tick(0.9).missing == 0
-    assert response.tick(1.0).missing == 1
+    assert response.tick(0.8).missing == 0
+    assert response.tick(0.9).missing == 1
+
+
+def test_many_gaps_do_not_add_up_their_waits() -> None:
+    response = Response()
+    for number in range(0, 42, 2):
+        response.push(number, f"{number} ", 0.0)
+    assert response.tick(0.5).missing == 20
+    assert response.text.split() == [str(number) for number in range(0, 42, 2)]
+
+
+def test_text_that_waited_for_a_lost_chunk_is_not_held_for_as_long_again() -> None:
+    response = Response()
+    response.push(0, f"{OPENING} ", 0.0)
+    response.push(2, OPENING[:20], 0.1)
+    response.push(1, "Something else is said here. ", 0.5)
+    assert response.state is not None
+    assert response.sequencer.wake_at(response.state) == pytest.approx(0.6)
+    response.tick(0.6)
+    assert response.text.endswith(OPENING[:20])
 
 
 def test_the_chunk_that_was_missing_comes_before_the_clock_is_looked_at() -> None:
@@ -131,6 +153,26 @@ def test_too_many_chunks_ahead_are_not_waited_for() -> None:
     steps = [response.push(number, "x ") for number in range(1, 258)]
     assert [step.missing for step in steps[-2:]] == [0, 1]
     assert len(response.out) == 257
+
+
+def test_state_stays_small_however_large_the_chunks_ahead_are() -> None:
+    """A state that fits into no record would stop every worker that reads it."""
+    response = Response()
+    for number in range(1, 20):
+        response.push(number, "word " * 40_000)
+        assert response.state is not None
+        assert len(encode_state(response.state)) < 2_000_000
+    assert response.text.count("word") == 19 * 40_000
+
+
+def test_state_that_does_not_say_when_chunks_came_is_still_read() -> None:
+    response = Response()
+    response.push(0, "a ")
+    response.push(2, "c ", 1.0)
+    assert response.state is not None
+    response.state = msgspec.structs.replace(response.state, ahead_at=())
+    assert response.tick(1.5).missing == 1
+    assert response.text.strip() == "a c"
 
 
 def test_chunks_after_the_end_are_late() -> None:
