@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import msgspec
 
@@ -25,6 +25,10 @@ from processors.token_table import RequestPlan
 from processors.tokens import TokenCounter, message_tokens
 
 _encode = msgspec.json.Encoder().encode
+
+#: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
+#: could not be published, and neither it nor any later message of its conversation would ever be folded.
+REQUEST_BYTES = 2_000_000
 
 #: Loads the page of bodies that begins at an index.
 LoadPage = Callable[[int], Sequence[Kept]]
@@ -260,7 +264,9 @@ class Fold:
             first = min(summary.first_offset for summary in self._summaries)
             last = max(summary.last_offset for summary in self._summaries)
         else:
-            messages = self._slice(plan.from_index, plan.to_index)
+            messages = _fitting(self._slice(plan.from_index, plan.to_index))
+            if len(messages) <= plan.to_index - plan.from_index:
+                plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
             previous, first, last = (), messages[0].offset, messages[-1].offset
         self.requests.append(
             SummaryRequestDraft(
@@ -310,3 +316,10 @@ class Fold:
             del self._kept[: turn - self._kept_from]
             self._kept_from = turn
         self._turns.clear()
+
+
+def _fitting(messages: list[Kept]) -> list[Kept]:
+    """Return as many of the first messages as a request can carry, at least one."""
+    ends = accumulate(len(message.body) + 1 for message in messages)
+    fitting = sum(end <= REQUEST_BYTES for end in ends)
+    return messages[: max(1, fitting)]

@@ -33,7 +33,8 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one response.  Times in epoch seconds.
 
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
-    before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first and last number of what was given up.
+    before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first
+    and last number of what was given up.
     ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
     response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
     ``clock``: what the clock said when it was noted; what was due then is still to be done.

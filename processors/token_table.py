@@ -14,6 +14,8 @@ summary of the unsummarized messages.  What the seed leaves open is decided here
   were batched or on how long a summary took: a replay asks for the same ranges, so it writes the same ids.
   It also bounds a request by the threshold and one message, however many came in while the last was open.
 * **One message above the threshold** ends its range like any other; it is summarized, the context shrinks.
+* **A range that fits into no record** (a threshold far above the default) ends earlier, by the bytes of its
+  messages alone: :func:`shortened`.
 * **Summaries that fill the context.**  As soon as they exceed their share of the threshold (half), all of
   them are rolled up into one.  Messages therefore always have the other half, and a request is due per half
   a threshold of messages, never per message.
@@ -150,6 +152,11 @@ def due(table: TokenTable, threshold: int, roll_up_share: float = ROLL_UP_SHARE)
         return None
     last = next(i for i, total in enumerate(accumulate(table.counts)) if total > room)
     return _summarize(table, table.from_index + last, attempt=1)
+
+
+def shortened(table: TokenTable, plan: RequestPlan, to_index: int) -> RequestPlan:
+    """Return the request for no more than the messages up to ``to_index``."""
+    return _summarize(table, to_index, plan.attempt)
 
 
 def opened(table: TokenTable, plan: RequestPlan, now: float) -> TokenTable:

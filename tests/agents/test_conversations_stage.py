@@ -20,6 +20,7 @@ from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
 from streams.runtime.effects import Effects
 from streams.settings import Settings
+from streams.topics.catalog import load_catalog
 
 COUNT = cl100k_counter()
 
@@ -267,6 +268,20 @@ class TestTokens:
         repeated = harness.requests[1]
         assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
         assert repeated.messages == request.messages
+
+    def test_a_request_fits_into_a_record_whatever_the_threshold_is(self) -> None:
+        """Or its message would be dead-lettered, and every later one of the conversation as well."""
+        harness = Harness(token_threshold=20_000)
+        blank = " " * 60_000  # some hundred tokens
+        for n in range(0, 120, 6):
+            harness.feed(*[harness.record(message) for message in messages(6, first=n, content=blank)])
+        while harness.payload().tokens.open is not None:
+            harness.answer(harness.requests[-1])
+        assert len(harness.requests) > 1
+        indices = [message.index for request in harness.requests for message in request.messages]
+        assert indices == list(range(len(indices)))
+        limit = load_catalog().get(REQUESTS).max_message_bytes
+        assert all(len(o.value or b"") < limit - 10_000 for o in harness.outputs if o.topic == REQUESTS)
 
     def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
         harness = Harness(token_threshold=100)
