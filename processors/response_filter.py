@@ -19,7 +19,7 @@ import msgspec
 from models.errors import ConfigurationError
 from processors.duplicates import Match, find_duplicate, find_exact, may_become_duplicate
 from processors.response_gaps import Gap, join_gaps, last_gap
-from processors.response_lines import code_ends, code_may_end, line_end, opens_code
+from processors.response_lines import TABLE_BLOCK, code_ends, code_may_end, line_end, opens_code
 from processors.response_text import Kind, Unit, is_content, read_unit
 
 #: Sentences whose exact repetition is noticed.  Bounds the state: 500 of 100 bytes are 50 KB.
@@ -62,9 +62,9 @@ class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     ``said``: content sentences that were sent on, oldest first.  ``text``: what is not settled, from character
     ``position`` of the response on; its first ``sent`` characters have left.  ``inside``: "" or "line" (the
-    rest of the line passes) or the fence of the open code block.  ``gap``: the white space before a sentence
-    that was taken out, still to be joined with what follows.  ``held_since``: when the oldest visible text that
-    is held came in (epoch seconds), if any is.
+    rest of the line passes), the fence of the open code block, or "table".  ``gap``: the white space before a
+    sentence that was taken out, still to be joined with what follows.  ``held_since``: when the oldest visible
+    text that is held came in (epoch seconds), if any is.
     """
 
     said: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class ResponseFilter:
     def push(self, state: FilterState, text: str, now: float, *, final: bool = False) -> Filtered:
         """Add ``text`` to the response; ``final`` if nothing follows.  ``now`` in epoch seconds."""
         if self.policy.threshold >= 1.0:
-            return Filtered(msgspec.structs.replace(state, position=state.position + len(text)), text)
+            return _Step(state, self.policy, self._detection).pass_on(text, now, final)
         step = _Step(state, self.policy, self._detection)
         if self._expired(state, now):
             step.release()
@@ -159,6 +159,17 @@ class _Step:
             pass
         return self._result(len(text), now)
 
+    def pass_on(self, text: str, now: float, final: bool) -> Filtered:
+        """Send ``text`` as it is, and before it what an earlier setting held back."""
+        self._text += text
+        gap, end = len(self._text) - len(self._text.lstrip()), len(self._text)
+        if gap == end and self._gap is not None:  # what remains of it depends on what follows
+            self._space(final)
+        else:
+            self._send(Unit(Kind.LINE, gap, gap, end, settled=True), end)
+            self._consume(end)
+        return self._result(len(text), now)
+
     def _advance(self, final: bool) -> bool:
         """Deal with the next unit; say whether there may be another."""
         if self._inside == "line":
@@ -175,11 +186,12 @@ class _Step:
         if unit.kind is Kind.SENTENCE and unit.settled:
             self._sentence(unit)
             return self._consume(unit.end)
-        if unit.kind is Kind.CODE or not self._may_be_dropped(unit):
+        if unit.kind in (Kind.CODE, Kind.TABLE) or not self._may_be_dropped(unit):
             self._send(unit, unit.end)
         if not unit.settled:
             return False
-        self._inside = opens_code(self._text[unit.body : unit.end])
+        line = self._text[unit.body : unit.end]
+        self._inside = TABLE_BLOCK if unit.kind is Kind.TABLE else opens_code(line)
         return self._consume(unit.end)
 
     def _space(self, final: bool) -> bool:

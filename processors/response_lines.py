@@ -10,10 +10,11 @@ class LineKind(Enum):
     """What a line is, by its first characters."""
 
     UNDECIDED = auto()  # more text may still make it something else
-    STRUCTURE = auto()  # a heading, a row of a table, HTML, displayed mathematics, nothing: passes as it is
+    STRUCTURE = auto()  # a heading, a row of a table, HTML, nothing: passes as it is
     RULE = auto()  # a thematic break
     UNDERLINE = auto()  # a rule that makes a heading of the line before it
-    FENCE = auto()  # a fenced code block begins or ends
+    FENCE = auto()  # a fenced code block begins or ends, or displayed mathematics
+    TABLE = auto()  # the row under the head of a table
     MARKED = auto()  # the mark of a list item or a quotation; what follows begins like a line
     TEXT = auto()
 
@@ -21,20 +22,29 @@ class LineKind(Enum):
 #: All that a text may end with and still become structure.
 _UNDECIDED = re.compile(
     r"(?:#{1,6}|`{1,2}|~{1,2}|\\|\$|<|[A-Za-z]\)?|\d{1,9}|(?:[A-Za-z]\)|\d{1,9}[.)]|[>•‣·–])[ \t]*"
-    r"|[-*_=+][-*_=+ \t]*\r?)?\Z"
+    r"|[-*_=+][-*_=+ \t]*\r?|[-:][-:| \t]*\r?)?\Z"
 )
-_STRUCTURE = re.compile(r"#{1,6}(?=\s|\Z)|\||</?[A-Za-z]|<!|\$\$|\\\[|\r?\n|\Z")
+_STRUCTURE = re.compile(r"#{1,6}(?=\s|\Z)|\||</?[A-Za-z]|<!|\r?\n|\Z")
+_TABLE = re.compile(r":?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*(?=\r?\n|\Z)")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*(?=\r?\n|\Z)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}(?=\r?\n|\Z)")
-_FENCE = re.compile(r"`{3,}|~{3,}")
+_FENCE = re.compile(r"`{3,}|~{3,}|\$\$|\\\[")
 _MARK = re.compile(r"(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?=\S)|>[ \t]*")
 _KINDS = (
     (_STRUCTURE, LineKind.STRUCTURE),
+    (_TABLE, LineKind.TABLE),
     (_UNDERLINE, LineKind.UNDERLINE),
     (_RULE, LineKind.RULE),
     (_FENCE, LineKind.FENCE),
     (_MARK, LineKind.MARKED),
 )
+
+
+#: The block of a table whose rows need not begin with a bar; it ends with an empty line.
+TABLE_BLOCK = "table"
+
+#: What ends displayed mathematics, by what opens it.
+_MATHEMATICS = {"$$": "$$", "\\[": "\\]"}
 
 
 def line_kind(text: str, at: int, final: bool) -> tuple[LineKind, int]:
@@ -59,22 +69,32 @@ def line_end(text: str, at: int) -> int | None:
 
 
 def opens_code(line: str) -> str:
-    """Return the fence of a line that opens a code block, or "" ("```inline```" opens none)."""
+    """Return the fence of a line that opens a code block, or "" ("```inline```" opens none).
+
+    Displayed mathematics is opened by a line of its own ("$$ to $$$ a night" opens none).
+    """
     fence = _FENCE.match(line)
     if fence is None or (fence[0][0] == "`" and "`" in line[fence.end() :]):
+        return ""
+    if fence[0] in _MATHEMATICS and line.rstrip() != fence[0]:
         return ""
     return fence[0]
 
 
 def code_ends(text: str, fence: str, final: bool) -> int | None:
-    """Return where the code block that ``fence`` opened ends in ``text``, which begins inside it."""
-    closing = re.compile(rf"\n[ \t>]*+{fence[0]}{{{len(fence)},}}+[ \t]*+(?=\r?\n|\Z)")
-    found = closing.search(text)
+    """Return where the block that ``fence`` opened ends in ``text``, which begins inside it."""
+    if fence in _MATHEMATICS:
+        at = text.find(_MATHEMATICS[fence])
+        return at + len(_MATHEMATICS[fence]) if at >= 0 else None
+    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{{len(fence)},}}+[ \t]*+"
+    found = re.compile(rf"\n[ \t>]*+{closing}(?=\r?\n|\Z)").search(text)
     return found.end() if found and (final or found.end() < len(text)) else None
 
 
 def code_may_end(text: str, fence: str) -> int:
-    """Return from where on ``text``, inside a code block, may still turn out to be its closing fence."""
-    closing = re.compile(rf"\n[ \t>]*+{fence[0]}*+[ \t]*+\r?\Z")
-    found = closing.search(text)
+    """Return from where on ``text``, inside a block, may still turn out to be its end."""
+    if fence in _MATHEMATICS:
+        return len(text.rstrip("\r" + _MATHEMATICS[fence][0]))
+    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}*+[ \t]*+"
+    found = re.compile(rf"\n[ \t>]*+{closing}\r?\Z").search(text)
     return found.start() if found else len(text.rstrip("\r"))

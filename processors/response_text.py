@@ -31,7 +31,11 @@ class Kind(Enum):
     UNDECIDED = auto()  # a line that has only just begun
     LINE = auto()  # passes as it is
     CODE = auto()  # a line that may open a code block
+    TABLE = auto()  # a line that makes a table of what follows
     SENTENCE = auto()
+
+
+_KINDS = {LineKind.FENCE: Kind.CODE, LineKind.TABLE: Kind.TABLE}
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +75,7 @@ def read_unit(text: str, *, line_begins: bool, final: bool) -> Unit:
             return Unit(Kind.UNDECIDED, gap, body, len(text.rstrip()), settled=False)
         indented = body == gap and len(text[line:gap].expandtabs(_TAB)) >= _CODE_INDENT
         if kind is not LineKind.TEXT or indented:
-            return _line(text, gap, body, Kind.CODE if kind is LineKind.FENCE else Kind.LINE, final)
+            return _line(text, gap, body, _KINDS.get(kind, Kind.LINE), final)
     extent = read_sentence(text, body, final)
     sentence = text[body : extent.end].rstrip()
     if len(sentence) > LONGEST_SENTENCE:

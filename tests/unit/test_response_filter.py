@@ -62,11 +62,14 @@ class Stream:
         f"Code:\n\n    {OPENING}\n    {OPENING}\n",
         f"| a | {OPENING} |\n| - | - |\n| a | {OPENING} |\n",
         "Name of the dish | Price of the dish\n--- | ---\nName of the dish | Price of the dish\n",
+        f"a | b\n--- | :-:\n{OPENING} | yes\n{OPENING} | no\n{PARKING} {OPENING} | no\n",
         "---\n\n---\n\n* * *\n\n* * *\n",
         "https://example.com/a/very/long/address\nhttps://example.com/a/very/long/address\n",
         "[docs](https://example.com/a/very/long/address)\n\n[docs](https://example.com/a/very/long/address)\n",
         "<br>\n<details open>\n<br>\n<details open>\n",
         "$$\nx = 1\n$$\n\n1 + 2 + 3 + 4 = 10\n1 + 2 + 3 + 4 = 10\n",
+        "$$\n\\text{profit} = \\text{revenue}\n$$\n\nor\n\n$$\n\\text{profit} = \\text{revenue}\n$$\n",
+        "\\[\n\\text{profit} = \\text{sum}\n\\]\nor\n\\[\n\\text{profit} = \\text{sum}\n\\]\n",
         "He is at the U.S. Open, i.e. in New York, e.g. on 5.5. at 9 a.m. and pays $3.50 approx. daily.",
         "Windows\r\nline ends.\r\n\r\n* one\r\n* two\r\n",
         "“Quoted. Twice.” and 'single' — «guillemets. Too.»",
@@ -101,6 +104,9 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"> {OPENING}\n\n> {OPENING}\n\nBye.", f"> {OPENING}\n\nBye."),
         (f"{OPENING}\n\n{OPENING}\n\n```\nx\n```\n", f"{OPENING}\n\n```\nx\n```\n"),
         (f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n", f"# A\n\n{OPENING}\n\n# B\n\n# C\n"),
+        (f"a | b\n-|-\n1 | 2\n\n{OPENING}\n\n{OPENING}", f"a | b\n-|-\n1 | 2\n\n{OPENING}"),
+        (f"$$\nx = 1\n$$\n\n{OPENING}\n\n{OPENING}", f"$$\nx = 1\n$$\n\n{OPENING}"),
+        (f"$$ means cheap.\n\n{OPENING}\n\n{OPENING}", f"$$ means cheap.\n\n{OPENING}"),
         ("No stop at the end of this\n\nNo stop at the end of this", "No stop at the end of this"),
         ("Wrapped text\ngoes on.\n\nWrapped text goes on.", "Wrapped text\ngoes on."),
         ('"Say it. Say it again." Go home. "Say it. Say it again."', '"Say it. Say it again." Go home.'),
@@ -224,6 +230,18 @@ def test_a_threshold_of_one_turns_the_filter_off() -> None:
     stream = Stream(FilterPolicy(threshold=1.0), said=(OPENING,))
     assert [stream.push(character) for character in text] == list(text)
     assert stream.push("", final=True) == ""
+
+
+@pytest.mark.parametrize("ending", [" and nothing else.", " ", ""])
+@pytest.mark.parametrize("held", [" The museum op", " ", f" {OPENING}", f" {OPENING} "])
+def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, ending: str) -> None:
+    """A worker that starts again with another threshold goes on with the state that is there."""
+    stream = Stream()
+    sent = stream.push(OPENING + held)
+    stream.filter = ResponseFilter(FilterPolicy(threshold=1.0))
+    sent += stream.push(ending) + stream.push("", final=True)
+    assert sent in (OPENING + held + ending, OPENING + ending)
+    assert (stream.state.text, stream.state.held_since) == ("", None)
 
 
 def test_a_lower_threshold_filters_paraphrases() -> None:
