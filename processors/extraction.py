@@ -26,9 +26,15 @@ from models.messages import Role
 from models.ports import ExtractedStatement
 from models.windows import Window, WindowMessage
 from processors.extraction_clauses import clauses
-from processors.extraction_exchanges import answer, complete, completion, inferred_liking
+from processors.extraction_exchanges import (
+    answer,
+    complete,
+    completion,
+    inferred_liking,
+    leads_elsewhere,
+)
 from processors.extraction_feedback import feedback
-from processors.extraction_own_words import Sentence, message_sentences
+from processors.extraction_own_words import Sentence, is_taken_back, message_sentences, takes_back
 from processors.extraction_rules import Ruling, rule
 
 #: How many messages of others may stand between a statement and the words that complete it.
@@ -96,12 +102,15 @@ def _merge(one: Draft, other: Draft) -> Draft:
 
 @dataclass(slots=True)
 class _Turn:
-    """A message, read: ``draft`` is the index of the draft that its last sentence made, if any."""
+    """A message, read: ``draft`` is the index of the draft that its last sentence made, if any; ``made``
+    are those of all that it made.
+    """
 
     position: int
     message: WindowMessage
     sentences: list[Sentence]
     draft: int | None = None
+    made: range = range(0)
 
     def quote(self, sentence: Sentence) -> str:
         return self.message.content[slice(*sentence.span)]
@@ -114,18 +123,28 @@ class _Reader:
         self._turns = [
             _Turn(n, message, message_sentences(message.content)) for n, message in enumerate(window.messages)
         ]
-        speakers = {message.user_id for message in window.messages if message.role is Role.USER}
+        self._speakers = {message.user_id for message in window.messages if message.role is Role.USER}
         assisted = any(message.role is Role.ASSISTANT for message in window.messages)
         #: Between people only, "stop saying that" is not meant for an assistant.
-        self._talks_to_assistant = assisted or len(speakers) < 2
+        self._talks_to_assistant = assisted or len(self._speakers) < 2
         self._drafts: list[Draft] = []
+        self._taken_back: set[int] = set()
 
     def read(self) -> list[Draft]:
         for turn in self._turns:
             if turn.message.role is Role.USER:
                 for n, sentence in enumerate(turn.sentences):
-                    turn.draft = self._sentence(turn, n, sentence)
-        return self._drafts
+                    self._hear(turn, n, sentence)
+        return [draft for index, draft in enumerate(self._drafts) if index not in self._taken_back]
+
+    def _hear(self, turn: _Turn, n: int, sentence: Sentence) -> None:
+        if takes_back(sentence):
+            meant = turn if n else self._own_turn_before(turn)
+            if meant is not None:
+                self._taken_back.update(meant.made)
+        before = len(self._drafts)
+        turn.draft = None if is_taken_back(sentence) else self._sentence(turn, n, sentence)
+        turn.made = range(before, len(self._drafts))
 
     def _sentence(self, turn: _Turn, n: int, sentence: Sentence) -> int | None:
         """Read one sentence; return the index of the last draft it made or completed."""
@@ -153,6 +172,8 @@ class _Reader:
         asked = self._before(turn)
         if asked is None or self._same_person(asked, turn) or not asked.sentences:
             return None
+        if asked.message.role is Role.ASSISTANT and self._is_for_another(asked, turn):
+            return None
         question = asked.sentences[-1]
         announced = self._before(asked)
         announcement = None
@@ -170,7 +191,7 @@ class _Reader:
 
     def _completed(self, turn: _Turn, n: int, sentence: Sentence) -> int | None:
         rest = completion(sentence.text)
-        if rest is None:
+        if rest is None or (n == 0 and self._is_asked(turn, rest)):
             return None
         if n > 0:
             return None if turn.draft is None else self._extend(turn.draft, turn, sentence, rest)
@@ -190,6 +211,13 @@ class _Reader:
         partial = ruling.statement
         ruling = replace(ruling, statement=complete(partial, rest))
         return self._add(turns, ruling, [(said, said.sentences[0]), (turn, sentence)], completes=partial)
+
+    def _is_asked(self, turn: _Turn, rest: str) -> bool:
+        """Whether ``rest`` belongs to a question that was asked since: "What do you eat?" "Mostly rice." """
+        asked = self._before(turn)
+        if asked is None or not asked.sentences or self._same_person(asked, turn):
+            return False
+        return leads_elsewhere(asked.sentences[-1].text, rest)
 
     def _extend(self, index: int, turn: _Turn, sentence: Sentence, rest: str) -> int:
         partial = self._drafts[index]
@@ -233,6 +261,11 @@ class _Reader:
             if self._same_person(other, turn):
                 return other
         return None
+
+    def _is_for_another(self, asked: _Turn, turn: _Turn) -> bool:
+        """Whether the assistant spoke with somebody else who is here (its ``user_id`` says with whom)."""
+        meant = asked.message.user_id
+        return meant != turn.message.user_id and meant in self._speakers
 
     @staticmethod
     def _same_person(one: _Turn, other: _Turn) -> bool:

@@ -1,7 +1,7 @@
 """Which clauses of a sentence state something about the person who says it.
 
-Left out: questions, conditions, and the request that hangs on a statement ("I love Thai food, can you
-find a place?").
+Left out: questions, conditions, what others are quoted with ("according to my sister, I ..."), and the
+request that hangs on a statement ("I love Thai food, can you find a place?").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Clause:
 def clauses(sentence: Sentence) -> Iterator[Clause]:
     """The first-person clauses of a sentence that state something."""
     text = _OPENERS.sub("", sentence.text)
-    if _CONDITION.match(text):
+    if _CONDITION.match(text) or _HEARSAY.match(text):
         return
     text, request = _cut_request(text)
     parts = list(_split(text))
@@ -43,7 +43,12 @@ def clauses(sentence: Sentence) -> Iterator[Clause]:
 
 # --- what stands around a statement --------------------------------------------------------------------
 
-_NAME = r"(?-i:[A-Z][a-z]+)"
+_UNSURE = r"(?:maybe|perhaps|probably|possibly|apparently|supposedly|presumably|allegedly)"
+#: "Maybe, I like it" is not said to somebody called Maybe.
+_NAME = (
+    rf"(?!(?:{_UNSURE}|hypothetically|theoretically|hopefully|ideally|imagine|suppose|pretend)\b)"
+    r"(?-i:[A-Z][a-z]+)"
+)
 _OPENERS = re.compile(
     r"\A(?:(?:(?:yes|yeah|yep|yup|no|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|"
     r"thanks?|thank you|hey|hi|hello|hiya|wow|woohoo|yay|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|"
@@ -60,7 +65,20 @@ _OPENERS = re.compile(
 )
 _CONDITION = re.compile(
     r"(?:if|unless|suppose|supposing|imagine|assuming|what if|let's say|say i|in case|whether|as if|even if|"
-    r"i wish|if only|pretend|hypothetically)\b",
+    r"i wish|if only|pretend|hypothetically|theoretically|hopefully|ideally|"
+    r"(?:should|had|were) i|as soon as (?:i|my|we))\b"
+    r"|once (?:i|i've|my|we)\b[^,]*,",
+    re.IGNORECASE,
+)
+#: What others say of a person is not what the person says.
+_HEARSAY = re.compile(
+    r"(?:according to (?!my (?:doctor|birth|passport))|to quote|quoting|in the words of|rumou?r has it|"
+    r"as (?!i\b)[\w' -]{2,40}? (?:says?|said|puts? it|used to say)\b)",
+    re.IGNORECASE,
+)
+_REPORTS = re.compile(
+    r"\b(?:is|are|was|were|but|thinks?|thought|says?|said|believes?|assumes?|assumed|knows?|knew|claims?|"
+    r"guess(?:es)?|swears?|told|insists?)\b",
     re.IGNORECASE,
 )
 _INTERROGATIVE = re.compile(
@@ -135,15 +153,15 @@ def _split(text: str) -> Iterator[str]:
         elif joint["reason"] is not None:
             if not _ASKS.match(left):
                 continue  # "I moved because I love it": one statement
-        elif _LEAD.fullmatch(left):
-            continue  # "Last week, I went"
+        elif _LEAD.fullmatch(left) or _HEDGE.match(f"{left} I"):
+            continue  # "Last week, I went", "Maybe, I like it"
         yield left
         start = joint.end()
     yield text[start:].strip()
 
 
 _HEDGE = re.compile(
-    r"(?:(?:i (?:think|guess|suppose|believe|feel like|reckon)|maybe|perhaps|probably|possibly)(?: that)?,?) "
+    rf"(?:(?:i (?:think|guess|suppose|believe|reckon)|{_UNSURE})(?: that)?,?) "
     r"(?=(?:i|my|we)\b)",
     re.IGNORECASE,
 )
@@ -222,7 +240,7 @@ def _clause(part: str, *, first: bool) -> Clause | None:
     if not _DECLARATIVE.match(text):
         if (led := _LED.fullmatch(text)) is not None:
             lead, text = led["lead"], led["clause"]
-        elif (mine := _IS_MINE.fullmatch(_END.sub("", text))) is not None:
+        elif (mine := _IS_MINE.fullmatch(_END.sub("", text))) and not _REPORTS.search(mine["thing"]):
             verb = "is" if mine["verb"] == "'s" else mine["verb"].strip()
             thing = mine["thing"]
             if thing.split(" ", 1)[0].endswith("ing"):

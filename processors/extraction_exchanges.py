@@ -17,7 +17,7 @@ import re
 
 from models.facts import Category
 from processors.extraction_clauses import Clause
-from processors.extraction_lexicon import FREQUENCY, HABITS, LIKING
+from processors.extraction_lexicon import FREQUENCY, HABITS, LIKING, PEOPLE_AND_PETS
 from processors.extraction_rules import Ruling, rule
 
 #: An answer is a little less sure than the same said unasked; one whose question is out of sight much less.
@@ -35,13 +35,35 @@ _NO_ANSWER = re.compile(
     r"wow|fine|maybe|hello|hi|hey|bye|please|sorry|what|why|how|who|nothing|anything|something|idk|not|lol|"
     r"haha|really|right|true|exactly|of course|absolutely|alright|never ?mind|no idea|i|i'm|my|we|you|it|that|"
     r"this|they|he|she|there|can|could|would|will|do|does|is|are|let|let's|find|show|navigate|set|turn|start|"
-    r"take|tell|give|stop|go|make|get|play|help|look|search|increase|decrease)\b|[^\w\"']*$)",
+    r"take|tell|give|stop|go|make|get|play|help|look|search|increase|decrease|none|neither|either|nobody|"
+    r"nowhere|whatever|whichever|wherever|whoever|depends|dunno|unsure|for (?:my|him|her|them)|"
+    r"(?:ca|do|does|did|have|is|are|was|wo|would)n't)\b|[^\w\"']*$"
+    r"|(?:guess|skip|pass|next(?: question)?|same(?: here)?|secret|private|zero|negative|n/a|between jobs|"
+    r"hard to (?:say|tell|choose|pick))$|.*\b(?:used to|would|depends|ago|doesn't|don't)\b)",
     re.IGNORECASE,
 )
 _YES = re.compile(
-    r"(?:yes|yeah|yep|yup|sure|of course|definitely|absolutely|i do|i am|very much|a lot|totally)\b", re.I
+    r"(?:yes|yeah|yep|yup|of course|definitely|absolutely|very much|a lot(?! of)|totally|"
+    r"(?:sure|i do|i am)(?! \w))\b",
+    re.IGNORECASE,
 )
-_NO = re.compile(r"(?:no|nope|nah|not really|not at all|i don't|i do not|i'm not|never)\b", re.IGNORECASE)
+#: What takes a yes back, leaves it open, binds it to a condition or says it of somebody else.
+_HARDLY_YES = re.compile(
+    r"n't\b|\b(?:not|never|no|nope|nah|once|was|were|used|if|unless|until|but|except|when|only|depends|right|"
+    r"whatever|one day|someday|soon|he|she|they|my (?!fav)|his|her|their|people|everyone|know|think|kidding|"
+    r"joking)\b",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"(?:no|nope|nah|not at all|(?:definitely|absolutely|of course|certainly|totally) not|never|"
+    r"(?:not really|i don't|i do not|i'm not|i am not)(?! (?!any ?more\b|really\b|at all\b)\w))\b",
+    re.IGNORECASE,
+)
+_HARDLY_NO = re.compile(
+    r"\b(?:yes|yeah|know|sure|certain|remember|idea|clue|comment|problem|worries|doubt|wait|if|unless|mind|"
+    r"again|(?:i do|i am)(?! not)|longer than|more than|kidding|joking)\b",
+    re.IGNORECASE,
+)
 
 
 def fragment(text: str) -> str | None:
@@ -102,6 +124,12 @@ _DO_YOU = re.compile(
 _ARE_YOU = re.compile(
     r"(?:.*[,.!] )?(?:and )?are you (?P<rest>(?!sure|ok|okay|there|ready)[^?]+)\?$", re.IGNORECASE
 )
+#: A question about somebody else's allergies or preferences, or about what is not wanted.
+_OF_OTHERS = re.compile(
+    rf"\b(?:does|has|he|she|they|his|her|their|anyone|anybody|everyone|guests?|your (?:{PEOPLE_AND_PETS}))\b",
+    re.IGNORECASE,
+)
+_UNWANTED = re.compile(r"\b(?:avoid|skip|exclude|leave out|not|never|without)\b", re.IGNORECASE)
 _PLACE = re.compile(r"(?:in|at|on|near|outside|just|from|close)\b", re.IGNORECASE)
 
 
@@ -137,8 +165,12 @@ def _announced(announcement: str, core: str) -> str | None:
 def _content(question: str, core: str) -> str | None:
     """The answer to a question that says what it is about, in the first person."""
     sentence = None
+    if _PREFERENCE.fullmatch(question) and (_OF_OTHERS.search(question) or _UNWANTED.search(question)):
+        return None
     if _ALLERGIES.fullmatch(question):
-        sentence = f"I'm allergic to {core}"
+        # "Does your son have any allergies?", "Only my son, peanuts"
+        theirs = re.sub(r"\bmy\b", "your", f"{question} {core}", flags=re.IGNORECASE)
+        sentence = None if _OF_OTHERS.search(theirs) else f"I'm allergic to {core}"
     elif _WORK.fullmatch(question):
         sentence = (
             f"I'm {core}" if re.match(r"an? |the |retired|unemployed", core, re.I) else f"I work as {core}"
@@ -172,23 +204,31 @@ def _based(be: str) -> str:
 
 
 _NOT_ABOUT_THEM = re.compile(
-    r"\b(?:or|me|us|more|other|recommendations?|suggestions?|ideas?|tips?|advice|plans?|questions?|thoughts?|"
+    r"\b(?:more|other|recommendations?|suggestions?|ideas?|tips?|advice|plans?|questions?|thoughts?|"
     r"time|news|preferences?|requirements?|photos?|pictures?|pics?|mind)\b",
     re.IGNORECASE,
 )
 
 
+#: A question that is turned round, leaves a choice, or asks about the one who asks.
+_NO_PLAIN_QUESTION = re.compile(r"^ ?(?:not|never)\b|\b(?:or|i|i'm|my|mine|me|we|our|us)\b", re.IGNORECASE)
+
+
 def _yes_or_no(question: str, reply: str) -> str | None:
-    positive, negative = _YES.match(reply), _NO.match(reply)
+    negative = _NO.match(reply) is not None and _HARDLY_NO.search(reply) is None
+    positive = not negative and _YES.match(reply) is not None and _HARDLY_YES.search(reply) is None
     if not (positive or negative) or "?" in reply or len(reply.split()) > _MAX_WORDS:
         return None
     if (match := _DO_YOU.fullmatch(question)) is not None:
-        if _NOT_ABOUT_THEM.search(match["rest"]):
+        rest, adverb = match["rest"], match["adverb"] or ""
+        if _NOT_ABOUT_THEM.search(rest) or _NO_PLAIN_QUESTION.search(rest):
             return None
         if positive:
-            return f"I {match['verb']}{re.sub(r'^ (any|an?y) ', ' ', match['rest'])}"
-        return f"I don't {match['verb']}{match['rest']}"
-    if (match := _ARE_YOU.fullmatch(question)) is not None and not re.search(r"\bor\b", match["rest"]):
+            adverb = "" if adverb.lower() == "ever " else adverb
+            return f"I {adverb}{match['verb']}{re.sub(r'^ (any|an?y) ', ' ', rest)}"
+        # No to "do you always eat meat?" is not "I don't eat meat".
+        return f"I don't {adverb}{match['verb']}{rest}"
+    if (match := _ARE_YOU.fullmatch(question)) is not None and not _NO_PLAIN_QUESTION.search(match["rest"]):
         return f"I'm {'' if positive else 'not '}{match['rest']}"
     return None
 
@@ -215,9 +255,25 @@ def completion(text: str) -> str | None:
     match = _COMPLETES.fullmatch(_END.sub("", text))
     if match is None or len(match["rest"].split()) < 2 or len(match["rest"].split()) > 15:
         return None
-    if re.search(r"\b(?:i|you|it|that|this|they|please|can)\b", match["rest"], re.IGNORECASE):
+    if re.search(
+        r"\b(?:i|you|he|she|we|it|that|this|they|please|can)\b|but \w+$", match["rest"], re.IGNORECASE
+    ):
         return None
     return match["rest"][:1].lower() + match["rest"][1:]
+
+
+_ABOUT_THE_SAME = re.compile(r"\b(?:it|them|that|this|those|these)\b", re.IGNORECASE)
+_MAX_BARE_QUESTION = 3
+
+
+def leads_elsewhere(question: str, rest: str) -> bool:
+    """Whether ``question``, the last sentence before ``rest``, asks for something of its own.
+
+    "How often?" and "How do you like them?" stay with the statement before, and so does "especially ...".
+    """
+    if not question.rstrip("\"') ").endswith("?") or re.match(r"(?:especially|particularly)\b", rest):
+        return False
+    return len(question.split()) > _MAX_BARE_QUESTION and _ABOUT_THE_SAME.search(question) is None
 
 
 def complete(statement: str, rest: str) -> str:

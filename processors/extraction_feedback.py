@@ -47,15 +47,18 @@ _TELLING = (
     r"include|including|give|giving|show|keep|format|cite|lecture|lecturing|suggest|suggesting|remind|"
     r"interrupt|interrupting|say)"
 )
+#: What goes on like this commands nothing: "play is always fun".
+_STATES = r"(?:is|are|was|were|isn't|aren't|will|would|has|had|came|come)\b"
 _STYLE = re.compile(
     rf"(?:be (?:a (?:bit|little) )?(?:more |less |very |so |as |too )*{_MANNER}\b.*"
     rf"|(?:keep|make) (?:it|them|things|this|your {_ANSWERS}) (?:(?:a bit|much|very|more|less|under|below|"
     rf"to) )*\S.*"
-    rf"|(?:more|less|fewer|no|shorter|longer|simpler) (?:{_ANSWERS}|{_MANNER}|detail|words)\b.*"
+    rf"|(?:more|less|fewer|no|shorter|longer|simpler) (?:{_ANSWERS}|{_MANNER}|detail|words)\b(?! {_STATES}).*"
     r"|(?:(?:a (?:bit|little)|much|even) )?(?:shorter|simpler|clearer|briefer)(?: next time)?"
     rf"|(?:use|avoid|skip|drop|include|add|leave out|prefer) (?:[\w-]+ ){{0,3}}?{_ANSWERS}\b.*"
     r"|(?:answer|respond|reply|write|speak|talk) (?:to me )?(?:only )?(?:in|with|like|as|more|less)\b.+"
-    r"|call me (?!back\b|later\b|when\b|at\b|if\b)\S.*)",
+    r"|call me (?!(?:back|later|when|at|if|an?|tomorrow|tonight|now|soon|asap|again|before|after|in|on|maybe|"
+    r"crazy|weird|old|old-fashioned)\b)\S.*)",
     re.IGNORECASE,
 )
 _NOT_TO = re.compile(
@@ -90,11 +93,21 @@ _VERDICT_ON_ASSISTANT = re.compile(
     r"missed the point\b.*|always (?:forget|repeat|apologi[sz]e)\b.*))",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(
+_COMMAND = (
     r"(?:list|display|pick|go with|tune|switch|find|look for|search|show|get|give|take|set|keep|turn|route|"
     r"navigate|choose|pick|select|filter|prioriti[sz]e|avoid|skip|ignore|play|use|make sure|ensure|include|"
-    r"exclude|plan|stick|go|recommend|suggest|book|order|start|direct|switch|put|adjust|only|always|never|"
-    r"no (?!need|idea|thanks|problem|worries|matter)|don't|do not)\b",
+    r"exclude|plan|stick|go|recommend|suggest|book|order|start|direct|put|adjust|prefer|worry)\b"
+    rf"(?! {_STATES})"
+)
+_IMPERATIVE = re.compile(
+    rf"{_COMMAND}|(?:be|do|bring|check|let|leave|wake|help|send|drive|{_TELLING})\b(?! {_STATES})",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    rf"{_COMMAND}|(?:always|never|don't|do not),? (?:ever |only )?(?:{_COMMAND}|drive\b)"
+    r"|only (?!(?:kidding|joking|if|when|because|time|then|you|i|we|he|she|they|that|in case)\b)"
+    r"|no (?!(?:need|idea|thanks|problem|worries|matter|hurry|rush|pressure|wait|way|clue|kidding|jokes?|"
+    r"offen[sc]e|doubt|comment|more|longer|one|luck|big deal|it|i|that|this|you|not)\b)",
     re.IGNORECASE,
 )
 _LASTING = re.compile(
@@ -115,7 +128,8 @@ _OWN_WAY = re.compile(
 )
 #: "Rap only", "Health topics, only those", "It has to be kosher"
 _ONLY = re.compile(
-    r"(?:(?P<what>(?!only|it|that|this|the only|i |i'|we )[\w' -]{2,40}?),? only(?: those| that| please)?"
+    r"(?:(?P<what>(?!only|it|that|this|the only|i |i'|we |you |members )[\w' -]{2,40}?),? only"
+    r"(?: those| that| please)?"
     r"|(?:it |yes |yeah |but )?(?:must be|has to be|needs to be) "
     r"(?P<must>(?!able|there|home|at|in|somewhere|a mistake)[\w' -]{2,40}))",
     re.IGNORECASE,
@@ -184,9 +198,8 @@ def _instruction(command: str, *, lasting: bool) -> Ruling | None:
             wanted = f"be {verb}"
         return _ruled(f"asks the assistant to {_second_person(wanted)}", _INSTRUCTION)
     if (
-        lasting
-        and re.match(r"[a-z]+\b(?! i\b)", command, re.IGNORECASE)
-        and not command.lower().startswith(("i ", "i'", "my "))
+        # "As a rule, cats sleep a lot" asks for nothing.
+        lasting and (_IMPERATIVE.match(command) or _REQUEST.match(command))
     ):
         return _ruled(
             f"asks the assistant to {_second_person(command[:1].lower() + command[1:])} from now on",

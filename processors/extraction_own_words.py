@@ -1,6 +1,8 @@
 """Which sentences of a message are the person's own words.
 
-Left out: what is quoted, code, and text that is handed over to be worked on ("translate this: ...").
+Left out: what is quoted, code, text that is handed over to be worked on ("translate this: ..."), and what
+is said in a part that is played ("let's pretend ...").  What is taken back at once ("just kidding") is known
+by :func:`is_taken_back` and :func:`takes_back`.
 Every sentence knows its exact span, so that a quote is always what was written.
 """
 
@@ -44,7 +46,16 @@ def message_sentences(content: str) -> list[Sentence]:
 _TASK = re.compile(
     r"\s*(?:(?:can|could|would) you |please |help me )*(?:translate|rewrite|rephrase|paraphrase|summari[sz]e|"
     r"proofread|correct|edit|fix|improve|analy[sz]e|shorten|polish|write|draft|compose|reply to|respond to|"
-    r"explain)\b[^\n:]*:\s",
+    r"explain)\b[^\n:]*:\s"
+    r"|\s*(?:(?:can|could|would) you |please |help me )*(?:translate|rewrite|rephrase|paraphrase|proofread|"
+    r"correct|shorten|polish) (?:this|these|the following)\b[^\n.!?:]*[.!?\n]",
+    re.IGNORECASE,
+)
+#: From here on a part is played, and nothing says where it ends.
+_FICTION = re.compile(
+    r"\b(?:(?:let's|let us|can we|could we|i want to) (?:role-?play|pretend|play (?:pretend|an? (?:\w+ )?game))"
+    r"|you(?:'re| are) (?:now )?(?:an?|the|my) [^.!?\n]{1,60}? and (?:i'm|i am) (?:an?|the|your)\b)"
+    r"|(?:^|[.!?\n] *)(?:imagine|pretend|suppose|picture)(?: that)? (?:this|that|you|i|we|an?|the following)\b",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -60,7 +71,32 @@ def _masked(content: str) -> list[Span]:
     spans += [match.span() for match in _QUOTED.finditer(content) if match[0] != content.strip()]
     if _TASK.match(content) is not None:
         spans.append((0, len(content)))
+    if (fiction := _FICTION.search(content.translate(_APOSTROPHES))) is not None:
+        spans.append((fiction.start(), len(content)))
     return spans
+
+
+# --- what is not meant ---------------------------------------------------------------------------------
+
+_JOKE = r"(?:(?:i'm |i am |i was )?(?:just |only |totally )*(?:kidding|joking)|jk|j/k|psych)"
+_TAKES_BACK = re.compile(rf"(?:(?:lol|haha+|nah|oh)[,.! ]*|no[,.!]+ )?(?:{_JOKE}|not!)[\s.!)]*", re.I)
+#: "I live in a castle - in my dreams", "I love Mondays... not!"; "I love Mondays, not joking" is meant.
+_TAKEN_BACK = re.compile(
+    rf"(?:[\s,;:(–—…-]|\.\.+)(?<!\bnot )(?<!\bno )(?<!n't )(?:{_JOKE}|in (?:my|your) dreams|"
+    r"said no ?(?:body|one) ever|as if|/s|/j)[\s.!)]*$"
+    r"|(?:[,;–—…] *|\s- ?|\.\.+ *)not[\s.!)]*$|\s(?-i:NOT)[\s.!)]*$",
+    re.IGNORECASE,
+)
+
+
+def is_taken_back(sentence: Sentence) -> bool:
+    """Whether a sentence ends by saying that it is not meant."""
+    return _TAKEN_BACK.search(sentence.text) is not None
+
+
+def takes_back(sentence: Sentence) -> bool:
+    """Whether a sentence only says that the one before was not meant."""
+    return _TAKES_BACK.fullmatch(sentence.text) is not None
 
 
 # --- normal form ---------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ _FAVOURITE_IS = re.compile(
 #: "my wife", "my dog Max", "my son's birthday"
 _MY = re.compile(
     rf"my (?P<noun>(?:(?!and\b|own\b)[\w-]+ ){{0,2}}?(?:{PEOPLE_AND_PETS}|{THINGS_OF_A_LIFE})\b"
-    rf"(?:'s (?:{THINGS_OF_A_LIFE}|[\w-]+(?= (?:is|was|are|"
+    rf"(?:'s (?:{THINGS_OF_A_LIFE}|(?:(?:fav(?:ou?rite)?|first|best|new|old) )?[\w-]+(?= (?:is|was|are|"
     rf"has)\b)))?)(?P<name>,? (?-i:[A-Z])[\w-]+,?)?(?P<clitic>'s)? (?P<rest>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )

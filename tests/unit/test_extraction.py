@@ -421,3 +421,148 @@ def test_the_largest_message_is_read(unit: str) -> None:
 )
 def test_a_negated_verb_agrees_with_the_assistant(sentence: str, statement: str) -> None:
     assert said(sentence) == [statement]
+
+
+class TestNothingIsMadeUp:
+    """What was said in jest, in a part, by others or on a condition is no fact about the person."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I love sushi... not!",
+            "I love sushi NOT",
+            "I'm a pilot - in my dreams.",
+            "I am a doctor, just kidding.",
+            "I have a tiger (jk)",
+            "I love Mondays, said nobody ever.",
+            "I live in Berlin. Just kidding!",
+            "I live in Berlin. Not!",
+            "Let's play a game. I am a dragon and I love gold.",
+            "Imagine this. I'm a knight and I live in a castle.",
+            "You are a wizard and I am an elf.",
+            "Translate this for me. I am allergic to nuts.",
+            "According to my ex, I'm a bad cook.",
+            "To quote my dad, I hate Mondays.",
+            "As my dad used to say, I eat to live.",
+            "Mom thinks pizza is my favorite food.",
+            "Once I have a dog, I run every day.",
+            "Should I buy a dog, I walk every day.",
+            "Hypothetically, I live in Rome.",
+            "Hopefully, I live in Rome soon.",
+            "I feel like I'm a robot.",
+        ],
+    )
+    def test_what_is_not_meant_is_no_statement(self, text: str) -> None:
+        assert said(text) == []
+
+    @pytest.mark.parametrize(
+        ("text", "statement"),
+        [
+            ("I love sushi. No kidding!", "User loves sushi"),
+            ("I love tea but not coffee.", "User loves tea but not coffee"),
+            ("I love sushi. I own a tiger. Just kidding!", "User loves sushi"),
+            ("Once I had a dog.", "User had a dog once"),
+            ("Bob, I live in Rome.", "User lives in Rome"),
+            ("My wife's favorite food is sushi.", "User's wife's favorite food is sushi"),
+        ],
+    )
+    def test_what_is_meant_stays(self, text: str, statement: str) -> None:
+        assert said(text) == [statement]
+
+    def test_a_joke_is_taken_back_in_the_next_message(self) -> None:
+        assert extract(window(("ann", "I live on the moon."), (ASSISTANT, "Nice!"), ("ann", "lol jk"))) == []
+
+    def test_a_hedge_before_a_comma_is_no_name(self) -> None:
+        found = only(window(("ann", "Apparently, I'm allergic to nuts.")))
+        assert found.confidence < 0.75
+
+    @pytest.mark.parametrize(
+        ("question", "reply", "statement"),
+        [
+            ("Do you like sushi?", "I do not.", "User doesn't like sushi"),
+            ("Are you vegetarian?", "I am not", "User is not vegetarian"),
+            ("Are you vegetarian?", "Definitely not!", "User is not vegetarian"),
+            ("Are you vegetarian?", "Of course not", "User is not vegetarian"),
+            ("Do you usually take the bus?", "No", "User doesn't usually take the bus"),
+            ("Do you ever eat meat?", "Yes", "User eats meat"),
+            ("Do you like jazz?", "Yes, it's my favorite", "User likes jazz"),
+        ],
+    )
+    def test_yes_and_no_keep_their_meaning(self, question: str, reply: str, statement: str) -> None:
+        assert only(window((ASSISTANT, question), ("ann", reply))).statement == statement
+
+    @pytest.mark.parametrize(
+        ("question", "reply"),
+        [
+            ("Do you like sushi?", "I don't know."),
+            ("Do you like sushi?", "I do not know"),
+            ("Do you like sushi?", "Yes, my wife does."),
+            ("Do you like sushi?", "Sure, if it's cheap"),
+            ("Do you like my voice?", "yes"),
+            ("Are you vegetarian?", "I'm not sure"),
+            ("Are you vegetarian?", "I am unsure"),
+            ("Are you vegetarian?", "Yes, I was once"),
+            ("Are you not vegetarian?", "Yes"),
+            ("Does your wife have any allergies?", "peanuts"),
+            ("Any allergies?", "None"),
+            ("Any allergies?", "For my son, peanuts"),
+            ("Any allergies?", "Next question"),
+            ("What food do you like?", "Don't know"),
+            ("What do you do?", "Depends"),
+            ("Do you prefer tea or coffee?", "Neither"),
+            ("Do you prefer to avoid tolls or highways?", "tolls"),
+            ("Do you have any pets?", "Two years ago"),
+            ("Where do you live?", "Guess!"),
+            ("Do you eat meat?", "Never mind"),
+        ],
+    )
+    def test_what_leaves_a_question_open_answers_nothing(self, question: str, reply: str) -> None:
+        assert extract(window((ASSISTANT, question), ("ann", reply))) == []
+
+    def test_a_question_to_somebody_else_is_not_answered(self) -> None:
+        """An assistant's ``user_id`` says whom it spoke with: here, Ann."""
+        turns = ("ann", "Hello."), (ASSISTANT, "Do you like sushi?"), ("bob", "yes")
+        assert extract(window(*turns)) == []
+
+    @pytest.mark.parametrize(
+        ("statement", "question", "reply"),
+        [
+            ("I'm allergic to nuts", "What's your favourite food?", "mostly pasta"),
+            ("I like sushi", "How often do you work out?", "twice a week"),
+            ("I have a dog", "Nice! What do you eat?", "mainly pizza"),
+        ],
+    )
+    def test_an_answer_does_not_complete_an_earlier_statement(
+        self, statement: str, question: str, reply: str
+    ) -> None:
+        found = extract(window(("ann", statement), (ASSISTANT, question), ("ann", reply)))
+        assert all(reply not in each.statement for each in found)
+
+    @pytest.mark.parametrize("question", ["How often?", "How do you like it?"])
+    def test_a_question_about_the_statement_is_answered_with_its_rest(self, question: str) -> None:
+        found = only(window(("ann", "I love sushi"), (ASSISTANT, question), ("ann", "at least once a week")))
+        assert found.statement == "User loves sushi, at least once a week"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Never mind.",
+            "Never again!",
+            "Never heard of it.",
+            "Always happy to help.",
+            "Only kidding.",
+            "No wait, stop.",
+            "No hurry, only when you can",
+            "Do not have a car, never had",
+            "Play is always fun.",
+            "In general, yes",
+            "As a rule, cats sleep a lot",
+            "In the future robots rule",
+            "From now on she lives in Rome",
+            "In future, who will rule?",
+            "More examples would be silly",
+            "Call me a cab",
+        ],
+    )
+    def test_a_remark_is_no_instruction(self, text: str) -> None:
+        assert said(text) == []
