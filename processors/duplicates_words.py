@@ -141,6 +141,8 @@ def may_grow_into(partial: str, stem: str) -> bool:
 def may_be_light(partial: str) -> bool:
     """Say whether a word that begins with ``partial`` can be a light one."""
     word = partial.lstrip("'").partition("'")[0]
+    if word == "n":  # "do n't"
+        return True
     return not word or bool(_LIGHT_BEGINNINGS & {partial, word, word.removesuffix("n")})
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from models.errors import ConfigurationError
 from processors.duplicates import Match, find_duplicate, find_exact, may_become_duplicate
-from processors.response_gaps import Gap, join_gaps, last_gap
+from processors.response_gaps import Gap, join_gaps, last_gap, split_at_long_gaps
 from processors.response_lines import TABLE_BLOCK, code_ends, code_may_end, line_end, opens_code
 from processors.response_text import Kind, Unit, is_content, read_unit
 
@@ -64,7 +64,8 @@ class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ``position`` of the response on; its first ``sent`` characters have left.  ``inside``: "" or "line" (the
     rest of the line passes), the fence of the open code block, or "table".  ``gap``: the white space before a
     sentence that was taken out, still to be joined with what follows.  ``held_since``: when the oldest visible
-    text that is held came in (epoch seconds), if any is.
+    text that is held came in (epoch seconds), if any is.  ``run``: the white space at the end of what came in,
+    counted anew after every ``LONGEST_GAP``.
     """
 
     said: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     gap: Gap | None = None
     began: bool = False
     held_since: float | None = None
+    run: int = 0
 
 
 class Filtered(msgspec.Struct, frozen=True):
@@ -141,7 +143,7 @@ class _Step:
         self._before, self._policy, self._detection = state, policy, detection
         self._said, self._text, self._sent = state.said, state.text, state.sent
         self._position, self._line_begins, self._inside = state.position, state.line_begins, state.inside
-        self._gap, self._began = state.gap, state.began
+        self._gap, self._began, self._run = state.gap, state.began, state.run
         self._out: list[str] = []
         self._duplicates: list[Duplicate] = []
         self._errors = 0
@@ -154,10 +156,37 @@ class _Step:
 
     def take(self, text: str, now: float, final: bool) -> Filtered:
         """Go on with ``text`` and return what came of it all."""
-        self._text += text
+        (*closed, rest), self._run = split_at_long_gaps(text, self._run)
+        for part in closed:
+            self._text += part
+            self._advance_all(final=False)
+            self._settle()
+        self._text += rest
+        self._advance_all(final)
+        return self._result(len(text), now)
+
+    def _advance_all(self, final: bool) -> None:
         while self._text and self._advance(final):
             pass
-        return self._result(len(text), now)
+
+    def _settle(self) -> None:
+        """Let go of everything before a long gap, and of the gap."""
+        visible, line_begins = len(self._text.rstrip()), self._line_begins
+        space, sent = self._text[visible:], max(0, self._sent - visible)
+        self._text, self._sent = self._text[:visible], min(self._sent, visible)
+        self._advance_all(final=True)
+        self._text, self._sent = space, sent
+        if self._inside not in ("", "line"):  # a block, which needs its line ends and keeps few of them
+            self._advance_all(final=False)
+            return
+        if self._gap is not None:
+            self._out.append(join_gaps(self._gap, Gap(space)).text())
+            self._gap = None
+        else:
+            self._send_raw(len(space))
+        self._consume(len(space))
+        self._line_begins = "\n" in space or (line_begins and not visible)
+        self._inside = "" if "\n" in space else self._inside
 
     def pass_on(self, text: str, now: float, final: bool) -> Filtered:
         """Send ``text`` as it is, and before it what an earlier setting held back."""
@@ -317,6 +346,7 @@ class _Step:
             gap=self._gap,
             began=self._began,
             held_since=since,
+            run=self._run,
         )
         held = min(added, len(text) - sent)
         return Filtered(state, "".join(self._out), tuple(self._duplicates), held, waited, self._errors)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import msgspec
+
+#: Characters of white space in a row after which what came before is settled, as if the response ended there.
+#: Or a model that writes nothing but line ends would make a state that fits into no record.
+LONGEST_GAP = 1000
+
+_LONG = re.compile(rf"\s{{{LONGEST_GAP}}}")
 
 
 class Gap(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -41,3 +50,18 @@ def join_gaps(before: Gap, after: Gap) -> Gap:
 def last_gap(before: Gap, space: str) -> str:
     """Return what remains of the gap of the last sentence, taken out, and the white space after it."""
     return space.removeprefix(before.sent) if "\n" in space and not before.leads else ""
+
+
+def split_at_long_gaps(text: str, run: int) -> tuple[list[str], int]:
+    """Cut ``text`` behind every :data:`LONGEST_GAP` characters of white space in a row.
+
+    ``run``: how many of them came before it.  Returns the parts, the last one perhaps empty, and how many
+    there are at its end.
+    """
+    leading = len(text) - len(text.lstrip())
+    ends = [LONGEST_GAP - run] if run + leading >= LONGEST_GAP else []
+    ends += [found.end() for found in _LONG.finditer(text, ends[0] if ends else leading)]
+    parts = [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
+    trailing = len(parts[-1]) - len(parts[-1].rstrip())
+    goes_on = not ends and trailing == len(text)
+    return parts, trailing + run if goes_on else trailing

@@ -19,6 +19,10 @@ class LineKind(Enum):
     TEXT = auto()
 
 
+#: Characters in a row that decide nothing: rules, indents and fences are shorter.  Bounds what is kept.
+_MOST = 1000
+_ENDLESS = re.compile(rf"[-*_=+:| \t]{{{_MOST}}}")
+
 #: All that a text may end with and still become structure.
 _UNDECIDED = re.compile(
     r"(?:#{1,6}|`{1,2}|~{1,2}|\\|\$|<|[A-Za-z]\)?|\d{1,9}|(?:[A-Za-z]\)|\d{1,9}[.)]|[>•‣·–])[ \t]*"
@@ -52,6 +56,8 @@ def line_kind(text: str, at: int, final: bool) -> tuple[LineKind, int]:
 
     Unless ``final``, ``text`` may still grow.
     """
+    if _ENDLESS.match(text, at):
+        return LineKind.STRUCTURE, at
     if not final and _UNDECIDED.match(text, at):
         return LineKind.UNDECIDED, at
     for pattern, kind in _KINDS:
@@ -86,8 +92,8 @@ def code_ends(text: str, fence: str, final: bool) -> int | None:
     if fence in _MATHEMATICS:
         at = text.find(_MATHEMATICS[fence])
         return at + len(_MATHEMATICS[fence]) if at >= 0 else None
-    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{{len(fence)},}}+[ \t]*+"
-    found = re.compile(rf"\n[ \t>]*+{closing}(?=\r?\n|\Z)").search(text)
+    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{{len(fence)},{_MOST}}}+[ \t]{{0,{_MOST}}}+"
+    found = re.compile(rf"\n[ \t>]{{0,{_MOST}}}+{closing}(?=\r?\n|\Z)").search(text)
     return found.end() if found and (final or found.end() < len(text)) else None
 
 
@@ -95,6 +101,6 @@ def code_may_end(text: str, fence: str) -> int:
     """Return from where on ``text``, inside a block, may still turn out to be its end."""
     if fence in _MATHEMATICS:
         return len(text.rstrip("\r" + _MATHEMATICS[fence][0]))
-    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}*+[ \t]*+"
-    found = re.compile(rf"\n[ \t>]*+{closing}\r?\Z").search(text)
+    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{0,{_MOST}}}+[ \t]{{0,{_MOST}}}+"
+    found = re.compile(rf"\n[ \t>]{{0,{_MOST}}}+{closing}\r?\Z").search(text)
     return found.start() if found else len(text.rstrip("\r"))

@@ -87,6 +87,9 @@ def read_unit(text: str, *, line_begins: bool, final: bool) -> Unit:
 
 def _line(text: str, gap: int, body: int, kind: Kind, final: bool) -> Unit:
     end = line_end(text, body)
+    if kind is Kind.CODE and (len(text.rstrip("\r")) if end is None else end) - body > LONGEST_SENTENCE:
+        # No fence is that long: like any line, it need not be kept until it ends.
+        return Unit(Kind.LINE, gap, body, body + LONGEST_SENTENCE, settled=False)
     if end is None:
         return Unit(kind, gap, body, len(text) if final else len(text.rstrip("\r")), settled=final)
     return Unit(kind, gap, body, end, settled=True)

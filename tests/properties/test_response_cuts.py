@@ -66,6 +66,14 @@ _pieces = st.one_of(
 )
 _markdown = st.lists(_pieces, max_size=30).map("".join)
 _characters = st.text(alphabet="aB1 .!?\n\r-*#>`~_|\"'()[]。」é\u0301👩\u200d=…:", max_size=60)
+#: Around the lengths from which on white space, rules and fences decide nothing.
+_long = st.builds(
+    lambda before, piece, length, after: before + (piece * length)[:length] + after,
+    _markdown,
+    st.sampled_from((" ", "\n", " \n", "\n ", "-", "- ", "=", "`", "```\n", "\n```", " > ", "\t", "x ", ":-|")),
+    st.integers(990, 1010) | st.integers(1990, 2010),
+    _markdown,
+)
 _texts = st.one_of(_markdown, _characters, st.tuples(_markdown, _characters, _markdown).map("".join))
 _thresholds = st.sampled_from((0.85, 0.85, 0.9, 0.5))
 
@@ -97,6 +105,15 @@ def test_output_never_depends_on_where_the_text_is_cut(text: str, places: list[i
         assert streamed == whole.text
         assert duplicates == whole.duplicates
         assert state.text == "" and state.held_since is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(_long, st.lists(st.integers(0, 10_000), max_size=40))
+def test_nor_does_it_where_something_is_very_long(text: str, places: list[int]) -> None:
+    whole = filter_text(text)
+    streamed, duplicates, state = _stream(_cut(text, places), FilterPolicy())
+    assert (streamed, duplicates) == (whole.text, whole.duplicates)
+    assert state.text == "" and state.held_since is None
 
 
 @settings(max_examples=200, deadline=None)
@@ -144,7 +161,7 @@ def test_similarity_is_symmetric_and_one_for_the_same(first: str, second: str) -
 
 _WORDS = """
     the a is it of to 's don't isn't museum museums opened opens opening nine nine, 9 9.5 room rooms -5 city
-    cities café ca fé no not also and & U.S. 👍🏽 今 天 good ١٢ well-known can't we'll 12th $ % ...
+    n't n n' cities café ca fé no not also and & U.S. 👍🏽 今 天 good ١٢ well-known can't we'll 12th $ % ...
 """
 _words = st.sampled_from(_WORDS.split())
 _sentences = st.lists(_words, max_size=14).map(" ".join)

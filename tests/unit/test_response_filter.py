@@ -225,6 +225,25 @@ def test_a_sentence_without_end_passes() -> None:
     assert len(state.text) < 10
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [*(" ", "\n", "\t\r\n", "-", "- ", "=\t", "`", "```", "~", "$", "x\n\n", "```\n", "# ", ": ", "|", ">"),
+     *("> ", "1. ", "*a* ", "``` x", "\n```\n\n   ", "\n~~~~\n>", "\n$$\n  ")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "before", ["", "and", f"\n\n{OPENING}", "\n```\n", "\na | b\n- | -\n", "\n$$\n", "\n- x"]
+)
+def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: str) -> None:
+    """A state that fits into no record would stop every worker that reads it."""
+    text = f"{OPENING}{before}" + piece * (20_000 // len(piece))
+    stream, sent = Stream(), ""
+    for at in range(0, len(text), 997):
+        sent += stream.push(text[at : at + 997])
+        assert len(stream.state.text) < 5_000
+    sent += stream.push("", final=True)
+    assert sent == filter_text(text).text
+
+
 def test_a_threshold_of_one_turns_the_filter_off() -> None:
     text = f"{OPENING} {OPENING}\n\n{OPENING}"
     stream = Stream(FilterPolicy(threshold=1.0), said=(OPENING,))
