@@ -76,6 +76,8 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
 
 def _disk(folder: Path) -> Finding:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        return Finding("wrong", f"{existing} is no folder", "set SWITCHBOARD_DATA_DIR to a folder")
     if not os.access(existing, os.W_OK):
         return Finding(
             "wrong", f"{existing} cannot be written", "make it writable, or set SWITCHBOARD_DATA_DIR"

@@ -46,6 +46,8 @@ def find(
     settings = load_settings()
     if not query.strip():
         raise ConfigurationError("the query is blank: say what you want to know")
+    if not user.strip():
+        raise ConfigurationError("--user is blank: say whose memory is to be searched")
     answer = asyncio.run(search(settings, query, user, tenant, limit))
     if json:
         print_json({"query": query, "user_id": user, "tenant_id": tenant, **msgspec.structs.asdict(answer)})

@@ -120,9 +120,11 @@ async def connected(bootstrap_servers: str, timeout_seconds: float) -> AsyncIter
 
 def _unavailable(servers: str, seconds: float, answered: bool, error: Exception) -> DependencyUnavailable:
     if not answered:
+        # A refused connection is known at once: only who waited may say so.
+        waited = f" within {seconds:g} s" if isinstance(error, TimeoutError) else ""
         return DependencyUnavailable(
             "kafka",
-            f"no broker answers at {servers} within {seconds:g} s: start one, or set "
+            f"no broker answers at {servers}{waited}: start one, or set "
             "SWITCHBOARD_BOOTSTRAP_SERVERS to the host:port of one that runs",
         )
     if isinstance(error, TimeoutError):

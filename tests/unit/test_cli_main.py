@@ -66,6 +66,22 @@ def test_a_missing_broker_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
     assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in capsys.readouterr().err
 
 
+def test_a_refused_connection_does_not_claim_to_have_waited(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["topics", "check"]) == 69
+    err = capsys.readouterr().err
+    assert "no broker answers at 127.0.0.1:1: start one" in err
+
+
+def test_a_data_folder_that_is_a_file_is_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(file))
+    main.run(["doctor"])
+    assert f"{file} is no folder" in capsys.readouterr().out
+
+
 def test_an_unknown_service_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["worker", "everything"]) == 2
     assert "ingest" in capsys.readouterr().err

@@ -141,3 +141,8 @@ def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
 def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["search", "  ", "-u", "amara"]) == 78
     assert "blank" in capsys.readouterr().err
+
+
+def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "fruit", "--user", " "]) == 78
+    assert "--user is blank" in capsys.readouterr().err
