@@ -93,6 +93,7 @@ class Fold:
         "_pages",
         "_policy",
         "_recent",
+        "_remembered_bytes",
         "_sent_at",
         "_source_topic",
         "_summaries",
@@ -126,6 +127,7 @@ class Fold:
         self._kept_from = state.kept_from
         self._kept = list(state.kept)
         self._recent = bytearray(state.recent_ids)
+        self._remembered_bytes = max(policy.recent_message_ids, policy.sizes.size) * ID_HASH_BYTES
         self._sent_at = state.sent_at
         self._arrived_at = state.arrived_at
         self._end_mark = state.end_mark
@@ -147,10 +149,14 @@ class Fold:
         keep, note = self._kept.append, self._counts.append
         index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
         full_at = self._cursor.full_at(policy.sizes)
+        remembered = self._remembered_bytes
         for message, offset, arrived in run:
             message_id = message.message_id
             hashed = id_hash(message_id)
-            if remembers(recent, hashed):
+            # Never further back than the state remembers, or it would matter where a run ends: a replay
+            # may be cut elsewhere.
+            begin = len(recent) - remembered
+            if remembers(recent, hashed, begin if begin > 0 else 0):
                 self.duplicates += 1
                 continue
             sent = message.sent_at.timestamp()
@@ -216,7 +222,6 @@ class Fold:
             if plan is not None:
                 self._ask(plan, now)
         self._forget()
-        remembered = max(self._policy.recent_message_ids, self._policy.sizes.size)
         return ConversationState(
             self._tenant_id,
             self._user_id,
@@ -224,7 +229,7 @@ class Fold:
             self._cursor,
             self._kept_from,
             tuple(self._kept),
-            bytes(self._recent[-remembered * ID_HASH_BYTES :]),
+            bytes(self._recent[-self._remembered_bytes :]),
             self._sent_at,
             self._arrived_at,
             self._end_mark,

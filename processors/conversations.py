@@ -119,9 +119,9 @@ def id_hash(message_id: str) -> bytes:
     return blake2b(message_id.encode(), digest_size=ID_HASH_BYTES).digest()
 
 
-def remembers(recent_ids: bytes | bytearray, hashed: bytes) -> bool:
-    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together."""
-    at = recent_ids.find(hashed)
+def remembers(recent_ids: bytes | bytearray, hashed: bytes, begin: int = 0) -> bool:
+    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together from ``begin`` on."""
+    at = recent_ids.find(hashed, begin)
     while at >= 0 and at % ID_HASH_BYTES:
         at = recent_ids.find(hashed, at + 1)
     return at >= 0

@@ -103,6 +103,16 @@ class TestWindows:
         headers = dict(harness.last.outputs[0].headers)
         assert headers["ce_id"] == window.window_id.encode()
 
+    def test_batches_do_not_change_how_far_back_a_repetition_is_known(self) -> None:
+        """A replay may be cut elsewhere: it must not take for new what was a repetition, or the reverse."""
+        harness, one_by_one = Harness(recent_message_ids=10), Harness(recent_message_ids=10)
+        records = [harness.record(message) for message in (*messages(20), *messages(1), *messages(9, first=20))]
+        harness.feed(*records)
+        for record in records:
+            one_by_one.feed(record)
+        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
+        assert harness.windows == one_by_one.windows
+
     @pytest.mark.parametrize("cut", [1, 2, 7, 60])
     def test_batches_do_not_change_the_windows(self, cut: int) -> None:
         harness, one_by_one = Harness(), Harness()
