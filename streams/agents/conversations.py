@@ -119,6 +119,12 @@ class Conversations:
         folded_to, payload = state.read(key)
         first = run[0][0]
         before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
+        own = [each for each in run if each[0].tenant_id == before.tenant_id]
+        if len(own) < len(run):
+            _refuse_strangers(run, before.tenant_id, folded_to, effects)
+            if not own:
+                return
+            run = own
         fold = self._fold(key, before, batch.partition, state, effects)
         new = [
             (message, record.offset, record.timestamp / 1000)
@@ -217,6 +223,21 @@ class Conversations:
                 effects.remove(page_key(key, begins))
         at = wake_at(after, self._policy)
         effects.wake(key, max(at, now + self._settings.tick_seconds) if at is not None and idle else at)
+
+
+def _refuse_strangers(
+    run: Sequence[tuple[ChatMessage, SourceRecord]], tenant_id: str, folded_to: int, effects: Effects
+) -> None:
+    """Dead-letter what another tenant calls by this conversation's id: a window is of one tenant, and so is
+    all that is learned from it.
+    """
+    error = InvalidRecord(
+        "tenant_mismatch",
+        "the conversation belongs to another tenant_id: ids of conversations must differ between tenants",
+    )
+    for message, record in run:
+        if message.tenant_id != tenant_id and record.offset >= folded_to:
+            effects.dead_letter(record, error)
 
 
 def _pages(key: bytes, state: StateReader, effects: Effects) -> LoadPage:

@@ -153,6 +153,20 @@ class TestWindows:
         harness.feed(harness.record(next(messages(1, first=9))))
         assert spans(harness.windows) == [(1, 10)]
 
+    def test_another_tenants_message_is_not_mixed_in(self) -> None:
+        """Or what its people say would be learned about, and found by, the tenant that was here first."""
+        harness = Harness(window_size=4, window_overlap=1)
+        theirs = messages(2, first=4, tenant_id="other", user_id="eve")
+        records = [harness.record(message) for message in (*messages(3), *theirs, *messages(1, first=3))]
+        effects = harness.feed(*records)
+        (window,) = harness.windows
+        assert [message.user_id for message in window.messages] == ["ada"] * 4
+        assert [letter.record.offset for letter in effects.dead_letters] == [3, 4]
+        assert {letter.reason for letter in effects.dead_letters} == {"tenant_mismatch"}
+        alone = harness.feed(*[harness.record(each) for each in messages(1, first=9, tenant_id="other")])
+        assert [letter.reason for letter in alone.dead_letters] == ["tenant_mismatch"]
+        assert harness.feed(*records[:3]).dead_letters == []
+
     def test_out_of_order_times_keep_offset_order_and_are_marked(self) -> None:
         harness = Harness()
         for message in messages(9):
