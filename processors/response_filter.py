@@ -25,6 +25,10 @@ from processors.response_text import Kind, Unit, is_content, read_unit
 #: Sentences whose exact repetition is noticed.  Bounds the state: 500 of 100 bytes are 50 KB.
 EXACT_MEMORY = 500
 
+#: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
+#: one takes as long as it is: a response in one chunk would take quadratic time.
+_BITE = 4096
+
 
 class FilterPolicy(msgspec.Struct, frozen=True):
     """How responses are filtered.  Times in seconds; ``threshold`` 1 turns content filtering off.
@@ -158,12 +162,17 @@ class _Step:
         """Go on with ``text`` and return what came of it all."""
         (*closed, rest), self._run = split_at_long_gaps(text, self._run)
         for part in closed:
-            self._text += part
-            self._advance_all(final=False)
+            self._add(part)
             self._settle()
-        self._text += rest
-        self._advance_all(final)
+        self._add(rest)
+        if final:
+            self._advance_all(final)
         return self._result(len(text), now)
+
+    def _add(self, text: str) -> None:
+        for at in range(0, len(text), _BITE):
+            self._text += text[at : at + _BITE]
+            self._advance_all(final=False)
 
     def _advance_all(self, final: bool) -> None:
         while self._text and self._advance(final):

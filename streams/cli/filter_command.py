@@ -40,7 +40,8 @@ def show(
     if sys.stdout.isatty():
         Console(highlight=False, soft_wrap=True).print(_struck(text.rstrip("\r\n"), result.duplicates))
     else:
-        sys.stdout.write(result.text)
+        # As bytes, like it was read: whatever the terminal's encoding and line ends are.
+        sys.stdout.buffer.write(result.text.encode())
     sys.stdout.flush()
     _explain(result.duplicates)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -130,3 +131,15 @@ def test_settings_never_print_a_secret(
     assert main.run(["settings"]) == 0
     assert main.run(["settings", "--json"]) == 0
     assert "hunter2" not in capsys.readouterr().out
+
+
+def test_what_the_filter_leaves_comes_out_byte_for_byte_in_any_locale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    text = "今天 é 👍\r\nThe museum opens at nine.\n"
+    file = tmp_path / "response.md"
+    file.write_bytes(text.encode())
+    latin = io.TextIOWrapper(io.FileIO(1, "wb", closefd=False), encoding="latin-1", newline="\r\n")
+    monkeypatch.setattr("sys.stdout", latin)
+    assert main.run(["filter", str(file)]) == 0
+    assert capfdbinary.readouterr().out == text.encode()

@@ -13,6 +13,7 @@ from processors.response_filter import (
     ResponseFilter,
     filter_text,
 )
+from processors.response_text import Unit, read_unit
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -242,6 +243,19 @@ def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: 
         assert len(stream.state.text) < 5_000
     sent += stream.push("", final=True)
     assert sent == filter_text(text).text
+
+
+def test_a_long_text_at_once_takes_no_more_than_its_chunks_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sentences are read one by one; reading all the rest for each would be quadratic."""
+    lengths: list[int] = []
+
+    def noting(text: str, *, line_begins: bool, final: bool) -> Unit:
+        lengths.append(len(text))
+        return read_unit(text, line_begins=line_begins, final=final)
+
+    monkeypatch.setattr("processors.response_filter.read_unit", noting)
+    filter_text(f"{OPENING} {PARKING}\n" * 1000)
+    assert max(lengths) < 5_000
 
 
 def test_a_threshold_of_one_turns_the_filter_off() -> None:
