@@ -165,8 +165,7 @@ class _Step:
             self._add(part)
             self._settle()
         self._add(rest)
-        if final:
-            self._advance_all(final)
+        self._advance_all(final)  # what was released goes on even if nothing was added
         return self._result(len(text), now)
 
     def _add(self, text: str) -> None:
