@@ -155,6 +155,9 @@ class Settings(BaseSettings):
     response_memory: Literal["response", "conversation"] = _setting(
         "response", "what a sentence is compared with: its own response, or the whole conversation"
     )
+    response_memory_seconds: float = _setting(
+        86_400.0, "how long a conversation remembers what was said in it (memory: conversation)", "s", gt=0
+    )
 
     # Runtime: batches and flow
     auto_offset_reset: Literal["earliest", "latest"] = _setting(

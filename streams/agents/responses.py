@@ -46,7 +46,7 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 class _Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A sentence that a response of the conversation has said, known from offset ``since`` of the log on.
+    """A sentence that a response said (``at``, epoch seconds), known from offset ``since`` of the log on.
 
     A response takes over what was known at its first chunk.  When that is read again, its conversation may
     already remember what came later, its own sentences among them: those it must not take for repeated.
@@ -54,6 +54,7 @@ class _Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     sentence: str
     since: int
+    at: float = 0.0
 
 
 Memory = tuple[_Said, ...]
@@ -99,9 +100,9 @@ class Responses:
             batch_records=self._settings.batch_records,
         )
 
-    def _timer_at(self, key: bytes, payload: bytes) -> float | None:
+    def _timer_at(self, key: bytes, payload: bytes) -> float:
         if key.startswith(_MEMORY_MARK):
-            return None
+            return self._forgotten_at(_decode_memory(payload))
         return self._sequencer.wake_at(decode_state(payload))
 
     def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -131,13 +132,15 @@ class Responses:
             said: tuple[str, ...] = ()
             if known[key] is None:
                 memories = self._memory(chunk.conversation_id, state, memory)
-                said = tuple(said.sentence for said in memories if said.since <= record.offset)
+                said = tuple(
+                    each.sentence for each in self._still_known(memories, now) if each.since <= record.offset
+                )
             done = self._sequencer.push(known[key], chunk, now, said)
             known[key] = done.state
             next_offsets[key] = record.offset + 1
             effects.count("response_characters_total", by=len(chunk.text))
             self._publish(key, done, effects, (record, chunk))
-            self._remember(chunk.conversation_id, done.said, record.offset + 1, state, memory, effects)
+            self._remember(chunk.conversation_id, done.said, (record.offset + 1, now), state, memory, effects)
         for key, next_offset in next_offsets.items():
             self._store(key, known[key], next_offset, effects)
         return effects
@@ -157,17 +160,19 @@ class Responses:
             _, payload = state.read(key)
             if payload is None:
                 continue
-            before = decode_state(payload)
-            due = self._sequencer.wake_at(before)
+            due = self._timer_at(key, payload)
             if due > now:
                 again = context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)
                 effects.wake(key, max(due, again))
-            elif before.clock is None:
+            elif key.startswith(_MEMORY_MARK):
+                if key not in memory:  # else a response has just added to it
+                    self._store(key, None, None, effects)
+            elif (before := decode_state(payload)).clock is None:
                 self._store(key, self._sequencer.note(before, now), None, effects)
             else:
                 done = self._sequencer.tick(before, before.clock)
                 self._publish(key, done, effects)
-                self._remember(before.conversation_id, done.said, 0, state, memory, effects)
+                self._remember(before.conversation_id, done.said, (0, before.clock), state, memory, effects)
                 self._store(key, done.state, None, effects)
         return effects
 
@@ -244,24 +249,38 @@ class Responses:
             memory[name] = _decode_memory(payload) if payload else ()
         return memory[name]
 
+    def _still_known(self, memory: Memory, now: float) -> list[_Said]:
+        return [said for said in memory if now < said.at + self._settings.response_memory_seconds]
+
+    def _forgotten_at(self, memory: Memory) -> float:
+        return max(said.at for said in memory) + self._settings.response_memory_seconds
+
     def _remember(
         self,
         conversation_id: str,
         said: Iterable[str],
-        since: int,
+        since_and_now: tuple[int, float],
         state: StateReader,
         memory: dict[bytes, Memory],
         effects: Effects,
     ) -> None:
-        """Add what a finished response said to its conversation's memory."""
+        """Add what a finished response said to its conversation's memory.
+
+        What is too old to be known stays until the timer takes it all: a chunk that is read again after a crash
+        may have known it.
+        """
         if not self._spans_conversation or not said:
             return
+        since, now = since_and_now
         before = self._memory(conversation_id, state, memory)
-        known = {said.sentence for said in before}
-        new = tuple(_Said(sentence, since) for sentence in dict.fromkeys(said) if sentence not in known)
+        known = {said.sentence for said in self._still_known(before, now)}
+        new = tuple(_Said(sentence, since, now) for sentence in dict.fromkeys(said) if sentence not in known)
+        if not new:
+            return
         name = _MEMORY_MARK + conversation_id.encode()
         memory[name] = (*before, *new)[-EXACT_MEMORY:]
         effects.store(name, _encode_memory(memory[name]))
+        effects.wake(name, self._forgotten_at(memory[name]))
 
 
 def _timed(
