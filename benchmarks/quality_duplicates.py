@@ -26,7 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from processors.duplicates import PARAPHRASE, find_duplicate, may_become_duplicate, similarity
-from processors.response_filter import FilterPolicy, FilterState, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import FilterPolicy, FilterState
 from processors.sentences import sentences
 
 THRESHOLD = FilterPolicy().threshold

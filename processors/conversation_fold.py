@@ -12,6 +12,7 @@ from models.messages import ChatMessage
 from models.summaries import Summary
 from models.windows import WindowMessage, WindowReason, WindowSource
 from processors import token_table
+from processors.conversation_drafts import SummaryRequestDraft, WindowDraft
 from processors.conversations import (
     ID_HASH_BYTES,
     ConversationPolicy,
@@ -32,41 +33,6 @@ REQUEST_BYTES = 2_000_000
 
 #: Loads the page of bodies that begins at an index.
 LoadPage = Callable[[int], Sequence[Kept]]
-
-
-class WindowDraft(msgspec.Struct, frozen=True):
-    """A finished :class:`models.windows.Window` whose messages are already encoded."""
-
-    window_id: str
-    conversation_id: str
-    user_id: str
-    reason: WindowReason
-    message_ids: tuple[str, ...]
-    messages: tuple[msgspec.Raw, ...]
-    from_index: int
-    to_index: int
-    overlap: int
-    source: WindowSource
-    tenant_id: str
-
-
-class SummaryRequestDraft(msgspec.Struct, frozen=True):
-    """A :class:`models.summaries.SummaryRequest` whose messages and summaries are already encoded."""
-
-    request_id: str
-    conversation_id: str
-    user_id: str
-    from_index: int
-    to_index: int
-    messages: tuple[msgspec.Raw, ...]
-    tokens: int
-    threshold: int
-    source: WindowSource
-    previous: tuple[msgspec.Raw, ...]
-    replaces: tuple[str, ...]
-    roll_up: bool
-    attempt: int
-    tenant_id: str
 
 
 class Fold:

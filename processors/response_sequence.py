@@ -18,7 +18,8 @@ import msgspec
 
 from models import ids
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from processors.response_filter import Filtered, FilterState, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import Filtered, FilterState
 
 #: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
 #: part of the state, which must fit into a record, however large the chunks are.

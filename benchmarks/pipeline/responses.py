@@ -23,7 +23,8 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.pipeline.report import Stopwatch
 from models.responses import ResponseChunk
 from processors.duplicates import find_duplicate, may_become_duplicate
-from processors.response_filter import FilterPolicy, FilterState, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import FilterPolicy, FilterState
 from processors.sentences import sentences
 from streams.runtime.service import ServiceRuntime
 from streams.services import open_service

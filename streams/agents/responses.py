@@ -19,7 +19,8 @@ import msgspec
 from models.errors import InvalidRecord
 from models.responses import ResponseChunk
 from processors.duplicates import Match, find_duplicate
-from processors.response_filter import EXACT_MEMORY, Detection, FilterPolicy, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import EXACT_MEMORY, Detection, FilterPolicy
 from processors.response_sequence import (
     ResponseSequencer,
     ResponseState,

@@ -18,7 +18,8 @@ from topic_reader import read_topic
 from models import ids
 from models.errors import InvalidRecord
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from processors.response_filter import EXACT_MEMORY, Filtered, FilterState, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import EXACT_MEMORY, Filtered, FilterState
 from streams.agents.responses import DUPLICATES, RESPONSES
 from streams.agents.routing import CHUNKS, ROUTED, decode_chunk
 from streams.topics.catalog import Catalog

@@ -8,14 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from processors.duplicates import find_duplicate, find_exact, may_become_duplicate, similarity
-from processors.response_filter import (
-    Detection,
-    Duplicate,
-    FilterPolicy,
-    FilterState,
-    ResponseFilter,
-    filter_text,
-)
+from processors.response_filter import ResponseFilter, filter_text
+from processors.response_filter_state import Detection, Duplicate, FilterPolicy, FilterState
 from processors.response_text import is_content
 
 _SENTENCES = (

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from processors.response_filter import (
-    EXACT_MEMORY,
-    Detection,
-    FilterPolicy,
-    FilterState,
-    ResponseFilter,
-    filter_text,
-)
+from processors.response_filter import ResponseFilter, filter_text
+from processors.response_filter_state import EXACT_MEMORY, Detection, FilterPolicy, FilterState
 from processors.response_text import Unit, read_unit
 
 OPENING = "The museum opens at nine in the morning."

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from models.responses import ResponseChunk
-from processors.response_filter import FilterPolicy, ResponseFilter
+from processors.response_filter import ResponseFilter
+from processors.response_filter_state import FilterPolicy
 from processors.response_sequence import (
     ResponseSequencer,
     ResponseState,

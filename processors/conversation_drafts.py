@@ -1,0 +1,45 @@
+"""What a conversation publishes, around messages that are encoded already.
+
+A message is encoded once, when it comes in; windows and requests copy its bytes.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.windows import WindowReason, WindowSource
+
+
+class WindowDraft(msgspec.Struct, frozen=True):
+    """A finished :class:`models.windows.Window` whose messages are already encoded."""
+
+    window_id: str
+    conversation_id: str
+    user_id: str
+    reason: WindowReason
+    message_ids: tuple[str, ...]
+    messages: tuple[msgspec.Raw, ...]
+    from_index: int
+    to_index: int
+    overlap: int
+    source: WindowSource
+    tenant_id: str
+
+
+class SummaryRequestDraft(msgspec.Struct, frozen=True):
+    """A :class:`models.summaries.SummaryRequest` whose messages and summaries are already encoded."""
+
+    request_id: str
+    conversation_id: str
+    user_id: str
+    from_index: int
+    to_index: int
+    messages: tuple[msgspec.Raw, ...]
+    tokens: int
+    threshold: int
+    source: WindowSource
+    previous: tuple[msgspec.Raw, ...]
+    replaces: tuple[str, ...]
+    roll_up: bool
+    attempt: int
+    tenant_id: str
