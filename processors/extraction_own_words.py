@@ -1,8 +1,8 @@
 """Which sentences of a message are the person's own words.
 
-Left out: what is quoted, code, text that is handed over to be worked on ("translate this: ..."), and what
-is said in a part that is played ("let's pretend ...").  What is taken back at once ("just kidding") is known
-by :func:`is_taken_back` and :func:`takes_back`.
+Left out: what is quoted or passed on (a chat log, a mail), code, text that is handed over to be worked on
+("translate this: ..."), and what is said in a part that is played ("let's pretend ...").  What is taken back at
+once ("just kidding") is known by :func:`is_taken_back` and :func:`takes_back`.
 Every sentence knows its exact span, so that a quote is always what was written.
 """
 
@@ -61,12 +61,23 @@ _FICTION = re.compile(
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTED = re.compile(r'"[^"]{2,}?"|“[^“”]+”|«[^«»]+»')
+#: "[10:02] Bob: I live in Rome. I have two dogs.", as chats are exported: a time, a name, what was said.
+_LOGGED_LINE = re.compile(
+    r"^[ \t]*(?:\[[^\]\n]*\d[^\]\n]*\]|\(?(?:[\d./-]{6,10},? )?\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?\)?)"
+    r"[ \t]*[-–—]?[ \t]*[^\W\d][^:\n]{0,40}:.*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+#: A mail that is passed on: all that follows is its writer's.
+_MAIL = re.compile(
+    r"^[ \t]*(?:from|subject|-+ ?(?:forwarded|original) message)\b ?[:-].*", re.I | re.M | re.DOTALL
+)
 
 
 def _masked(content: str) -> list[Span]:
     """Spans in which a sentence may not begin."""
     spans = [match.span() for match in _CODE.finditer(content)]
-    spans += [match.span() for match in _QUOTED_LINE.finditer(content)]
+    spans += [match.span() for line in (_QUOTED_LINE, _LOGGED_LINE) for match in line.finditer(content)]
+    spans += [match.span() for match in _MAIL.finditer(content)]
     # A quotation is somebody else's sentence; that a sentence of one's own begins with a title is rare.
     spans += [match.span() for match in _QUOTED.finditer(content) if match[0] != content.strip()]
     if _TASK.match(content) is not None:
