@@ -168,19 +168,56 @@ async def commits(stream) -> dict:
         await client.close()
 
 
-async def test_it_refuses_to_start_on_topics_that_would_lose_or_split_data(stream):
+async def add_a_partition(stream) -> None:
+    """As an operator might; return when the broker says so to everybody."""
     client = AIOKafkaAdminClient(bootstrap_servers=stream.servers)
     await client.start()
     try:
         await client.create_partitions({stream.topic: NewPartitions(9)})
     finally:
         await client.close()
+    await differs(stream, stream.topic)
+
+
+async def differs(stream, topic: str) -> None:
+    """Wait until the broker's answers show that ``topic`` is not as its contract says: they lag behind."""
+
+    async def seen() -> bool:
+        found = await admin.check(stream.catalog, stream.servers, timeout_seconds=30)
+        return topic in {difference.topic for difference in found if difference.blocking}
+
+    await eventually(seen, f"{topic} differs")
+
+
+async def test_a_partition_that_is_added_while_it_runs_splits_no_conversation(stream):
+    worker = stream.worker("a")
+    before = stream.load(1000, rate=2000)
+    await worker.ready()
+    await before.finish()
+    await add_a_partition(stream)
+    after = stream.load(3000, rate=2000, records=stream.messages())
+    await after.finish()
+    await eventually(lambda: worker.says("partitions assigned")[-1]["partitions"] == 25, "it reads the new one")
+
+    async def all_counted() -> bool:
+        expected = await stream.verdict()
+        return expected.messages + expected.repeats == 4000
+
+    await eventually(all_counted, "each message is counted where it belongs")
+    assert await worker.metric("misrouted_records_total") > 2000, (
+        "most keys hash to another of nine than of eight"
+    )
+
+
+async def test_it_refuses_to_start_on_topics_that_would_lose_or_split_data(stream):
+    await add_a_partition(stream)
     worker = stream.worker("a")
     assert await worker.exits() == 78
     [said] = worker.says("cannot start")
     assert f"{stream.topic}: partitions is 9, expected 8" in said["error"]
 
     await stream.delete([stream.topic, stream.catalog.name(WINDOWS)])
+    await differs(stream, stream.catalog.name(WINDOWS))
     worker.start()
     assert await worker.exits() == 78
     [said] = worker.says("cannot start")
