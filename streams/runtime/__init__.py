@@ -47,7 +47,7 @@ The eleven rules, and where they live
 3. outputs, then state, then ack, in order: ``lane.py``, ``publisher.py``
 4. commit the longest acked prefix: ``ledger.py``
 5. epochs: ``consumer.py`` (``new_epoch``), ``lane.py``, ``table.py`` (the overlay)
-6. no gaps: ``consumer.py`` (``_check_start``, ``_read_to_end``), ``lane.py`` (``_check_position``),
+6. no gaps: ``continuity.py``, ``lane.py`` (``_check_position``),
    ``service.py`` (``check_end``)
 7. state carries its high-water mark: ``marks.py``, ``table.py``; late writes: ``lease.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``

@@ -8,7 +8,6 @@ is in :mod:`streams.runtime.faust_internals`.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
+from streams.runtime.continuity import check_start, read_to_end
 from streams.runtime.faust_internals import (
     TP,
     Consumer,
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 #: get room at any moment, and their records may be in memory already).  A seek waits for the fetch before it.
 _FETCH_TIMEOUT = 0.25
 _FETCH_TIMEOUT_PRESSED = 0.02
-
-#: How long Faust's recovery may be silent before what it has left out of a changelog is fetched again.
-_RECOVERY_PATIENCE = 0.5
 
 
 class BatchConsumer(Consumer):
@@ -113,7 +110,7 @@ class BatchConsumer(Consumer):
         try:
             async with asyncio.timeout(0.9 * runtime.settings.request_timeout_seconds):
                 changelogs = {tp for tp in self.assignment() if self._is_changelog_tp(tp)}
-                await self._read_to_end(changelogs)
+                await read_to_end(changelogs, self._thread, runtime)
                 # State must not move on while it is compared with where its sources end.  Nor may anything
                 # be delivered from here on: recovery clears Faust's queues before it resumes the flow.
                 self.stop_flow()
@@ -148,27 +145,6 @@ class BatchConsumer(Consumer):
                 positions[tp] = offsets.end if reset_to_end else offsets.beginning
         return positions
 
-    async def _read_to_end(self, changelogs: set[TP]) -> None:
-        """Make sure that the tables hold all of their changelogs before any step reads them.
-
-        Faust's recovery takes a timeout for success, and drops what waits in its queue when it resumes the
-        flow; what it left out is fetched again.
-        """
-        known = await self._thread.offsets(changelogs)
-        before: dict[TP, int] = {}
-        since = time.monotonic()
-        while unread := self.app.runtime.unread_changelogs(known):
-            now = time.monotonic()
-            if unread != before:
-                before, since = unread, now
-            elif now - since > _RECOVERY_PATIENCE:
-                self.app.runtime.log.warning(
-                    "reading on where recovery left a changelog", partitions=len(unread)
-                )
-                since = now
-                await self._thread.seek_all(unread)
-            await asyncio.sleep(0.01)
-
     # -- delivery ---------------------------------------------------------------------------------------
 
     async def _drain_messages(self, fetcher: Any) -> None:
@@ -201,7 +177,7 @@ class BatchConsumer(Consumer):
         starts = {tp: fetch.start for tp, fetch in fetched.items()}
         for tp, fetch in fetched.items():
             if tp in self.positions:
-                await self._check_start(tp, fetch)
+                await check_start(tp, self.positions[tp], fetch, self._thread, self.app.runtime.reset_hint)
                 if not fetch.records:
                     self.positions[tp] = fetch.end
         for tp, batch in self.scheduler.iterate({tp: fetch.records for tp, fetch in fetched.items()}):
@@ -253,22 +229,6 @@ class BatchConsumer(Consumer):
         pressed = len(wanted) < len(active)
         fetched = await self._thread.fetch(wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout, self.epoch)
         return {TP(tp.topic, tp.partition): fetch for tp, fetch in fetched.items()}
-
-    async def _check_start(self, tp: TP, fetch: Fetch) -> None:
-        """Refuse a fetch that does not begin where the one before it ended (rule 6)."""
-        position = self.positions[tp]
-        if fetch.start == position:
-            return
-        beginning = (await self._thread.offsets([tp]))[tp].beginning
-        if beginning > position:
-            raise ConsistencyError(
-                f"{tp.topic}-{tp.partition}: retention removed offsets {position} to {beginning - 1} "
-                f"before they were read. Restore them, or accept the loss: {self.app.runtime.reset_hint}"
-            )
-        raise ConsistencyError(
-            f"{tp.topic}-{tp.partition} was read up to offset {position}, which the broker no longer has: the "
-            f"topic was deleted and made again. {self.app.runtime.reset_hint}"
-        )
 
     # -- acks and commits -------------------------------------------------------------------------------
 
