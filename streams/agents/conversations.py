@@ -43,6 +43,13 @@ REQUESTS = "memory.summary-requests.v1"
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/ingest"
 
+#: What another tenant calls by a conversation's id is refused: a window is of one tenant, and so is all that is
+#: learned from it.
+_STRANGER = InvalidRecord(
+    "tenant_mismatch",
+    "the conversation belongs to another tenant_id: ids of conversations must differ between tenants",
+)
+
 
 def policy_of(settings: Settings) -> ConversationPolicy:
     """Return what the settings say about windows, idleness and summaries."""
@@ -119,23 +126,22 @@ class Conversations:
         folded_to, payload = state.read(key)
         first = run[0][0]
         before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
-        own = [each for each in run if each[0].tenant_id == before.tenant_id]
-        if len(own) < len(run):
-            _refuse_strangers(run, before.tenant_id, folded_to, effects)
-            if not own:
-                return
-            run = own
-        fold = self._fold(key, before, batch.partition, state, effects)
-        new = [
-            (message, record.offset, record.timestamp / 1000)
-            for message, record in run
-            if record.offset >= folded_to
-        ]
-        fold.add(new)
-        last = run[-1][1]
-        if len(new) < len(run):
-            effects.count("skipped_records_total", "conversations", "replayed", by=len(run) - len(new))
+        new: list[tuple[ChatMessage, int, float]] = []
+        last, replayed = run[0][1], 0
+        for message, record in run:
+            if message.tenant_id != before.tenant_id:
+                if record.offset >= folded_to:
+                    effects.dead_letter(record, _STRANGER)
+            elif record.offset < folded_to:
+                replayed += 1
+            else:
+                new.append((message, record.offset, record.timestamp / 1000))
+                last = record
+        if replayed:
+            effects.count("skipped_records_total", "conversations", "replayed", by=replayed)
         if new:
+            fold = self._fold(key, before, batch.partition, state, effects)
+            fold.add(new)
             if fold.duplicates:
                 effects.count("skipped_records_total", "conversations", "duplicate", by=fold.duplicates)
             self._store(key, fold, last.timestamp / 1000, last.offset + 1, effects, last.headers)
@@ -223,21 +229,6 @@ class Conversations:
                 effects.remove(page_key(key, begins))
         at = wake_at(after, self._policy)
         effects.wake(key, max(at, now + self._settings.tick_seconds) if at is not None and idle else at)
-
-
-def _refuse_strangers(
-    run: Sequence[tuple[ChatMessage, SourceRecord]], tenant_id: str, folded_to: int, effects: Effects
-) -> None:
-    """Dead-letter what another tenant calls by this conversation's id: a window is of one tenant, and so is
-    all that is learned from it.
-    """
-    error = InvalidRecord(
-        "tenant_mismatch",
-        "the conversation belongs to another tenant_id: ids of conversations must differ between tenants",
-    )
-    for message, record in run:
-        if message.tenant_id != tenant_id and record.offset >= folded_to:
-            effects.dead_letter(record, error)
 
 
 def _pages(key: bytes, state: StateReader, effects: Effects) -> LoadPage:
