@@ -91,10 +91,13 @@ class Deployment:
     def worker(self, instance: str = "a", *, how: str = "", **changes: object) -> Worker:
         """Start a worker: the real one, or one that misbehaves (see misbehaving.py)."""
         command = misbehaving_command(how, self.control) if how else ingest_command()
+        return self.start(command, instance, **changes)
+
+    def start(self, command: list[str], instance: str, **changes: object) -> Worker:
+        """Start a worker process by its command; it is ended with the deployment."""
         log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
-        worker = Worker(command, self.settings(instance, **changes), log)
-        self.workers.append(worker)
-        return worker
+        self.workers.append(Worker(command, self.settings(instance, **changes), log))
+        return self.workers[-1]
 
     @property
     def control(self) -> Path:

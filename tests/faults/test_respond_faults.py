@@ -48,9 +48,7 @@ class Responding(Deployment):
         command = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "respond"]
         if dying:
             command = dying_command("respond", self.control)
-        log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
-        self.workers.append(Worker(command, self.settings(instance, **changes), log))
-        return self.workers[-1]
+        return self.start(command, instance, **changes)
 
     def chunks(self, *, rate: float, shape: Shape | None = None) -> Load:
         """Send chunks in the background."""

@@ -34,16 +34,11 @@ class Summarizing(Deployment):
 
     def ingest(self) -> Worker:
         """Start the ingest service, which can be told to die (see dying.py)."""
-        return self._start(dying_command("ingest", self.control), "a")
+        return self.start(dying_command("ingest", self.control), "a")
 
     def summaries(self, command: list[str] = SUMMARIZING) -> Worker:
         """Start the service that answers."""
-        return self._start(command, "s")
-
-    def _start(self, command: list[str], instance: str) -> Worker:
-        log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
-        self.workers.append(Worker(command, self.settings(instance), log))
-        return self.workers[-1]
+        return self.start(command, "s")
 
     def long_conversations(self) -> Load:
         """Send messages of conversations that cross the threshold again and again."""
