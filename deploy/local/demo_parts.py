@@ -56,7 +56,7 @@ class Parts:
     def __enter__(self) -> Self:
         try:
             self._start()
-        except BaseException:
+        except BaseException:  # Ctrl-C too: what was started must not stay
             self.close()
             raise
         return self

@@ -165,7 +165,7 @@ class LocalKafka:
             self.port, controller_port = self._settle_ports(asked_for)
             self._launch(java, jars, controller_port)
             self._wait_until_it_answers(deadline)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: no broker may stay
             self.kill()
             self.port = asked_for
             raise

@@ -124,7 +124,7 @@ def _download(jars: list[Jar], folder: Path, cache: Path) -> None:
             for waiting in [pool.submit(fetch, jar) for jar in jars]:
                 try:
                     waiting.result()
-                except Exception:
+                except Exception:  # whatever failed is raised: only do not download the rest first
                     pool.shutdown(cancel_futures=True)
                     raise
 

@@ -73,7 +73,7 @@ class QdrantEdgeIndex:
         try:
             self._require_space()
             self._shard = ask.open_shard(folder, dimensions)
-        except BaseException:
+        except BaseException:  # a panic of the engine is no Exception, and the lock must go
             self._lock.release()
             raise
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qdrant-edge")
@@ -185,7 +185,7 @@ class QdrantEdgeIndex:
                 raise
             message = f"the embedded index in {self._folder} failed: {error}"
             raise DependencyUnavailable("qdrant", message) from error
-        except BaseException as error:
+        except BaseException as error:  # a panic of the engine is no Exception
             if type(error).__name__ != "PanicException":
                 raise
             raise ConsistencyError(

@@ -73,7 +73,7 @@ async def serve(app: ASGIApp, host: str, port: int) -> ApiServer:
                     task.result()
                     raise RuntimeError("the HTTP server ended before it had started")
                 await asyncio.sleep(0.01)
-    except BaseException:
+    except BaseException:  # cancelled too: the port must not stay taken
         task.cancel()
         listener.close()
         raise
