@@ -50,14 +50,14 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
 
 def _ingest(settings: Settings) -> Service:
     from streams.adapters.tokenizer import cl100k_counter
-    from streams.agents.conversations import Conversations
+    from streams.agents.ingest.conversations import Conversations
 
     return Service([Conversations(settings, cl100k_counter()).stage()])
 
 
 def _respond(settings: Settings, metrics: Metrics) -> Service:
-    from streams.agents.responses import Responses
-    from streams.agents.routing import ChunkRouting
+    from streams.agents.respond.responses import Responses
+    from streams.agents.respond.routing import ChunkRouting
 
     filtering = Responses(settings, metrics.content_detection_latency_seconds.observe).stage()
     if settings.response_memory == "conversation":
@@ -71,11 +71,11 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.index_factory import open_fact_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.tokenizer import cl100k_counter
-    from streams.agents.embedding import Embedding
-    from streams.agents.extraction import Extraction
-    from streams.agents.facts import Facts
-    from streams.agents.index import Index
-    from streams.agents.summaries import Summaries
+    from streams.agents.memory.embedding import Embedding
+    from streams.agents.memory.extraction import Extraction
+    from streams.agents.memory.facts import Facts
+    from streams.agents.memory.index import Index
+    from streams.agents.memory.summaries import Summaries
 
     embedder, count = OnnxEmbedder(), cl100k_counter()
     resources.push_async_callback(embedder.close)

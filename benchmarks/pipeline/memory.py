@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.pipeline.workload import chat_message
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.conversations import Conversations
+from streams.agents.ingest.conversations import Conversations
 from streams.runtime import marks
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext

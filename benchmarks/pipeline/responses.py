@@ -22,10 +22,10 @@ from aiokafka import AIOKafkaProducer
 
 from benchmarks.pipeline.report import Stopwatch
 from models.responses import ResponseChunk
-from processors.duplicates import find_duplicate, may_become_duplicate
-from processors.response_filter import ResponseFilter
-from processors.response_filter_state import FilterPolicy, FilterState
-from processors.sentences import sentences
+from processors.responses.duplicates import find_duplicate, may_become_duplicate
+from processors.responses.filter import ResponseFilter
+from processors.responses.filter_state import FilterPolicy, FilterState
+from processors.text.sentences import sentences
 from streams.runtime.service import ServiceRuntime
 from streams.services import open_service
 from streams.settings import load_settings

@@ -14,8 +14,8 @@ import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from models.messages import ChatMessage, Role
-from processors.conversations import decode_state
-from processors.tokens import message_tokens
+from processors.conversations.state import decode_state
+from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
 from streams.runtime import marks
 from streams.settings import load_settings

@@ -49,7 +49,7 @@ def stage(kind: str) -> Stage:
     settings = load_settings()
     if kind == "whole":
         from streams.adapters.tokenizer import cl100k_counter
-        from streams.agents.conversations import Conversations
+        from streams.agents.ingest.conversations import Conversations
 
         return Conversations(settings, cl100k_counter()).stage()
     return Stage(

@@ -6,9 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from processors.conversation_fold import Fold
-from processors.conversations import ConversationPolicy, ConversationState, Kept, decode_state, encode_state
-from processors.validation import decode_chat_message
+from processors.conversations.fold import Fold
+from processors.conversations.state import (
+    ConversationPolicy,
+    ConversationState,
+    Kept,
+    decode_state,
+    encode_state,
+)
+from processors.text.validation import decode_chat_message
 from streams.adapters.tokenizer import cl100k_counter
 
 #: After every ``sent_at`` of the load (ms).

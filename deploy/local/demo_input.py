@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from models.errors import ConfigurationError, InvalidRecord
 from models.messages import ChatMessage
-from processors.validation import decode_chat_message
+from processors.text.validation import decode_chat_message
 from streams.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -14,7 +14,7 @@ from models.messages import ChatMessage
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.windows import Window
-from processors.validation import decode
+from processors.text.validation import decode
 from streams.cli import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings

@@ -1,7 +1,7 @@
 """The extractor that needs no language model: rules, and sentence embeddings where the rules are unsure.
 
-The rules (:mod:`processors.extraction`) decide alone about most sentences.  What is left is compared with
-the prototypes below, in the person's own words: a first-person sentence that no rule knows is admitted if
+The rules (:mod:`processors.extraction.statements`) decide alone about most sentences.  What is left is compared
+with the prototypes below, in the person's own words: a first-person sentence that no rule knows is admitted if
 it is near a prototype of a category, and one that a rule knows only weakly is dropped if it is nearer to
 small talk.  Without an embedder the rules alone decide.
 """
@@ -17,9 +17,9 @@ import numpy as np
 from models.facts import Category
 from models.ports import Embedder, ExtractedStatement, Vectors
 from models.windows import Window
-from processors.extraction import Draft, admit, drafts
-from processors.extraction_categories import WEAK
-from processors.extraction_rules import Ruling
+from processors.extraction.categories import WEAK
+from processors.extraction.rules import Ruling
+from processors.extraction.statements import Draft, admit, drafts
 
 #: Cosine similarity to the nearest prototype from which a sentence that no rule knows is admitted, if
 #: small talk is not as near.  MiniLM's similarity of unrelated sentences is around 0.1, of paraphrases

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from models.summaries import SessionSummary, SummaryRequest
-from processors.summaries_extractive import roll_up, summarize_messages
-from processors.tokens import TokenCounter
+from processors.summaries.extractive import roll_up, summarize_messages
+from processors.text.tokens import TokenCounter
 
 #: Of the tokens that led to the request, for the seed's compression by 93 to 95 % ...
 SHARE = 0.07

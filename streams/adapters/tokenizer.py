@@ -6,7 +6,7 @@ from typing import cast
 
 import quicktok
 
-from processors.tokens import TokenCounter
+from processors.text.tokens import TokenCounter
 
 
 def cl100k_counter() -> TokenCounter:

@@ -14,9 +14,9 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import ConfigurationError
-from processors import token_table
-from processors.conversations import ID_HASH_BYTES, ConversationState, decode_state
-from streams.agents.conversations import MESSAGES, SUMMARIES
+from processors.conversations import token_table
+from processors.conversations.state import ID_HASH_BYTES, ConversationState, decode_state
+from streams.agents.ingest.conversations import MESSAGES, SUMMARIES
 from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
 from streams.runtime import marks

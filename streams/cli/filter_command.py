@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from models.errors import ConfigurationError
-from processors.response_filter import filter_text
-from processors.response_filter_state import Duplicate, FilterPolicy
+from processors.responses.filter import filter_text
+from processors.responses.filter_state import Duplicate, FilterPolicy
 from streams.cli.output import count, printable
 from streams.settings import load_settings
 

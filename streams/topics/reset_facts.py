@@ -5,7 +5,7 @@ from are kept for days.  A facts table that began empty would make version 1 of 
 as version 7.  That would replace the truth, no view would take it for newer, and what was erased would come
 back from an old candidate.  So the table begins with what the topic holds, and with the erasures that it
 knew itself, as they were before any candidate: without a high-water mark.  Every candidate is then
-read again, and evidence that a fact has already is not counted twice (:mod:`processors.facts`).
+read again, and evidence that a fact has already is not counted twice (:mod:`processors.facts.consolidation`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from aiokafka.errors import KafkaError
 
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.facts import Fact, FactStatus
-from processors.validation import decode
-from streams.agents.facts import FACTS, Facts
+from processors.text.validation import decode
+from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings

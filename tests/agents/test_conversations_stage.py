@@ -14,10 +14,10 @@ from models.ids import window_id
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
-from processors.conversations import decode_state, is_page, page_key
-from processors.token_table import ranges
+from processors.conversations.state import decode_state, is_page, page_key
+from processors.conversations.token_table import ranges
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
+from streams.agents.ingest.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
 from streams.runtime.effects import Effects
 from streams.settings import Settings
 from streams.topics.catalog import load_catalog

@@ -14,10 +14,10 @@ from stage_harness import START, StageHarness
 from models.errors import DependencyUnavailable
 from models.facts import EmbeddingRequest, EmbeddingResult, Fact
 from models.ports import Embedder, FactFilter, Vectors
-from processors.facts import apply_candidate
+from processors.facts.consolidation import apply_candidate
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.agents.embedding import EMBEDDINGS, Embedding
+from streams.agents.memory.embedding import EMBEDDINGS, Embedding
 from streams.settings import Settings
 
 ADA = FactFilter(user_id="ada")

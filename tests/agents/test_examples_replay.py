@@ -16,8 +16,8 @@ import pytest
 from stage_harness import StageHarness
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from streams.agents.responses import DUPLICATES, RESPONSES
-from streams.agents.routing import CHUNKS, ROUTED, ChunkRouting
+from streams.agents.respond.responses import DUPLICATES, RESPONSES
+from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.runtime.effects import Effects, Output
 from streams.runtime.stage import Stage
 from streams.services import SERVICES, open_service

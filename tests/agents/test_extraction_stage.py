@@ -15,8 +15,8 @@ from models.facts import Category, Fact, FactCandidate, FactStatus
 from models.ports import ExtractedStatement, Extractor
 from models.windows import Window
 from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.agents.extraction import CANDIDATES, Extraction
-from streams.agents.facts import FACTS, Facts
+from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.memory.facts import FACTS, Facts
 from streams.settings import Settings
 
 

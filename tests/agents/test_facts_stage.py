@@ -16,7 +16,7 @@ from stage_harness import START, StageHarness
 
 from models.facts import EmbeddingResult, Fact, FactCandidate, FactChange, FactStatus
 from models.ids import fact_id
-from streams.agents.facts import CANDIDATES, EMBEDDINGS, FACTS, Facts
+from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACTS, Facts
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
 from streams.settings import Settings

@@ -15,9 +15,9 @@ from stage_harness import START, StageHarness
 from models.errors import DependencyUnavailable
 from models.facts import EmbeddingRequest, Fact, FactChange, FactStatus
 from models.ports import FactFilter
-from processors.facts import apply_candidate
+from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.agents.index import FACTS, REQUESTS, Index
+from streams.agents.memory.index import FACTS, REQUESTS, Index
 from streams.settings import Settings
 
 DIMENSIONS = 4

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from stage_harness import PARTITION, START
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from streams.agents.responses import DUPLICATES, RESPONSES, Responses
-from streams.agents.routing import CHUNKS, ROUTED
+from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
+from streams.agents.respond.routing import CHUNKS, ROUTED
 from streams.runtime import marks
 from streams.runtime.deadletters import to_output
 from streams.runtime.effects import Effects, Output

@@ -11,9 +11,9 @@ import pytest
 from stage_harness import START, StageHarness
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from processors.response_filter import filter_text
-from streams.agents.responses import DUPLICATES, RESPONSES, Responses
-from streams.agents.routing import CHUNKS, ROUTED, ChunkRouting
+from processors.responses.filter import filter_text
+from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
+from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.settings import Settings
 
 TEXT = (
@@ -267,7 +267,7 @@ def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: p
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("streams.agents.responses.find_duplicate", broken)
+    monkeypatch.setattr("streams.agents.respond.responses.find_duplicate", broken)
     harness = responses()
     harness.feed(*[harness.record(chunk) for chunk in chunks(TEXT, 30)])
     assert text_of(harness) == TEXT

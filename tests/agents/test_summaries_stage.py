@@ -16,10 +16,10 @@ from models.ids import summary_id
 from models.ports import Summarizer
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from models.windows import WindowSource
-from processors.summaries import summary_tokens
+from processors.summaries.building import summary_tokens
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.summaries import SUMMARIES, Summaries
+from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.settings import Settings
 
 COUNT = cl100k_counter()

@@ -16,7 +16,7 @@ from models.facts import Fact, FactCandidate
 from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
 from models.windows import Window
-from processors.validation import decode, decode_chat_message
+from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
 from streams.cloudevents import incoming
 from streams.topics import TopicSpec, load_catalog

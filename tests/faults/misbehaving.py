@@ -22,7 +22,7 @@ from pathlib import Path
 
 from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.conversations import WINDOWS, Conversations
+from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader

@@ -18,10 +18,10 @@ from topic_reader import read_topic
 from models import ids
 from models.errors import InvalidRecord
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from processors.response_filter import ResponseFilter
-from processors.response_filter_state import EXACT_MEMORY, Filtered, FilterState
-from streams.agents.responses import DUPLICATES, RESPONSES
-from streams.agents.routing import CHUNKS, ROUTED, decode_chunk
+from processors.responses.filter import ResponseFilter
+from processors.responses.filter_state import EXACT_MEMORY, Filtered, FilterState
+from streams.agents.respond.responses import DUPLICATES, RESPONSES
+from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.topics.catalog import Catalog
 
 #: Whatever goes with a sentence that is taken out: white space and the mark of its list item.

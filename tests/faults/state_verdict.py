@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from aiokafka import ConsumerRecord
 
-from processors.conversations import ConversationState, Kept, decode_page, decode_state, is_page, page_key
-from processors.token_table import TokenTable
+from processors.conversations.state import ConversationState, Kept, decode_page, decode_state, is_page, page_key
+from processors.conversations.token_table import TokenTable
 from streams.runtime import marks
 
 #: Marks of the conversations stage: one per source (messages, summaries).

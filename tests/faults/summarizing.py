@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.summaries import Summaries
+from streams.agents.memory.summaries import Summaries
 from streams.services import Service
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics

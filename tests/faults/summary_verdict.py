@@ -19,11 +19,11 @@ from models.ids import summary_id
 from models.messages import ChatMessage
 from models.ports import Summarizer
 from models.summaries import Summary, SummaryRequest
-from processors import token_table
-from processors.conversations import ConversationState, decode_state, is_page
-from processors.summaries import build_summary
-from processors.token_table import RangeState, TokenTable
-from processors.tokens import TokenCounter, message_tokens
+from processors.conversations import token_table
+from processors.conversations.state import ConversationState, decode_state, is_page
+from processors.conversations.token_table import RangeState, TokenTable
+from processors.summaries.building import build_summary
+from processors.text.tokens import TokenCounter, message_tokens
 from streams.topics.catalog import Catalog
 
 

@@ -9,7 +9,7 @@ import pytest
 from workers import eventually
 
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.conversations import Conversations
+from streams.agents.ingest.conversations import Conversations
 from streams.runtime.service import ServiceRuntime
 from streams.settings import load_settings
 from streams.telemetry.health import HealthState

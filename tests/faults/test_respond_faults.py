@@ -16,7 +16,7 @@ from response_load import Shape, response_chunks
 from topic_reader import undrained
 from workers import Worker
 
-from streams.agents.routing import CHUNKS, ROUTED
+from streams.agents.respond.routing import CHUNKS, ROUTED
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 

@@ -14,7 +14,7 @@ from chat_load import Shape, conversations
 from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Totals, Verdict, policy
 
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.conversations import Conversations
+from streams.agents.ingest.conversations import Conversations
 from streams.runtime import marks
 from streams.runtime.records import RecordBatch
 from streams.runtime.table import PartitionState

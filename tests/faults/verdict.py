@@ -22,17 +22,17 @@ from topic_reader import read_partition, read_topic, reader
 from models.errors import InvalidRecord
 from models.ids import summary_id
 from models.summaries import Summary, SummaryRequest
-from processors import token_table
-from processors.conversation_fold import Fold
-from processors.conversations import (
+from processors.conversations import token_table
+from processors.conversations.fold import Fold
+from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
     Kept,
 )
-from processors.token_table import TokenTable
-from processors.tokens import TokenCounter, message_tokens
-from processors.validation import decode_chat_message
-from processors.windows import WindowSizes
+from processors.conversations.token_table import TokenTable
+from processors.conversations.windows import WindowSizes
+from processors.text.tokens import TokenCounter, message_tokens
+from processors.text.validation import decode_chat_message
 from streams.topics.catalog import Catalog
 
 __all__ = ["Verdict", "read_topic"]

@@ -17,7 +17,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
-from processors.conversations import ConversationState, encode_state
+from processors.conversations.state import ConversationState, encode_state
 from streams.cli import conversations, main
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.facts import Category, EmbeddingResult, Fact, FactCandidate, FactStatus, Provenance
 from models.ids import candidate_id, fact_id
-from processors.facts import PROVENANCE_LIMIT, apply_embedding, consolidate
+from processors.facts.consolidation import PROVENANCE_LIMIT, apply_embedding, consolidate
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 STATEMENTS = ["User likes tea", "User likes tea, with milk", "User likes tea, with milk and honey"]

@@ -7,10 +7,10 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from processors.duplicates import find_duplicate, find_exact, may_become_duplicate, similarity
-from processors.response_filter import ResponseFilter, filter_text
-from processors.response_filter_state import Detection, Duplicate, FilterPolicy, FilterState
-from processors.response_text import is_content
+from processors.responses.duplicates import find_duplicate, find_exact, may_become_duplicate, similarity
+from processors.responses.filter import ResponseFilter, filter_text
+from processors.responses.filter_state import Detection, Duplicate, FilterPolicy, FilterState
+from processors.responses.text import is_content
 
 _SENTENCES = (
     "The museum opens at nine in the morning.",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from models.ids import summary_id
-from processors.token_table import (
+from processors.conversations.token_table import (
     RequestPlan,
     TokenTable,
     accept,

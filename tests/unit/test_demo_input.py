@@ -10,8 +10,8 @@ import pytest
 
 from deploy.local.demo_input import EXAMPLES, input_files, read_messages
 from models.errors import ConfigurationError, InvalidRecord
-from processors.token_table import TokenTable, add, due
-from processors.tokens import message_tokens
+from processors.conversations.token_table import TokenTable, add, due
+from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings, load_settings
 

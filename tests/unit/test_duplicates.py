@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from processors.duplicates import (
+from processors.responses.duplicates import (
     PARAPHRASE,
     REPEATED,
     RESTATED_MOST,

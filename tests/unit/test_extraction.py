@@ -13,8 +13,8 @@ from models.ids import normalize_statement
 from models.messages import Role
 from models.ports import ExtractedStatement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction import drafts, extract
-from processors.facts import consolidate, fresh, to_candidate
+from processors.extraction.statements import drafts, extract
+from processors.facts.consolidation import consolidate, fresh, to_candidate
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 ASSISTANT = "assistant"

@@ -13,7 +13,7 @@ from models.facts import Category
 from models.messages import Role
 from models.ports import Extractor, Vectors
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction import extract
+from processors.extraction.statements import extract
 from streams.adapters.builtin_extractor import (
     ADMITTED_CONFIDENCE,
     PROTOTYPES,

@@ -6,7 +6,7 @@ import pytest
 from test_extraction import window
 
 from models.facts import Category
-from processors.extraction import extract
+from processors.extraction.statements import extract
 
 PREFERENCE, PROFILE, EVENT = Category.PREFERENCE, Category.PROFILE, Category.EVENT
 

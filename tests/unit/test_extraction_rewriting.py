@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from processors.extraction_grammar import conjugate, is_participle, is_past, third_person
-from processors.extraction_rewriting import parse
+from processors.extraction.grammar import conjugate, is_participle, is_past, third_person
+from processors.extraction.rewriting import parse
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from models.ids import candidate_id, fact_id
 from models.messages import Role
 from models.ports import ExtractedStatement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.facts import (
+from processors.facts.consolidation import (
     PROVENANCE_LIMIT,
     already_extracted,
     apply_candidate,

@@ -27,7 +27,7 @@ _SUMMARIES = """
 from datetime import UTC, datetime
 from models.messages import Role
 from models.windows import WindowMessage
-from processors.summaries_extractive import summarize_messages
+from processors.summaries.extractive import summarize_messages
 now = datetime(2026, 3, 1, tzinfo=UTC)
 for _ in range(150):
     said = [
@@ -40,7 +40,7 @@ for _ in range(150):
 """
 
 _SIMILARITIES = """
-from processors.duplicates import similarity
+from processors.responses.duplicates import similarity
 for _ in range(300):
     print(similarity(salad(), salad()))
 """

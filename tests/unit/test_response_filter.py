@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from processors.response_filter import ResponseFilter, filter_text
-from processors.response_filter_state import EXACT_MEMORY, Detection, FilterPolicy, FilterState
-from processors.response_text import Unit, read_unit
+from processors.responses.filter import ResponseFilter, filter_text
+from processors.responses.filter_state import EXACT_MEMORY, Detection, FilterPolicy, FilterState
+from processors.responses.text import Unit, read_unit
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -247,7 +247,7 @@ def test_a_long_text_at_once_takes_no_more_than_its_chunks_would(monkeypatch: py
         lengths.append(len(text))
         return read_unit(text, line_begins=line_begins, final=final)
 
-    monkeypatch.setattr("processors.response_filter.read_unit", noting)
+    monkeypatch.setattr("processors.responses.filter.read_unit", noting)
     filter_text(f"{OPENING} {PARKING}\n" * 1000)
     assert max(lengths) < 5_000
 

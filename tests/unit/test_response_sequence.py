@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from models.responses import ResponseChunk
-from processors.response_filter import ResponseFilter
-from processors.response_filter_state import FilterPolicy
-from processors.response_sequence import (
+from processors.responses.filter import ResponseFilter
+from processors.responses.filter_state import FilterPolicy
+from processors.responses.sequence import (
     ResponseSequencer,
     ResponseState,
     Sequenced,

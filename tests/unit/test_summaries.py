@@ -16,8 +16,8 @@ from models.messages import Role
 from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage, WindowSource
-from processors.summaries import build_summary, summary_tokens, validate_summary
-from processors.summaries_extractive import roll_up, summarize_messages
+from processors.summaries.building import build_summary, summary_tokens, validate_summary
+from processors.summaries.extractive import roll_up, summarize_messages
 from streams.adapters.builtin_summarizer import LARGEST, SMALLEST, BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 

@@ -37,11 +37,13 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
 def test_json_lines_carry_event_level_logger_time_and_ids() -> None:
     out = io.StringIO()
     configure_logging("info", "json", out)
-    get_logger("streams.agents.conversations", service="ingest").info("window published", window_id="w-1")
+    get_logger("streams.agents.ingest.conversations", service="ingest").info(
+        "window published", window_id="w-1"
+    )
     (line,) = lines(out)
     assert line["event"] == "window published"
     assert line["level"] == "info"
-    assert line["logger"] == "streams.agents.conversations"
+    assert line["logger"] == "streams.agents.ingest.conversations"
     assert line["window_id"] == "w-1"
     assert line["service"] == "ingest"
     assert line["timestamp"].endswith("Z")

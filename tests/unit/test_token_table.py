@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from processors.token_table import (
+from processors.conversations.token_table import (
     MAXIMUM_SUMMARIES,
     AcceptedSummary,
     RangeState,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tiktoken_ext import openai_public
 
 from models.messages import Role
-from processors.tokens import message_tokens
+from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
 
 VOCABULARY_SIZE = 100_256

@@ -1,0 +1,296 @@
+"""What each message, summary and pause does to a conversation: windows, duplicates, token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+
+import msgspec
+
+from models import ids
+from models.messages import ChatMessage
+from models.summaries import Summary
+from models.windows import WindowMessage, WindowReason, WindowSource
+from processors.conversations import token_table
+from processors.conversations.drafts import SummaryRequestDraft, WindowDraft
+from processors.conversations.state import (
+    ID_HASH_BYTES,
+    ConversationPolicy,
+    ConversationState,
+    Kept,
+    KeptSummary,
+    id_hash,
+    remembers,
+)
+from processors.conversations.token_table import RequestPlan
+from processors.text.tokens import TokenCounter, message_tokens
+
+_encode = msgspec.json.Encoder().encode
+
+#: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
+#: could not be published, and neither it nor any later message of its conversation would ever be folded.
+REQUEST_BYTES = 2_000_000
+
+#: Loads the page of bodies that begins at an index.
+LoadPage = Callable[[int], Sequence[Kept]]
+
+
+class Fold:
+    """Folds a run of one conversation's messages, summaries and pauses into its state.
+
+    Thaws the state once, takes any number of steps, and freezes it in :meth:`finish`: copying the state
+    per message would cost more than everything else.  ``windows`` and ``requests`` collect what is to be
+    published; ``pages`` are the pages to store, by the index that they begin at, ``None`` for one that is no
+    longer needed; ``duplicates`` counts messages that were seen before.  Nothing here reads a clock: times
+    come with the messages or are passed in.
+    """
+
+    __slots__ = (
+        "_arrived_at",
+        "_conversation_id",
+        "_count",
+        "_counts",
+        "_cursor",
+        "_end_mark",
+        "_kept",
+        "_kept_from",
+        "_load_page",
+        "_next_index",
+        "_pages",
+        "_policy",
+        "_recent",
+        "_remembered_bytes",
+        "_sent_at",
+        "_source_topic",
+        "_summaries",
+        "_tenant_id",
+        "_tokens",
+        "_turns",
+        "_user_id",
+        "duplicates",
+        "pages",
+        "requests",
+        "windows",
+    )
+
+    def __init__(
+        self,
+        conversation_id: str,
+        state: ConversationState,
+        policy: ConversationPolicy,
+        count: TokenCounter,
+        source: tuple[str, int],
+        load_page: LoadPage,
+    ) -> None:
+        self._conversation_id = conversation_id
+        self._policy = policy
+        self._count = count
+        self._source_topic = source
+        self._tenant_id = state.tenant_id
+        self._user_id = state.user_id
+        self._next_index = state.next_index
+        self._cursor = state.cursor
+        self._kept_from = state.kept_from
+        self._kept = list(state.kept)
+        self._recent = bytearray(state.recent_ids)
+        self._remembered_bytes = max(policy.recent_message_ids, policy.sizes.size) * ID_HASH_BYTES
+        self._sent_at = state.sent_at
+        self._arrived_at = state.arrived_at
+        self._end_mark = state.end_mark
+        self._tokens = state.tokens
+        self._counts: list[int] = []
+        self._summaries = state.summaries
+        self._pages = list(state.pages)
+        self._load_page = load_page
+        self._turns: list[int] = []
+        self.windows: list[WindowDraft] = []
+        self.requests: list[SummaryRequestDraft] = []
+        self.pages: dict[int, Sequence[Kept] | None] = {}
+        self.duplicates = 0
+
+    def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
+        """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
+        # This loop runs once for every message there is: what it needs often is in local variables.
+        policy, recent, count = self._policy, self._recent, self._count
+        keep, note = self._kept.append, self._counts.append
+        index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
+        full_at = self._cursor.full_at(policy.sizes)
+        remembered = self._remembered_bytes
+        for message, offset, arrived in run:
+            message_id = message.message_id
+            hashed = id_hash(message_id)
+            # Never further back than the state remembers, or it would matter where a run ends: a replay
+            # may be cut elsewhere.
+            begin = len(recent) - remembered
+            if remembers(recent, hashed, begin if begin > 0 else 0):
+                self.duplicates += 1
+                continue
+            sent = message.sent_at.timestamp()
+            if sent_at and sent - sent_at >= policy.idle_seconds:
+                self._close(WindowReason.IDLE, index)
+                full_at = self._cursor.full_at(policy.sizes)
+            body = _encode(
+                WindowMessage(
+                    message_id=message_id,
+                    user_id=message.user_id,
+                    role=message.role,
+                    content=message.content,
+                    sent_at=message.sent_at,
+                    index=index,
+                    offset=offset,
+                    late=sent < sent_at,
+                )
+            )
+            keep(Kept(offset, message_id, body))
+            note(message_tokens(message.role, message.content, count))
+            recent += hashed
+            index += 1
+            if sent > sent_at:
+                sent_at = sent
+            if arrived > arrived_at:
+                arrived_at = arrived
+            if index >= full_at:
+                self._close(WindowReason.FULL, index)
+                full_at = self._cursor.full_at(policy.sizes)
+        self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
+
+    def pause(self, now: float) -> None:
+        """The wall clock says ``now``: flush an idle rest, repeat an unanswered request."""
+        if now >= self._policy.idle_at(self._sent_at, self._arrived_at):
+            self._close(WindowReason.IDLE, self._next_index)
+        plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
+        if plan is not None:
+            self._ask(plan, now)
+
+    def answer(self, summary: Summary) -> bool:
+        """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer)."""
+        request = self._tokens.open
+        tokens = token_table.accept(
+            self._tokens, summary.summary_id, summary.from_index, summary.to_index, summary.tokens
+        )
+        if tokens is self._tokens or request is None:
+            return False
+        self._tokens = tokens
+        kept = KeptSummary(_encode(summary.summary), summary.source.first_offset, summary.source.last_offset)
+        self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
+        return True
+
+    def finish(self, now: float) -> ConversationState:
+        """Ask for a summary if one is due, forget what nobody needs, and return the new state.
+
+        ``now`` (epoch seconds) is when the request counts as asked.  Asking once per run asks for the same
+        ranges as asking after every message: a range ends where the threshold is crossed.
+        """
+        self._tokens = token_table.add(self._tokens, self._counts)
+        self._counts = []
+        if self._tokens.open is None:
+            plan = token_table.due(self._tokens, self._policy.token_threshold)
+            if plan is not None:
+                self._ask(plan, now)
+        self._forget()
+        return ConversationState(
+            self._tenant_id,
+            self._user_id,
+            self._next_index,
+            self._cursor,
+            self._kept_from,
+            tuple(self._kept),
+            bytes(self._recent[-self._remembered_bytes :]),
+            self._sent_at,
+            self._arrived_at,
+            self._end_mark,
+            self._tokens,
+            self._summaries,
+            tuple(self._pages),
+        )
+
+    def _close(self, reason: WindowReason, next_index: int) -> None:
+        if not self._cursor.pending(next_index):
+            return
+        span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
+        self._turns.append(self._cursor.from_index)
+        messages = self._slice(span.from_index, span.to_index)
+        message_ids = tuple([message.message_id for message in messages])
+        self._end_mark = message_ids[-1]
+        self.windows.append(
+            WindowDraft(
+                ids.window_id(self._tenant_id, self._conversation_id, span.from_index, span.to_index),
+                self._conversation_id,
+                self._user_id,
+                reason,
+                message_ids,
+                tuple([msgspec.Raw(message.body) for message in messages]),
+                span.from_index,
+                span.to_index,
+                span.overlap,
+                self._source(messages[0].offset, messages[-1].offset),
+                self._tenant_id,
+            )
+        )
+
+    def _ask(self, plan: RequestPlan, now: float) -> None:
+        if plan.roll_up:
+            messages: list[Kept] = []
+            previous = tuple([msgspec.Raw(summary.body) for summary in self._summaries])
+            first = min(summary.first_offset for summary in self._summaries)
+            last = max(summary.last_offset for summary in self._summaries)
+        else:
+            messages = _fitting(self._slice(plan.from_index, plan.to_index))
+            if len(messages) <= plan.to_index - plan.from_index:
+                plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
+            previous, first, last = (), messages[0].offset, messages[-1].offset
+        self.requests.append(
+            SummaryRequestDraft(
+                ids.summary_id(self._tenant_id, self._conversation_id, plan.from_index, plan.to_index),
+                self._conversation_id,
+                self._user_id,
+                plan.from_index,
+                plan.to_index,
+                tuple([msgspec.Raw(message.body) for message in messages]),
+                plan.tokens,
+                self._policy.token_threshold,
+                self._source(first, last),
+                previous,
+                plan.replaces,
+                plan.roll_up,
+                plan.attempt,
+                self._tenant_id,
+            )
+        )
+        self._tokens = token_table.opened(self._tokens, plan, now)
+
+    def _slice(self, from_index: int, to_index: int) -> list[Kept]:
+        """Return the messages ``from_index``..``to_index``, from pages where they are stored in pages."""
+        paged: list[Kept] = []
+        for begins, ends in pairwise([*self._pages, self._kept_from]):
+            if from_index < ends and begins <= to_index:
+                paged += self._load_page(begins)[max(0, from_index - begins) : to_index + 1 - begins]
+        begin = max(0, from_index - self._kept_from)
+        return paged + self._kept[begin : max(0, to_index + 1 - self._kept_from)]
+
+    def _source(self, first_offset: int, last_offset: int) -> WindowSource:
+        topic, partition = self._source_topic
+        return WindowSource(
+            topic=topic, partition=partition, first_offset=first_offset, last_offset=last_offset
+        )
+
+    def _forget(self) -> None:
+        """Drop what nobody needs; bodies that only the token table needs go to a page per window."""
+        needed_from = self._tokens.from_index
+        while self._pages and [*self._pages[1:], self._kept_from][0] <= needed_from:
+            self.pages[self._pages.pop(0)] = None
+        for turn in self._turns:
+            begins = max(self._kept_from, min(needed_from, turn))
+            if begins < turn:
+                self.pages[begins] = self._kept[begins - self._kept_from : turn - self._kept_from]
+                self._pages.append(begins)
+            del self._kept[: turn - self._kept_from]
+            self._kept_from = turn
+        self._turns.clear()
+
+
+def _fitting(messages: list[Kept]) -> list[Kept]:
+    """Return as many of the first messages as a request can carry, at least one."""
+    ends = accumulate(len(message.body) + 1 for message in messages)
+    fitting = sum(end <= REQUEST_BYTES for end in ends)
+    return messages[: max(1, fitting)]

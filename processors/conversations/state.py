@@ -1,0 +1,160 @@
+"""What a conversation remembers: one immutable :class:`ConversationState`, and how it is stored.
+
+Bodies of messages are kept once, already encoded, as long as the open window or the token table still needs
+them; everything else about a message is forgotten.  The state is written with every change, so it must stay
+small: bodies that a window has left and only the token table needs are moved to a page under a key of its own,
+and of the latest message ids only hashes are kept.  MessagePack, because it passes over a body without
+reading it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from processors.conversations import token_table
+from processors.conversations.token_table import TokenTable
+from processors.conversations.windows import WindowCursor, WindowSizes
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class ConversationPolicy(msgspec.Struct, frozen=True):
+    """How conversations are cut and when they are summarized.  Times in seconds, tokens in cl100k."""
+
+    sizes: WindowSizes = WindowSizes()
+    idle_seconds: float = 900.0
+    idle_grace_seconds: float = 10.0
+    recent_message_ids: int = 64
+    token_threshold: int = 1200
+    summary_retry_seconds: float = 60.0
+
+    def idle_at(self, sent_at: float, arrived_at: float) -> float:
+        """Return when a conversation is idle by the clock whose last message was sent and arrived then.
+
+        Not before nothing has arrived for a grace period: a backfill of old messages is idle by their
+        ``sent_at`` and yet still coming in.
+        """
+        return max(sent_at + self.idle_seconds, arrived_at + self.idle_grace_seconds)
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A message that is still needed: its offset, its id and its encoded :class:`WindowMessage`."""
+
+    offset: int
+    message_id: str
+    body: bytes
+
+
+class KeptSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An accepted summary: its encoded content, and the offsets of the messages that it stands for."""
+
+    body: bytes
+    first_offset: int
+    last_offset: int
+
+
+class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Everything that is known of one conversation.
+
+    ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
+    ``recent_ids`` are hashes of the latest message ids (:func:`id_hash`), to tell a producer's retry;
+    ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
+    ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries'
+    contents, in the table's order;
+    ``pages`` are the indices at which pages of earlier bodies begin, the last one ending before ``kept_from``.
+    """
+
+    tenant_id: str
+    user_id: str
+    next_index: int = 0
+    cursor: WindowCursor = WindowCursor()
+    kept_from: int = 0
+    kept: tuple[Kept, ...] = ()
+    recent_ids: bytes = b""
+    sent_at: float = 0.0
+    arrived_at: float = 0.0
+    end_mark: str = ""
+    tokens: TokenTable = TokenTable()
+    summaries: tuple[KeptSummary, ...] = ()
+    pages: tuple[int, ...] = ()
+
+
+_decode_state = msgspec.msgpack.Decoder(ConversationState).decode
+
+
+#: First byte of a zlib stream; a state begins with a MessagePack array.
+_ZLIB = 0x78
+
+
+def encode_state(state: ConversationState, *, idle: bool = False) -> bytes:
+    """Return the state as stored in the changelog; that of an ``idle`` conversation is compressed.
+
+    Most conversations are idle most of the time, so this is what memory holds: a quarter of the size for
+    some microseconds when the conversation goes on.
+    """
+    payload = _encode(state)
+    return zlib.compress(payload, 1) if idle else payload
+
+
+def decode_state(payload: bytes) -> ConversationState:
+    """Return the state that :func:`encode_state` wrote."""
+    return _decode_state(zlib.decompress(payload) if payload[0] == _ZLIB else payload)
+
+
+#: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
+ID_HASH_BYTES = 8
+
+#: What parts a page's key from its conversation's: no id holds it.
+_PAGE_MARK = b"\x00"
+
+_decode_page = msgspec.msgpack.Decoder(tuple[Kept, ...]).decode
+
+
+def id_hash(message_id: str) -> bytes:
+    """Return the hash under which a message id is remembered."""
+    return blake2b(message_id.encode(), digest_size=ID_HASH_BYTES).digest()
+
+
+def remembers(recent_ids: bytes | bytearray, hashed: bytes, begin: int = 0) -> bool:
+    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together from ``begin`` on."""
+    at = recent_ids.find(hashed, begin)
+    while at >= 0 and at % ID_HASH_BYTES:
+        at = recent_ids.find(hashed, at + 1)
+    return at >= 0
+
+
+def page_key(conversation: bytes, from_index: int) -> bytes:
+    """Return the key under which the page of ``conversation`` that begins at ``from_index`` is stored."""
+    return conversation + _PAGE_MARK + str(from_index).encode()
+
+
+def is_page(key: bytes) -> bool:
+    """Say whether ``key`` is that of a page and not of a conversation."""
+    return _PAGE_MARK in key
+
+
+def encode_page(messages: Sequence[Kept]) -> bytes:
+    """Return a page as stored in the changelog."""
+    return _encode(messages)
+
+
+def decode_page(payload: bytes) -> tuple[Kept, ...]:
+    """Return the messages that :func:`encode_page` wrote."""
+    return _decode_page(payload)
+
+
+def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | None:
+    """Return when the clock alone may change this conversation (epoch seconds), or ``None``: when its open
+    window is flushed because it is idle, or its open request repeated.
+    """
+    times: list[float] = []
+    if state.cursor.pending(state.next_index):
+        times.append(policy.idle_at(state.sent_at, state.arrived_at))
+    repeat = token_table.repeat_at(state.tokens, policy.summary_retry_seconds)
+    if repeat is not None:
+        times.append(repeat)
+    return min(times, default=None)

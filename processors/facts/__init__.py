@@ -1,0 +1,4 @@
+"""What becomes of what was learned: a new fact, more evidence for one, or the end of one (seeds 000 and 002).
+
+Begin with :func:`.consolidation.consolidate`.
+"""

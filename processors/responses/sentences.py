@@ -1,0 +1,223 @@
+"""Where a sentence ends, in a text that may still grow.
+
+A stop ends a sentence if white space follows (``。！？`` need none).  Not those of abbreviations, decimals,
+code spans and addresses, and none inside quotes, brackets or emphasis: such a sentence ends with them, so
+that taking it out never leaves half of a pair.  A line's end is the end of a sentence unless the next line goes
+on in lower case or with a digit, as wrapped text does.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from processors.responses.lines import LineKind, line_end, line_kind
+
+#: A longer sentence is none; it passes, with the rest of its line.
+LONGEST_SENTENCE = 1000
+
+_TOKEN = re.compile(
+    r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
+    r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
+)
+_CLOSES = dict(zip(")]」』）】》", "([「『（【《", strict=True))
+_OPENING = "([{「『（【《\"“„«'‘/—–-"
+_SPACE = re.compile(r"\s*")
+_INLINE_SPACE = re.compile(r"[^\S\n]*")
+_LAST_WORD = re.compile(r"[^\s(\[{\"“„«*_'‘]*\Z")
+_GOES_ON = ",;:)]}%&—–…"
+
+_ABBREVIATION = """
+    mr mrs ms dr prof st mt vs etc approx ca dept fig figs inc ltd co corp jr sr no nos vol ed eds pp al
+    jan feb apr jun jul aug sep sept oct nov dec tue thu fri min max tel ext
+"""
+_TITLE = (
+    "mr mrs ms dr prof st mt fig figs no nos vol vs cf e.g i.e z.b d.h gen rep sen gov capt col lt sgt rev hon"
+)
+_SHORT_WORD = "it me us up so do go no on in to is be he we my by ok at ok am pm too tv ai"
+_ABBREVIATIONS = frozenset(_ABBREVIATION.split())
+_TITLES = frozenset(_TITLE.split())
+_SHORT_WORDS = frozenset(_SHORT_WORD.split())
+_INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
+_VOWEL = re.compile(r"[aeiouy]|[^\x00-\x7f]")
+
+
+class Extent(msgspec.Struct, frozen=True, gc=False):
+    """How far a sentence goes: to ``end``, exclusive, and no further if it is ``settled``.
+
+    White space after a sentence without a stop belongs to it, since it may have left before that was clear.
+    ``underlined``: the next line makes it a heading.
+    """
+
+    end: int
+    settled: bool
+    underlined: bool = False
+
+
+def read_sentence(text: str, start: int, final: bool) -> Extent:
+    """Return the extent of the sentence that begins at ``start``.
+
+    Unless ``final``, ``text`` may still grow; the sentence is settled only if that cannot change its end.
+    """
+    return _Reader(text, start, final).read()
+
+
+class _Reader:
+    def __init__(self, text: str, start: int, final: bool) -> None:
+        self._text, self._start, self._final = text, start, final
+        self._open: list[str] = []  # what must close before the sentence may end
+
+    def read(self) -> Extent:
+        text, at = self._text, self._start
+        while token := _TOKEN.search(text, at):
+            if token.end() == len(text) and not self._final and token.lastgroup != "break":
+                return self._unsettled(len(text))
+            read = getattr(self, f"_{token.lastgroup}")
+            step: int | Extent = read(token.start(), token.end())
+            if isinstance(step, Extent):
+                return step
+            at = step
+            if at - self._start > LONGEST_SENTENCE and len(text[self._start : at].rstrip()) > LONGEST_SENTENCE:
+                return self._unsettled(at)  # the rest would only take time
+        return self._settled(len(text)) if self._final else self._unsettled(len(text))
+
+    def _code(self, start: int, end: int) -> int | Extent:
+        """A code span; without its other end it goes to the end of the line."""
+        text = self._text
+        line_ends = line_end(text, end)
+        last = len(text) if line_ends is None else line_ends
+        ticks = "`" * (end - start)
+        closing = re.compile(rf"(?<!`){ticks}(?!`)").search(text, end, last)
+        if closing is None:
+            return last
+        if closing.end() == len(text) and not self._final:
+            return self._unsettled(len(text))
+        return closing.end()
+
+    def _break(self, start: int, end: int) -> int | Extent:
+        return self._line_end(start, end, stopped=False)
+
+    def _stop(self, start: int, end: int) -> int | Extent:
+        text = self._text
+        closed = self._close_after(end)
+        if closed == len(text):
+            return self._settled(closed) if self._final else self._unsettled(closed)
+        following = _SPACE.match(text, closed)
+        after = following.end() if following else closed
+        if after == closed or self._open:
+            return closed
+        word = _LAST_WORD.search(text, self._start, start)
+        before = word[0] if word else ""
+        line_ends = text.find("\n", closed, after)
+        if line_ends >= 0:
+            stopped = text[start:end] != "." or before.lower() not in _TITLES
+            return self._line_end(closed, line_ends + 1, stopped=stopped)
+        if after == len(text):
+            return self._settled(closed) if self._final else self._unsettled(closed)
+        if self._ends(text[start:end], before, text[after], closed > end):
+            return self._settled(closed)
+        return closed
+
+    def _wide(self, start: int, end: int) -> int | Extent:
+        closed = self._close_after(end)
+        if closed == len(self._text) and not self._final:
+            return self._unsettled(closed)
+        # 「…。」 is often the object of a sentence that goes on; emphasis is not.
+        if self._open or (closed > end and self._text[closed - 1] not in "*_~"):
+            return closed
+        return self._settled(closed)
+
+    def _bracket(self, start: int, end: int) -> int:
+        bracket = self._text[start]
+        if bracket not in _CLOSES:
+            if not (start > self._start and self._text[start - 1] in ":;="):  # a face is no bracket
+                self._open.append(bracket)
+        else:
+            self._close(_CLOSES[bracket])
+        return end
+
+    def _quote(self, start: int, end: int) -> int:
+        if self._opens(start):
+            self._open.append('"')
+        else:
+            self._close('"')
+        return end
+
+    def _emphasis(self, start: int, end: int) -> int:
+        mark = self._text[start:end]
+        if not (self._before(start).isspace() or not self._close(mark)):
+            return end
+        if self._opens(start) and end < len(self._text) and not self._text[end].isspace():
+            self._open.append(mark)
+        return end
+
+    def _before(self, at: int) -> str:
+        return self._text[at - 1] if at > self._start else " "
+
+    def _opens(self, at: int) -> bool:
+        before = self._before(at)
+        return before.isspace() or before in _OPENING
+
+    def _close(self, opened: str) -> bool:
+        """Close what was opened, and whatever was left open inside it; say whether it was open at all."""
+        if opened not in self._open:
+            return False
+        while self._open.pop() != opened:
+            pass
+        return True
+
+    def _close_after(self, at: int) -> int:
+        """Return where the marks end that follow a stop at ``at`` and close what is open."""
+        text = self._text
+        while at < len(text):
+            mark = text[at]
+            if mark in "*_~" and (run := re.compile(rf"{re.escape(mark)}+").match(text, at)):
+                if not self._close(run[0]):
+                    return at
+                at = run.end()
+                continue
+            closes = self._close('"') if mark in '"“”«»' else mark in _CLOSES and self._close(_CLOSES[mark])
+            if not closes and mark not in "'’":
+                return at
+            at += 1
+        return at
+
+    def _ends(self, stop: str, before: str, following: str, closed: bool) -> bool:
+        """Say whether a stop that white space follows ends the sentence."""
+        goes_on = following.islower()
+        if closed or "…" in stop or stop.endswith(".."):
+            return not goes_on
+        if stop != ".":
+            return True
+        word = before.lower()
+        if not any(map(str.isalpha, word)):  # "2. Close the lid": the number belongs to what follows
+            return not (word.isdigit() and len(word) <= 3 and self._text[self._start :].startswith(word))
+        if goes_on or following.isdigit():
+            short = len(word) <= 2 and word not in _SHORT_WORDS
+            return not (word in _ABBREVIATIONS or "." in word or short or not _VOWEL.search(word))
+        return not (word in _TITLES or (before != "I" and _INITIALS.fullmatch(before)))
+
+    def _line_end(self, end: int, following: int, *, stopped: bool) -> int | Extent:
+        """The line ends at ``end``, the next one begins at ``following``: does the sentence go on there?"""
+        text = self._text
+        space = _INLINE_SPACE.match(text, following)
+        at = space.end() if space else following
+        if at == len(text):
+            return self._settled(end) if self._final else self._unsettled(end)
+        kind, _ = line_kind(text, at, self._final)
+        if kind is LineKind.UNDECIDED:
+            return self._unsettled(end)
+        if kind is LineKind.UNDERLINE:
+            return Extent(end, settled=True, underlined=True)
+        goes_on = text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
+        if kind is not LineKind.TEXT or stopped or not goes_on:
+            return self._settled(end)
+        return at
+
+    def _settled(self, end: int) -> Extent:
+        return Extent(end, settled=True)
+
+    def _unsettled(self, end: int) -> Extent:
+        # Half a line end stays with its other half.
+        return Extent(len(self._text[:end].rstrip("\r")), settled=False)

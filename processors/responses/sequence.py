@@ -1,0 +1,296 @@
+"""One response, chunk by chunk: put in order by ``sequence``, filtered, and closed.
+
+Every chunk that comes in gives one that goes out, in the same order, its text possibly empty.  One more goes
+out when a hold time ends between two chunks, one less when a chunk was lost.  Readers expect numbers without
+holes, so what goes out is counted by itself: the numbers are the same until one of the two happens.
+
+What goes out must not change when chunks are read again after a crash, although the clock says something
+else then.  So the clock is first noted in the state (:meth:`ResponseSequencer.note`), and what was due at that
+time is carried out in a step of its own: by the timer, or by the next chunk if that comes first.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import repeat
+
+import msgspec
+
+from models import ids
+from models.responses import ContentDuplicationEvent, ResponseChunk
+from processors.responses.filter import ResponseFilter
+from processors.responses.filter_state import Filtered, FilterState
+
+#: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
+#: part of the state, which must fit into a record, however large the chunks are.
+_AHEAD_MOST = 256
+_AHEAD_CHARACTERS = 250_000
+
+#: Gaps that are remembered, so that a chunk that comes too late can be told from one that comes again.
+_GAPS_MOST = 16
+
+
+class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Everything that is known of one response.  Times in epoch seconds.
+
+    ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
+    before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first
+    and last number of what was given up.
+    ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
+    response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
+    ``clock``: what the clock said when it was noted; what was due then is still to be done.
+    """
+
+    response_id: str
+    conversation_id: str
+    seen_at: float
+    next_in: int = 0
+    next_out: int = 0
+    ahead: tuple[ResponseChunk, ...] = ()
+    ahead_since: float | None = None
+    gaps: tuple[tuple[int, int], ...] = ()
+    closed: bool = False
+    filtered: FilterState = FilterState()
+    clock: float | None = None
+    ahead_at: tuple[float, ...] = ()
+
+
+class Sequenced(msgspec.Struct, frozen=True):
+    """What a step gave: the new state (``None``: forget it), what goes out, and what there is to count.
+
+    ``late`` chunks came after the response had gone on without them, or after its end: they are not in the
+    output.  ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``: characters that
+    came in and do not leave yet; ``waited``: how long (seconds) each text was held that is held no longer.
+    ``errors`` in detection let their text through.  ``silent``: no final chunk ever came.  ``said``: when the
+    response ends, its content sentences, for a memory that spans the conversation.
+    """
+
+    state: ResponseState | None
+    chunks: tuple[ResponseChunk, ...] = ()
+    duplicates: tuple[ContentDuplicationEvent, ...] = ()
+    late: tuple[ResponseChunk, ...] = ()
+    repeated: int = 0
+    missing: int = 0
+    held: int = 0
+    waited: tuple[float, ...] = ()
+    errors: int = 0
+    silent: bool = False
+    said: tuple[str, ...] = ()
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(ResponseState).decode
+
+
+def encode_state(state: ResponseState) -> bytes:
+    """Return the state as stored in the changelog."""
+    return _encode(state)
+
+
+def decode_state(payload: bytes) -> ResponseState:
+    """Return the state that :func:`encode_state` wrote."""
+    return _decode(payload)
+
+
+class ResponseSequencer:
+    """Takes responses from their first chunk to their last; what it knows of each is in its state."""
+
+    def __init__(self, response_filter: ResponseFilter | None = None) -> None:
+        self._filter = response_filter or ResponseFilter()
+
+    def push(
+        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[str, ...] = ()
+    ) -> Sequenced:
+        """Add a chunk.  ``said``: sentences that a new response must not repeat (those of its conversation)."""
+        if state is None:
+            filtered = FilterState(said=said)
+            state = ResponseState(chunk.response_id, chunk.conversation_id, now, filtered=filtered)
+        step = _Step(state, self._filter)
+        if state.clock is not None:
+            step.do_what_is_due(state.clock)
+        step.accept(chunk, now)
+        return step.result()
+
+    def note(self, state: ResponseState, now: float) -> ResponseState:
+        """Return the state with the time noted, to be stored before :meth:`tick` does what was due then."""
+        return msgspec.structs.replace(state, clock=now)
+
+    def tick(self, state: ResponseState, now: float) -> Sequenced:
+        """Do what is due by the clock: go on without a lost chunk, release what was held, close, forget."""
+        if state.closed and now >= state.seen_at + self._filter.policy.idle_seconds:
+            return Sequenced(state=None)
+        step = _Step(state, self._filter)
+        step.do_what_is_due(now)
+        return step.result()
+
+    def wake_at(self, state: ResponseState) -> float:
+        """Return when :meth:`tick` will have something to do, in epoch seconds.
+
+        What was noted is to be done at once; only a closed response is forgotten an idle time after that, so
+        that its chunks' offsets are committed for long and never read again.
+        """
+        idle = self._filter.policy.idle_seconds
+        if state.clock is not None:
+            return state.clock + idle if state.closed else state.clock
+        times = [state.seen_at + idle]
+        if state.ahead_since is not None:
+            times.append(state.ahead_since + self._filter.policy.hold_seconds)
+        if (release := self._filter.wake_at(state.filtered)) is not None:
+            times.append(release)
+        return min(times)
+
+
+class _Step:
+    """One step of one response: the fields of its state, to be changed, and what comes out."""
+
+    def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
+        self._state, self._filter = state, response_filter
+        self._now = self._seen_at = state.seen_at
+        self._next_in, self._next_out = state.next_in, state.next_out
+        self._ahead = {chunk.sequence: chunk for chunk in state.ahead}
+        # State that an earlier version stored does not say when they came.
+        self._ahead_at = dict(zip(self._ahead, state.ahead_at or repeat(state.seen_at), strict=False))
+        self._gaps, self._closed = state.gaps, state.closed
+        self._filtered = state.filtered
+        self._chunks: list[ResponseChunk] = []
+        self._duplicates: list[ContentDuplicationEvent] = []
+        self._late: list[ResponseChunk] = []
+        self._waited: list[float] = []
+        self._said: tuple[str, ...] = ()
+        self._repeated = self._missing = self._held = self._errors = 0
+        self._silent = False
+
+    def accept(self, chunk: ResponseChunk, now: float) -> None:
+        """Take a chunk; then give up what has been missing for too long: it might have been this one."""
+        self._now = self._seen_at = now
+        number = chunk.sequence
+        missed = any(first <= number <= last for first, last in self._gaps)
+        if missed or (self._closed and number >= self._next_in):
+            self._late.append(chunk)
+        elif number < self._next_in or number in self._ahead:
+            self._repeated += 1
+        else:
+            self._ahead[number], self._ahead_at[number] = chunk, now
+            self._go_on()
+            while self._too_many_ahead():
+                self._give_up()
+        self._give_up_what_is_overdue()
+
+    def do_what_is_due(self, now: float) -> None:
+        """Go on without lost chunks, end what has fallen silent, or release what was held for too long."""
+        self._now = now
+        self._give_up_what_is_overdue()
+        if now >= self._seen_at + self._filter.policy.idle_seconds:
+            self._end()
+        else:
+            self._release()
+
+    def _too_many_ahead(self) -> bool:
+        characters = sum(len(chunk.text) for chunk in self._ahead.values())
+        return len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
+
+    def _give_up_what_is_overdue(self) -> None:
+        """Go on without each chunk that one after it has waited for long enough."""
+        wait = self._filter.policy.hold_seconds
+        while self._ahead_at and self._now >= min(self._ahead_at.values()) + wait:
+            self._give_up()
+
+    def _release(self) -> None:
+        """Send what was held for too long, in a chunk of its own."""
+        filtered = self._filter.tick(self._filtered, self._now)
+        if filtered.text:
+            self._send(filtered, final=False)
+
+    def _end(self) -> None:
+        """Give a response that never ended an end."""
+        while self._ahead:
+            self._give_up()
+        if not self._closed:
+            self._seen_at, self._silent = self._now, True
+            self._send(self._filter.push(self._filtered, "", self._now, final=True), final=True)
+
+    def result(self) -> Sequenced:
+        state = msgspec.structs.replace(
+            self._state,
+            seen_at=self._seen_at,
+            next_in=self._next_in,
+            next_out=self._next_out,
+            ahead=tuple(self._ahead[number] for number in sorted(self._ahead)),
+            ahead_since=min(self._ahead_at.values(), default=None),
+            ahead_at=tuple(self._ahead_at[number] for number in sorted(self._ahead)),
+            gaps=self._gaps,
+            closed=self._closed,
+            filtered=self._filtered,
+            clock=None,
+        )
+        return Sequenced(
+            state=state,
+            chunks=tuple(self._chunks),
+            duplicates=tuple(self._duplicates),
+            late=tuple(self._late),
+            repeated=self._repeated,
+            missing=self._missing,
+            held=self._held,
+            waited=tuple(self._waited),
+            errors=self._errors,
+            silent=self._silent,
+            said=self._said,
+        )
+
+    def _go_on(self) -> None:
+        """Filter the chunks whose turn it is."""
+        while not self._closed and (chunk := self._ahead.pop(self._next_in, None)):
+            came_at = self._ahead_at.pop(self._next_in)
+            self._next_in += 1
+            self._send(
+                self._filter.push(self._filtered, chunk.text, self._now, final=chunk.final), final=chunk.final
+            )
+            if self._filtered.held_since == self._now:
+                # What is held of it has waited since it came: the hold time does not begin anew.
+                self._filtered = msgspec.structs.replace(self._filtered, held_since=came_at)
+        if self._closed:
+            self._late += self._ahead.values()
+            self._ahead.clear()
+            self._ahead_at.clear()
+
+    def _give_up(self) -> None:
+        """Go on without the chunks that are missing before the next one that is there."""
+        following = min(self._ahead)
+        self._missing += following - self._next_in
+        self._gaps = (*self._gaps, (self._next_in, following - 1))[-_GAPS_MOST:]
+        self._next_in = following
+        self._go_on()
+
+    def _send(self, filtered: Filtered, *, final: bool) -> None:
+        state = self._state
+        self._chunks.append(
+            ResponseChunk(
+                response_id=state.response_id,
+                conversation_id=state.conversation_id,
+                sequence=self._next_out,
+                text=filtered.text,
+                final=final,
+            )
+        )
+        self._next_out += 1
+        self._duplicates += (
+            ContentDuplicationEvent(
+                event_id=ids.deterministic_id("duplicate", state.response_id, duplicate.position),
+                session_id=state.conversation_id,
+                response_id=state.response_id,
+                timestamp=datetime.fromtimestamp(self._now, UTC),
+                duplicate_sentence=duplicate.sentence,
+                similar_sentence=duplicate.similar,
+                similarity_score=duplicate.score,
+                position_in_response=duplicate.position,
+            )
+            for duplicate in filtered.duplicates
+        )
+        self._held += filtered.held
+        self._errors += filtered.errors
+        if filtered.waited is not None:
+            self._waited.append(filtered.waited)
+        self._filtered = filtered.state
+        if final:
+            self._closed, self._said = True, filtered.state.said
+            self._filtered = FilterState()

@@ -1,0 +1,4 @@
+"""What is known of any text: its sentences, its tokens, and whether it may come in at all.
+
+:mod:`.validation` decides about records, :mod:`.sentences` where sentences end, :mod:`.tokens` what one costs.
+"""

@@ -1,0 +1,1 @@
+"""The service ``ingest``: messages become windows and requests for summaries."""

@@ -1,0 +1,128 @@
+"""memory/extraction: windows in, candidates for facts out (seed 000).
+
+State per conversation: the last window that was processed, and the messages that statements were taken
+from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
+were extracted from before: the overlap saw it already (method 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.facts import FactCandidate
+from models.ports import ExtractedStatement, Extractor
+from models.windows import Window
+from processors.facts.consolidation import fresh, to_candidate
+from processors.text.validation import decode
+from streams import cloudevents
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+
+WINDOWS = "memory.windows.v1"
+CANDIDATES = "memory.fact-candidates.v1"
+
+#: Message ids remembered per conversation: only those in the next window's overlap can come back.
+_REMEMBERED = 128
+
+#: Windows remembered per conversation: a copy of an older one is extracted again, and its facts are known.
+_REMEMBERED_WINDOWS = 32
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
+    """What was extracted from a conversation: the end marks of its latest windows, and its latest messages.
+
+    End marks, not positions: after a reset of ingest a conversation counts from 0 again, and what is said then
+    must not be taken for what was processed before.
+    """
+
+    end_marks: tuple[str, ...] = ()
+    extracted_ids: tuple[str, ...] = ()
+
+
+_decode_state = msgspec.json.Decoder(ExtractionState).decode
+
+
+class Extraction:
+    """The step around an extractor."""
+
+    def __init__(self, settings: Settings, extractor: Extractor) -> None:
+        self._settings = settings
+        self._extractor = extractor
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return Stage(
+            name="extraction",
+            sources=(WINDOWS,),
+            table="extraction",
+            async_step=self.step,
+            batch_records=self._settings.call_batch_records,
+        )
+
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Extract from every window of the batch that was not processed before."""
+        effects = Effects()
+        progress: dict[bytes, ExtractionState] = {}
+        work: list[tuple[bytes, Window, SourceRecord]] = []
+        for record in batch.records:
+            try:
+                window = decode(Window, record.value)
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+                continue
+            key = window.conversation_id.encode()
+            folded_to, payload = state.read(key)
+            if key not in progress:
+                progress[key] = _decode_state(payload) if payload else ExtractionState()
+            end_mark = window.message_ids[-1]
+            if record.offset < folded_to or end_mark in progress[key].end_marks:
+                effects.count("skipped_records_total", "extraction", "replayed")
+                continue
+            end_marks = (*progress[key].end_marks, end_mark)[-_REMEMBERED_WINDOWS:]
+            progress[key] = msgspec.structs.replace(progress[key], end_marks=end_marks)
+            work.append((key, window, record))
+        found = await self._extractor.extract([window for _, window, _ in work]) if work else []
+        for (key, window, record), statements in zip(work, found, strict=True):
+            try:
+                candidates = self._candidates(window, statements, progress[key])
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+                continue
+            for candidate in candidates:
+                self._emit(candidate, effects)
+            progress[key] = _advance(progress[key], window, candidates)
+            effects.store(key, _encode(progress[key]), record.offset + 1)
+        return effects
+
+    def _candidates(
+        self, window: Window, statements: Sequence[ExtractedStatement], before: ExtractionState
+    ) -> list[FactCandidate]:
+        found = fresh(statements, frozenset(before.extracted_ids))
+        return [to_candidate(statement, window, self._extractor.name) for statement in found]
+
+    @staticmethod
+    def _emit(candidate: FactCandidate, effects: Effects) -> None:
+        effects.emit(
+            CANDIDATES,
+            candidate.user_id.encode(),
+            _encode(candidate),
+            cloudevents.outgoing(
+                "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
+            ),
+        )
+        effects.count("candidates_total", candidate.category)
+
+
+def _advance(before: ExtractionState, window: Window, candidates: Sequence[FactCandidate]) -> ExtractionState:
+    extracted = dict.fromkeys(before.extracted_ids)
+    for candidate in candidates:
+        extracted.update(dict.fromkeys(candidate.source_message_ids))
+    return ExtractionState(before.end_marks, tuple(extracted)[-_REMEMBERED:])

@@ -1,0 +1,86 @@
+"""memory/summaries: requests in, structured summaries out (seed 004).
+
+Every request is answered, repeats included: after a crash an early answer may have been ignored, and the
+repeat needs its own.  A summarizer that fails marks nothing: the request waits, or is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.ports import Summarizer
+from models.summaries import Summary, SummaryRequest
+from processors.summaries.building import build_summary
+from processors.text.tokens import TokenCounter
+from processors.text.validation import decode
+from streams import cloudevents
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+
+REQUESTS = "memory.summary-requests.v1"
+SUMMARIES = "memory.summaries.v1"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+class Summaries:
+    """The step around a summarizer.  ``count`` measures what a summary takes up in the context."""
+
+    def __init__(self, settings: Settings, summarizer: Summarizer, count: TokenCounter) -> None:
+        self._settings = settings
+        self._summarizer = summarizer
+        self._count = count
+        self._calls = asyncio.Semaphore(settings.calls_in_flight)
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return Stage(
+            name="summaries",
+            sources=(REQUESTS,),
+            async_step=self.step,
+            batch_records=self._settings.call_batch_records,
+        )
+
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Summarize the batch's requests, some at a time; publish in the order of the requests."""
+        effects = Effects()
+        requests: list[tuple[SummaryRequest, SourceRecord]] = []
+        for record in batch.records:
+            try:
+                requests.append((decode(SummaryRequest, record.value), record))
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+        for summary in await self._answers(requests):
+            effects.emit(
+                SUMMARIES,
+                summary.conversation_id.encode(),
+                _encode(summary),
+                cloudevents.outgoing(
+                    "memory.summary.v1", _SOURCE, summary.summary_id, subject=summary.conversation_id
+                ),
+            )
+        return effects
+
+    async def _answers(self, requests: Sequence[tuple[SummaryRequest, SourceRecord]]) -> list[Summary]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                answers = [group.create_task(self._answer(*request)) for request in requests]
+        except ExceptionGroup as failed:
+            # As itself: the runtime waits for a dependency, and takes any other error for a bad record.
+            raise failed.exceptions[0] from None
+        return [answer.result() for answer in answers]
+
+    async def _answer(self, request: SummaryRequest, record: SourceRecord) -> Summary:
+        async with self._calls:
+            content = await self._summarizer.summarize(request)
+        # The request's own time, so that a replay writes the same summary.
+        created_at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
+        return build_summary(request, content, self._count, self._summarizer.name, created_at)

@@ -1,0 +1,1 @@
+"""The service ``respond``: responses leave without what they repeat.  Begin with :mod:`.responses`."""

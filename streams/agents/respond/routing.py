@@ -1,0 +1,64 @@
+"""respond/routing: the stage before the filter when its memory spans a conversation (seed 003).
+
+Chunks come in keyed by response; this sends all those of a conversation, as they are, to one partition.
+"""
+
+from __future__ import annotations
+
+import re
+
+from models.errors import InvalidRecord
+from models.responses import ResponseChunk
+from processors.text.validation import decode
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+CHUNKS = "chat.response-chunks.v1"
+ROUTED = "respond.routed-chunks.v1"
+
+
+class ChunkRouting:
+    """The step: chunks re-keyed by conversation."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return Stage(
+            name="routing", sources=(CHUNKS,), step=self.step, batch_records=self._settings.batch_records
+        )
+
+    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Send every chunk, as it is, to its conversation's partition."""
+        effects = Effects()
+        for record in batch.records:
+            try:
+                chunk = decode_chunk(record, record.key)
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+            else:
+                effects.emit(ROUTED, chunk.conversation_id.encode(), record.value, record.headers)
+        return effects
+
+
+def decode_chunk(record: SourceRecord, key: bytes | None) -> ResponseChunk:
+    """Return the record's chunk; ``key``, unless ``None``, must be that of its response.
+
+    Raises:
+        InvalidRecord: it is none, or lies under another key, or an id holds control characters.
+    """
+    chunk = decode(ResponseChunk, record.value)
+    # JSON has them only as escapes (DEL apart), so most chunks need no second look.
+    escaped = record.value is not None and (b"\\" in record.value or b"\x7f" in record.value)
+    if escaped and _CONTROL.search(chunk.response_id + chunk.conversation_id):
+        raise InvalidRecord("control_characters", "an id holds control characters: remove them")
+    if key is not None and key != chunk.response_id.encode():
+        raise InvalidRecord(
+            "key_mismatch", "the record's key differs from response_id in its value: they must be equal"
+        )
+    return chunk
