@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ["models", "processors", "streams", "schemas", "deploy"]
@@ -28,3 +31,13 @@ def test_the_wheel_holds_every_file_of_the_packages(tmp_path):
         if path.is_file()
     }
     assert expected - packed == set()
+
+
+def test_the_hooks_before_a_commit_run_what_make_check_runs():
+    recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines()]
+    [local] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"
+    assert [hook["entry"] for hook in local["hooks"]] == commands
+    assert {hook["language"] for hook in local["hooks"]} == {"system"}, "nothing is downloaded"
