@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock check format test demo down bench soak clean
+.PHONY: help install lock check format test demo down bench mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -58,10 +58,17 @@ down:  ## Stop what `make demo` started
 bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
 
+mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
+	$(BIN)/python -m mutmut run --max-children $(MUTANT_JOBS) $(PART)
+	$(BIN)/python -m tests.mutation.report --at-least 85 $(PART)
+
+MUTANT_JOBS ?= 2
+PART ?=
+
 soak: $(STAMP)  ## The long fault test
 	$(BIN)/python -m pytest -m soak --timeout=0
 
 clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
-		.pytest_cache .ruff_cache
+		.pytest_cache .ruff_cache mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
