@@ -10,7 +10,6 @@ from pathlib import Path
 from benchmarks.pipeline.workload import chat_message
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
-from streams.runtime import marks
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
 from streams.runtime.table import PartitionState
@@ -51,13 +50,7 @@ def main(conversations: int) -> None:
             stage.step(RecordBatch(records, source="chat.messages.v1"), state),
             stage.on_timer(keys, TimerContext(0, LATER, caught_up=True), state),
         ):
-            values = {
-                key: marks.seal(state.value(key), change.payload, 2, 0, change.next_offset)
-                for key, change in effects.changes.items()
-                if change.payload is not None
-            }
-            state.lay(values)
-            state.confirm(values)
+            state.confirm(state.store(effects.changes))
     gc.collect()
     grown = resident_bytes() - before
     print(json.dumps({"conversations": conversations, "bytes": grown * 100_000 / conversations}))

@@ -10,8 +10,7 @@ import faust
 from models.errors import ConfigurationError
 from streams.runtime.consumer import BatchTransport
 from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
-from streams.runtime.stage import Stage
-from streams.runtime.stepping import BoundStage
+from streams.runtime.stage import BoundStage, Stage
 from streams.runtime.table import StateTable
 from streams.topics.catalog import Catalog
 

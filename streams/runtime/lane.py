@@ -14,19 +14,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.errors import ConsistencyError
 from streams.runtime.effects import Effects, Output
+from streams.runtime.ports import LaneHost
 from streams.runtime.publisher import Packed
 from streams.runtime.records import RecordBatch
-from streams.runtime.stage import TimerContext
-from streams.runtime.stepping import BoundStage, Prepared, Stepper
+from streams.runtime.stage import BoundStage, TimerContext
+from streams.runtime.stepping import Prepared, Stepper
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
-
-if TYPE_CHECKING:
-    from streams.runtime.service import ServiceRuntime
 
 
 class _Link:
@@ -48,7 +46,7 @@ class Lane:
     """Drives one stage on one partition number during one epoch."""
 
     def __init__(
-        self, runtime: ServiceRuntime, bound: BoundStage, partition: int, state: PartitionState | NoState
+        self, runtime: LaneHost, bound: BoundStage, partition: int, state: PartitionState | NoState
     ) -> None:
         self.runtime = runtime
         self.bound = bound
@@ -101,7 +99,7 @@ class Lane:
     def _drop(self, event: Any) -> None:
         if event is not None:
             self.runtime.metrics.epoch_drops_total.labels(self.stage.name).inc()
-            self.runtime.consumer.discard(event.message)
+            self.runtime.discard(event.message)
 
     # -- the loop ---------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import structlog
 from aiokafka import AIOKafkaProducer
@@ -19,8 +19,7 @@ from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.records import RecordBatch
-from streams.runtime.stage import Stage
-from streams.runtime.stepping import BoundStage
+from streams.runtime.stage import BoundStage, Stage
 from streams.runtime.table import NoState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -153,6 +152,10 @@ class ServiceRuntime:
             state = NoState() if table is None else table.state_of(partition)
             lane = self._lanes[key] = Lane(self, bound, partition, state)
         return lane
+
+    def discard(self, message: Any) -> None:
+        """Take a batch that will not be processed out of what shutdown waits for."""
+        self.consumer.discard(message)
 
     def sought_position(self, batch: RecordBatch) -> int | None:
         """Return where the partition of ``batch`` was sought to at the start of this epoch."""

@@ -74,3 +74,21 @@ class Stage:
             raise ValueError(f"stage {self.name}: a stage reads at least one topic")
         if self.on_timer and not self.table:
             raise ValueError(f"stage {self.name}: timers belong to keys of a table; name one")
+
+
+@dataclass(frozen=True)
+class BoundStage:
+    """A stage with what the catalog says of its topics.
+
+    ``hashed`` maps each source to its partition count if its records' keys decide their partition (else
+    0); ``changelog`` is the catalog name of the table's changelog, ``""`` without a table.
+    """
+
+    stage: Stage
+    hashed: dict[str, int]
+    changelog: str
+
+    @property
+    def sources(self) -> int:
+        """How many marks a stored value carries."""
+        return len(self.stage.sources)

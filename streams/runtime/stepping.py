@@ -6,45 +6,21 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from models.errors import ConsistencyError, DependencyUnavailable
-from streams.runtime import marks
 from streams.runtime.deadletters import to_output
 from streams.runtime.effects import DeadLetter, Effects
 from streams.runtime.partitioner import partition_of
+from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed
 from streams.runtime.records import RecordBatch
-from streams.runtime.stage import Stage, TimerContext
-from streams.runtime.table import REMOVED
-
-if TYPE_CHECKING:
-    from streams.runtime.lane import Lane
+from streams.runtime.stage import TimerContext
 
 #: Errors that a step may not be isolated from: they say something about the worker, not about a record.
 _FATAL = (ConsistencyError, MemoryError)
 
 #: When every record of a batch of at least this size fails, the step is at fault, not the records.
 _DEFECT_RECORDS = 100
-
-
-@dataclass(frozen=True)
-class BoundStage:
-    """A stage with what the catalog says of its topics.
-
-    ``hashed`` maps each source to its partition count if its records' keys decide their partition (else
-    0); ``changelog`` is the catalog name of the table's changelog, ``""`` without a table.
-    """
-
-    stage: Stage
-    hashed: dict[str, int]
-    changelog: str
-
-    @property
-    def sources(self) -> int:
-        """How many marks a stored value carries."""
-        return len(self.stage.sources)
 
 
 class Prepared:
@@ -62,7 +38,7 @@ class Prepared:
 class Stepper:
     """Runs the step of one lane and turns its effects into something that can be carried out."""
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: SteppedLane) -> None:
         self._lane = lane
         self._bound = lane.bound
         self._stage = lane.bound.stage
@@ -155,16 +131,7 @@ class Stepper:
                 to_output(letter, source=source, stage=self._stage.name) for letter in effects.dead_letters
             ]
         packed = lane.runtime.publisher.pack(outputs)
-        values = {}
-        sources, source_index = self._bound.sources, batch.source_index if batch is not None else 0
-        for key, change in effects.changes.items():
-            if change.payload is None:
-                values[key] = REMOVED
-                continue
-            values[key] = marks.seal(
-                lane.state.value(key), change.payload, sources, source_index, change.next_offset
-            )
-        lane.state.lay(values)
+        values = lane.state.store(effects.changes)
         for key, at in effects.timers.items():
             lane.timers.set(key, at)
         return Prepared(effects, packed, values)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from streams.runtime import marks
+from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
 from streams.runtime.records import RecordBatch
 
@@ -56,9 +57,18 @@ class PartitionState:
             return self._confirmed.get(key)
         return value if value != REMOVED else None
 
-    def lay(self, values: Mapping[bytes, bytes]) -> None:
-        """Put unconfirmed values on top."""
+    def store(self, changes: Mapping[bytes, StateChange]) -> dict[bytes, bytes]:
+        """Seal what a step stored, lay it on top unconfirmed, and return it as the changelog is to hold it."""
+        values = {}
+        for key, change in changes.items():
+            if change.payload is None:
+                values[key] = REMOVED
+            else:
+                values[key] = marks.seal(
+                    self.value(key), change.payload, self._sources, self.source_index, change.next_offset
+                )
         self._overlay.update(values)
+        return values
 
     def confirm(self, values: Mapping[bytes, bytes]) -> None:
         """Move values into the table; one that was overwritten meanwhile stays in the overlay too."""
@@ -88,12 +98,14 @@ class NoState:
     def value(self, key: bytes) -> bytes | None:
         return None
 
-    def lay(self, values: Mapping[bytes, bytes]) -> None:
-        if values:
+    def store(self, changes: Mapping[bytes, StateChange]) -> dict[bytes, bytes]:
+        if changes:
             raise TypeError("a stage without a table stores nothing; name one in Stage.table")
+        return {}
 
     def confirm(self, values: Mapping[bytes, bytes]) -> None:
-        self.lay(values)
+        if values:
+            raise TypeError("a stage without a table has nothing to confirm")
 
 
 class StateTable(Table[bytes, bytes]):

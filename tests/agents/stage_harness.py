@@ -94,16 +94,8 @@ class StageHarness:
 
     def _absorb(self, effects: Effects, source_index: int) -> Effects:
         """What the runtime's Stepper does with effects, without a producer."""
-        values = {
-            key: REMOVED
-            if change.payload is None
-            else marks.seal(
-                self.state.value(key), change.payload, self.sources, source_index, change.next_offset
-            )
-            for key, change in effects.changes.items()
-        }
-        self.state.lay(values)
-        self.changelog += values.items()
+        self.state.source_index = source_index
+        self.changelog += self.state.store(effects.changes).items()
         self.outputs += effects.outputs
         self.last = effects
         return effects

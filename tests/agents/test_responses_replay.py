@@ -201,13 +201,7 @@ class _Life:
         self._take(self.broker.stage.on_timer(due, context, self.state), range(0))
 
     def _take(self, effects: Effects, offsets: range) -> None:
-        values = {
-            key: REMOVED
-            if change.payload is None
-            else marks.seal(self.state.value(key), change.payload, 1, 0, change.next_offset)
-            for key, change in effects.changes.items()
-        }
-        self.state.lay(values)
+        values = self.state.store(effects.changes)
         for key, at in effects.timers.items():
             self._wake(key, at)
         letters = [

@@ -20,8 +20,7 @@ from streams.runtime.effects import Effects, Output
 from streams.runtime.lane import Lane
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.records import Record, RecordBatch
-from streams.runtime.stage import Stage, StateReader, TimerContext
-from streams.runtime.stepping import BoundStage
+from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -93,7 +92,7 @@ class Rig:
             publisher=self.publisher,
             slots=asyncio.Semaphore(8),
             settled=asyncio.Event(),
-            consumer=SimpleNamespace(discard=lambda message: self.discarded.append(message.offset)),
+            discard=lambda message: self.discarded.append(message.offset),
             fail=self._fail,
             sought_position=lambda batch: 0,
             stalled=lambda: self.is_stalled,

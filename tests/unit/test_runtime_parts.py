@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.runtime import marks
-from streams.runtime.effects import Effects
+from streams.runtime.effects import Effects, StateChange
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of
@@ -239,10 +239,8 @@ class TestPartitionState:
     def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
         confirmed: dict[bytes, bytes] = {}
         state = PartitionState(confirmed, 1)
-        first = {b"k": marks.seal(None, b"1", 1, 0, 1)}
-        second = {b"k": marks.seal(first[b"k"], b"2", 1, 0, 2)}
-        state.lay(first)
-        state.lay(second)
+        first = state.store({b"k": StateChange(b"1", 1)})
+        second = state.store({b"k": StateChange(b"2", 2)})
         assert state.read(b"k") == (2, b"2")
         state.confirm(first)
         assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
@@ -251,17 +249,17 @@ class TestPartitionState:
 
     def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
         confirmed: dict[bytes, bytes] = {}
-        PartitionState(confirmed, 1).lay({b"k": marks.seal(None, b"1", 1, 0, 1)})
+        PartitionState(confirmed, 1).store({b"k": StateChange(b"1", 1)})
         assert PartitionState(confirmed, 1).read(b"k") == (0, None)
 
     def test_items_show_each_key_once(self) -> None:
         state = PartitionState({b"a": marks.seal(None, b"old", 1, 0, 1)}, 1)
-        state.lay({b"a": marks.seal(None, b"new", 1, 0, 2), b"b": marks.seal(None, b"b", 1, 0, 1)})
+        state.store({b"a": StateChange(b"new", 2), b"b": StateChange(b"b", 1)})
         assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
 
     def test_a_stage_without_a_table_cannot_store(self) -> None:
         with pytest.raises(TypeError, match=r"Stage\.table"):
-            NoState().lay({b"k": b"v"})
+            NoState().store({b"k": StateChange(b"v", 1)})
 
 
 class Event(NamedTuple):
