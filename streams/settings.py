@@ -104,14 +104,24 @@ class Settings(BaseSettings):
     instance_id: str = _setting(
         _instance_id,
         "names this process: the static member <service>-<instance_id> of its consumer group; "
-        "two workers of one service on one host need different ones",
+        "two workers of one service on one host need different ones (--processes adds -0, -1, ...)",
         allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
     )
     api_host: str = _setting("127.0.0.1", "address the HTTP API and the metrics listen on", min_length=1)
-    api_port: int = _setting(8371, "port of the HTTP API (0: any free one)", "TCP port", ge=0, le=65535)
+    api_port: int = _setting(
+        8371,
+        "port of the HTTP API (0: any free one); 10 more for each further of --processes",
+        "TCP port",
+        ge=0,
+        le=65535,
+    )
     metrics_port: int = _setting(
-        9464, "port of /metrics and health (0: any free one)", "TCP port", ge=0, le=65535
+        9464,
+        "port of /metrics and health (0: any free one); 10 more for each further of --processes",
+        "TCP port",
+        ge=0,
+        le=65535,
     )
     log_level: Literal["debug", "info", "warning", "error"] = _setting("info", "least severe log line shown")
     log_format: Literal["console", "json"] = _setting("console", "how log lines look on stderr")

@@ -21,36 +21,33 @@ import structlog
 from aiokafka.errors import KafkaConnectionError
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
+from streams.processes import ALONE, Place
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
 from streams.settings import Settings
+from streams.signals import stop_signals
 from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin
 from streams.topics.catalog import Catalog, load_catalog
 
-EXIT_OK = 0
-EXIT_UNAVAILABLE = 69
-EXIT_FAILED = 70
-EXIT_CONFIGURATION = 78
-
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
 log = structlog.get_logger("streams.worker")
 
 
-def run(service: str, settings: Settings, opener: Opener = open_service) -> int:
+def run(service: str, settings: Settings, opener: Opener = open_service, place: Place = ALONE) -> int:
     """Run ``service`` until it is told to stop or must; return the exit code.
 
-    ``opener`` makes the service's stages; tests pass their own.
+    ``opener`` makes the service's stages; tests pass their own.  ``place`` says which of several processes
+    this one is; ``settings`` are its own.
     """
-    configure_logging(settings.log_level, settings.log_format)
+    configure_logging(settings.log_level, settings.log_format, instance=settings.instance_id)
     tune_garbage_collection()
     try:
-        return asyncio.run(_main(service, settings, opener))
+        return asyncio.run(_main(service, settings, opener, place))
     except ConfigurationError as exc:
         log.error("cannot start", error=str(exc))
         return EXIT_CONFIGURATION
@@ -59,12 +56,15 @@ def run(service: str, settings: Settings, opener: Opener = open_service) -> int:
         return EXIT_UNAVAILABLE
 
 
-async def _main(service: str, settings: Settings, opener: Opener) -> int:
+async def _main(service: str, settings: Settings, opener: Opener, place: Place) -> int:
     stop = asyncio.Event()
     watch_signals(asyncio.get_running_loop(), stop, settings.shutdown_timeout_seconds + 3.0)
     metrics = process_metrics()
     health = HealthState(settings.hang_timeout_seconds)
     health.describe("service", service)
+    health.describe("instance", settings.instance_id)
+    health.describe("process", place.index)
+    health.describe("processes", place.count)
     async with AsyncExitStack() as resources:
         server = HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
         resources.callback(server.close)
@@ -166,7 +166,7 @@ def tune_garbage_collection() -> None:
 
 
 def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline: float) -> None:
-    """Set ``stop`` on SIGTERM or SIGINT, and end the process if it has not ended ``deadline`` s later.
+    """Set ``stop`` on a signal to stop, and end the process if it has not ended ``deadline`` s later.
 
     A Python signal handler runs on the main thread, which may hang in a step.  The interpreter's wake-up
     descriptor is written by the C handler itself, so a thread that reads it always learns of the signal.
@@ -174,7 +174,7 @@ def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in _STOP_SIGNALS:
+    for number in stop_signals():
         signal.signal(number, lambda *_: None)
 
     def wait() -> None:
@@ -194,7 +194,7 @@ def _end_later(seconds: float) -> None:
 
 def _end_now(reason: str) -> None:
     """End the process whatever hangs; uncommitted work is read again by whoever takes over."""
-    print(f"the worker ends itself: {reason}; where its threads stand:", file=sys.stderr)
+    print(f"the worker (pid {os.getpid()}) ends itself: {reason}; where its threads stand:", file=sys.stderr)
     faulthandler.dump_traceback(all_threads=True)
     sys.stderr.flush()
     os._exit(EXIT_FAILED)

@@ -1,7 +1,7 @@
 """The demo's parts: a broker (unless there is one already) and the services, as child processes.
 
 Whatever happens, they end with the demo: in order when it ends in order, at once when it is killed
-(:mod:`deploy.local.leash`).
+(:mod:`streams.leash`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from deploy.local import demo_processes, leash
+from deploy.local import demo_processes
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings

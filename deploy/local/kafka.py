@@ -31,12 +31,12 @@ from typing import IO, Self
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from deploy.local import leash
 from deploy.local.java import find_java
 from deploy.local.kafka_config import logging_configuration, server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
+from streams import leash
 
 START_TIMEOUT = 30.0  # seconds; a start takes 3 to 5 on two busy cores
 _STOP_GRACE = 15.0  # seconds between SIGTERM and SIGKILL

@@ -177,20 +177,26 @@ def _groups(lags: Sequence[broker.GroupLag]) -> Iterator[Finding]:
 
 def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
     for report in reports:
+        name = f"{report.service} ({report.instance})" if report.instance else report.service
         reasons = "; ".join(report.reasons)
-        if not report.running:
+        if report.missing:
+            yield Finding(
+                "wrong",
+                f"{name}: a process {reasons} (port {report.port}) and others do",
+                "who supervises it starts it again; its log says why it ended",
+            )
+        elif not report.running:
             yield Finding(
                 "look",
-                f"{report.service}: {reasons} (port {report.port})",
+                f"{name}: {reasons} (port {report.port})",
                 f"`switchboard worker {report.service}` runs it",
             )
         elif not report.ready:
-            yield Finding("wrong", f"{report.service} is not ready: {reasons}")
+            yield Finding("wrong", f"{name} is not ready: {reasons}")
         else:
-            yield Finding("ok", f"{report.service} is ready (port {report.port})")
+            yield Finding("ok", f"{name} is ready (port {report.port})")
         misrouted = report.metrics.get("misrouted_records_total", 0)
         if misrouted:
             yield Finding(
-                "look",
-                f"{report.service} has re-published {misrouted:,.0f} records that sat in a wrong partition",
+                "look", f"{name} has re-published {misrouted:,.0f} records that sat in a wrong partition"
             )

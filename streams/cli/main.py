@@ -39,10 +39,21 @@ from streams.cli import (
     topics,
     worker,
 )
+from streams.exits import (
+    EXIT_CONFIGURATION,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_INVALID,
+    EXIT_UNAVAILABLE,
+)
 from streams.telemetry.metrics import installed_version
 
-_STATUS = {ConfigurationError: 78, DependencyUnavailable: 69, InvalidRecord: 65, ConsistencyError: 70}
-_INTERRUPTED = 130
+_STATUS = {
+    ConfigurationError: EXIT_CONFIGURATION,
+    DependencyUnavailable: EXIT_UNAVAILABLE,
+    InvalidRecord: EXIT_INVALID,
+    ConsistencyError: EXIT_FAILED,
+}
 
 app = typer.Typer(
     name="switchboard",
@@ -96,7 +107,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print(f"switchboard: {error}", file=sys.stderr)
         return status_of(error)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return EXIT_INTERRUPTED
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from streams.processes import most_processes, port_of
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import health_port
@@ -30,7 +31,10 @@ def sources_by_group(settings: Settings) -> dict[str, list[str]]:
 
 
 class Report(NamedTuple):
-    """One service's answer.  ``metrics`` sums each sample over its labels; empty when it does not run."""
+    """One process's answer.  ``metrics`` sums each sample over its labels; empty when it does not run.
+
+    ``missing``: it does not run although others of its service do, which count on it.
+    """
 
     service: str
     port: int
@@ -39,6 +43,12 @@ class Report(NamedTuple):
     reasons: list[str]
     details: Mapping[str, Any]
     metrics: Mapping[str, float]
+    missing: bool = False
+
+    @property
+    def instance(self) -> str:
+        """The name of the process; ``""`` when it does not run."""
+        return str(self.details.get("instance", ""))
 
 
 def reachable(host: str) -> str:
@@ -47,9 +57,42 @@ def reachable(host: str) -> str:
 
 
 async def ask_services(settings: Settings, ports: Mapping[str, int] | None = None) -> list[Report]:
-    """Ask every service at once; ``ports`` replaces the default port of a service by name."""
+    """Ask every process of every service at once: at least one report for each service.
+
+    ``ports`` replaces the default port of a service by name.
+    """
     wanted = {service: health_port(settings, service) for service in SERVICES} | dict(ports or {})
-    return list(await asyncio.gather(*(ask(settings, service, port) for service, port in wanted.items())))
+    answers = await asyncio.gather(*(_ask_processes(settings, name, port) for name, port in wanted.items()))
+    return [report for reports in answers for report in reports]
+
+
+async def _ask_processes(settings: Settings, service: str, first: int) -> list[Report]:
+    """Ask process 0, those that answer where further ones would, and those that these speak of."""
+    ports = [port_of(first, index) for index in range(most_processes(service, settings))]
+    ports = [port for port in ports if port < 65536]
+    host = reachable(settings.api_host)
+    answers = await asyncio.gather(*(_is_open(host, port) for port in ports[1:]))
+    further = [port for port, is_open in zip(ports[1:], answers, strict=True) if is_open]
+    reports = {
+        report.port: report
+        for report in await asyncio.gather(*(ask(settings, service, port) for port in (first, *further)))
+        if report.running or report.port == first
+    }
+    expected = max((report.details.get("processes", 1) for report in reports.values()), default=1)
+    for port in ports[:expected]:
+        report = reports.get(port) or await ask(settings, service, port)
+        reports[port] = report if report.running else report._replace(missing=expected > 1)
+    return [reports[port] for port in sorted(reports)]
+
+
+async def _is_open(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
 
 
 async def ask(settings: Settings, service: str, port: int) -> Report:
@@ -69,6 +112,7 @@ async def ask(settings: Settings, service: str, port: int) -> Report:
     except (ValueError, KeyError, TypeError):
         return Report(service, port, False, False, ["something else answers on this port"], {}, {})
     names, sums = totals(metrics.text)
+    names |= {details["service"]} if "service" in details else set()
     if names and service not in names:
         found = " and ".join(sorted(names))
         return Report(service, port, False, False, [f"{found} answers on this port"], {}, {})

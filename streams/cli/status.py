@@ -33,11 +33,12 @@ def show(
 ) -> None:
     """Show each service's readiness and counts, and how far each group has read each topic.
 
-    Exit status 0 if at least one service runs and all that run are ready, otherwise 1.
+    A service of several processes has a line for each. Exit status 0 if at least one service runs and all
+    processes of those that run are ready, otherwise 1.
     """
     settings = load_settings()
     reports, lags, trouble = asyncio.run(_gather(settings, _ports(port or ())))
-    running = [report for report in reports if report.running]
+    expected = [report for report in reports if report.running or report.missing]
     if json:
         print_json(
             {
@@ -48,7 +49,7 @@ def show(
         )
     else:
         _print(settings, reports, lags, trouble)
-    if trouble or not running or not all(report.ready for report in running):
+    if trouble or not expected or not all(report.ready for report in expected):
         raise typer.Exit(1)
 
 
@@ -73,10 +74,11 @@ def _print(
     settings: Settings, reports: Sequence[services.Report], lags: Sequence[broker.GroupLag], trouble: str
 ) -> None:
     print_table(
-        ("service", "state", "port", *_SHOWN, "because"),
+        ("service", "instance", "state", "port", *_SHOWN, "because"),
         [
             (
                 report.service,
+                report.instance or "-",
                 "ready" if report.ready else "not ready" if report.running else "-",
                 report.port,
                 *(f"{report.metrics.get(name, 0):,.0f}" if report.running else "-" for name in _SHOWN.values()),
@@ -84,7 +86,7 @@ def _print(
             )
             for report in reports
         ],
-        right=range(2, 3 + len(_SHOWN)),
+        right=range(3, 4 + len(_SHOWN)),
     )
     print()
     if trouble:

@@ -50,15 +50,25 @@ _REMEMBERED_LINES = 1000
 
 
 def configure_logging(
-    level: Level = "info", form: Literal["console", "json"] = "console", stream: TextIO | None = None
+    level: Level = "info",
+    form: Literal["console", "json"] = "console",
+    stream: TextIO | None = None,
+    **ids: str,
 ) -> None:
-    """Send all logs of this process to ``stream`` (stderr), ours from ``level`` on.
+    """Send all logs of this process to ``stream`` (stderr), ours from ``level`` on, with ``ids`` in each line.
 
     To be called once, before anything logs; a second call replaces the first.
     """
+
+    def identify(logger: object, method: str, event: EventDict) -> EventDict:
+        for name, value in ids.items():
+            event.setdefault(name, value)
+        return event
+
     out = stream if stream is not None else sys.stderr
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        identify,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _without_contents,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.local import leash
+from streams import leash
 
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 
@@ -121,24 +121,24 @@ class Worker:
 
         def is_ready() -> bool:
             assert self.running, f"{self.log.stem} has ended with {self._process.returncode}"
-            return bool(self.says("starting")) and self._get("/readyz")[0] == 200
+            return bool(self.says("starting")) and self.get("/readyz")[0] == 200
 
         await eventually(is_ready, f"{self.log.stem} is ready", timeout)
 
     def why_not_ready(self) -> list[str]:
         """Return the reasons that ``/readyz`` gives."""
-        return json.loads(self._get("/readyz")[1])["reasons"]
+        return json.loads(self.get("/readyz")[1])["reasons"]
 
     async def health(self) -> tuple[int, dict]:
         """Return what ``/healthz`` says."""
         await self._port()
-        status, body = self._get("/healthz")
+        status, body = self.get("/healthz")
         return status, json.loads(body)
 
     async def metric(self, name: str, **labels: str) -> float:
         """Return the sum of a metric's samples with these labels; 0 when there is none."""
         await self._port()
-        _, text = self._get("/metrics")
+        _, text = self.get("/metrics")
         return sum(
             sample.value
             for family in text_string_to_metric_families(text)
@@ -149,8 +149,9 @@ class Worker:
     async def _port(self) -> int:
         return (await self.logs("starting"))["metrics_port"]
 
-    def _get(self, path: str) -> tuple[int, str]:
-        port = self.says("starting")[0]["metrics_port"]
+    def get(self, path: str, port: int | None = None) -> tuple[int, str]:
+        """Ask the process (or, of several, the one on ``port``); status 0 when nothing answers."""
+        port = port or self.says("starting")[0]["metrics_port"]
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
@@ -158,6 +159,14 @@ class Worker:
             return refusal.code, refusal.read().decode()
         except OSError:
             return 0, ""
+
+
+def process_is_alive(pid: int) -> bool:
+    """Whether the process runs; one that nobody has waited for yet (a zombie) does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 def ingest_command() -> list[str]:

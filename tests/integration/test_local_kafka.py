@@ -16,9 +16,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from deploy.local import leash
 from deploy.local.kafka import LocalKafka
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams import leash
 
 pytestmark = pytest.mark.kafka
 

@@ -22,13 +22,13 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.local import leash
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from models import ids
 from models.facts import Category, Fact, FactStatus
 from models.messages import ChatMessage, Role
 from models.windows import Window, WindowReason
+from streams import leash
 from streams.cli.broker import ends_of, group_lags, reading, until
 from streams.cli.services import sources_by_group
 from streams.runtime.records import SourceRecord

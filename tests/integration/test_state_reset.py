@@ -19,11 +19,11 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from deploy.local import leash
 from models import ids
 from models.errors import ConfigurationError
 from models.facts import Category, Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage
+from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of

@@ -9,8 +9,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
 from streams.cli import services, status
+from streams.processes import port_of
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
@@ -90,6 +92,48 @@ async def test_all_services_are_asked_and_a_port_can_be_given(settings: Settings
     assert [(report.service, report.running) for report in reports] == [
         ("ingest", False), ("memory", False), ("respond", True),
     ]  # fmt: skip
+
+
+def process(first: int, index: int, count: int) -> HealthServer:
+    """Process ``index`` of ``count`` of the ingest service whose process 0 answers on port ``first``."""
+    state = HealthState(30)
+    for name, value in {"service": "ingest", "instance": f"host-{index}", "processes": count}.items():
+        state.describe(name, value)
+    state.clear("starting")
+    return HealthServer(port_of(first, index), Metrics().registry, state)
+
+
+def free_row(count: int) -> int:
+    """Return a port that is free, as are those that ``count`` processes would take."""
+    while True:
+        [first] = free_ports(1)
+        if all(port < 65536 and is_free(port) for port in (port_of(first, i) for i in range(count))):
+            return first
+
+
+async def test_every_process_of_a_service_is_found_also_when_one_is_missing(settings: Settings) -> None:
+    first = free_row(8)
+    with process(first, 1, 4), process(first, 3, 4):
+        reports = await services.ask_services(settings, {"ingest": first, "memory": 1, "respond": 1})
+    ingest = [report for report in reports if report.service == "ingest"]
+    assert [report.port for report in ingest] == [port_of(first, index) for index in range(4)]
+    assert [report.instance for report in ingest] == ["", "host-1", "", "host-3"]
+    assert [report.missing for report in ingest] == [True, False, True, False]
+    assert [report.missing for report in reports if report.service != "ingest"] == [False, False]
+
+
+async def test_a_service_that_does_not_run_has_one_line(settings: Settings) -> None:
+    first = free_row(8)
+    reports = await services.ask_services(settings, {"ingest": first, "memory": 1, "respond": 1})
+    assert [(report.port, report.missing) for report in reports] == [(first, False), (1, False), (1, False)]
+
+
+async def test_what_else_answers_where_a_further_process_would_is_none_of_ours(
+    settings: Settings, server: HealthServer, metrics: Metrics
+) -> None:
+    metrics.batches_in_flight.labels("memory").set(0)
+    reports = await services.ask_services(settings, {"ingest": server.port - 10, "memory": 1, "respond": 1})
+    assert [report.port for report in reports] == [server.port - 10, 1, 1]
 
 
 @pytest.mark.parametrize("text", ["ingest", "ingest=", "ingest=x", "ingest=0", "ingest=70000", "nobody=1"])

@@ -1,0 +1,85 @@
+"""Two supervised processes under load: killed, replaced, stopped; nothing is lost, no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pytest
+from workers import Worker, eventually, ingest_command, process_is_alive
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+PROCESSES = [*ingest_command(), "--processes", "2"]
+
+
+async def pids(worker: Worker) -> dict[str, int]:
+    """The pid of the latest life of each process, by the name of its instance."""
+
+    def starting() -> dict[str, int]:
+        return {line["instance"]: line["pid"] for line in worker.says("starting")}
+
+    await eventually(lambda: len(starting()) == 2, "both processes have started")
+    return starting()
+
+
+async def all_ready(worker: Worker) -> None:
+    """Wait until the latest life of both processes is ready, each with partitions of its own."""
+
+    def ready() -> bool:
+        ports = {line["instance"]: line["metrics_port"] for line in worker.says("starting")}
+        return len(ports) == 2 and all(worker.get("/readyz", port)[0] == 200 for port in ports.values())
+
+    await eventually(ready, "both processes are ready")
+
+
+async def test_a_killed_process_comes_back_under_its_own_name_and_loses_nothing(stream):
+    worker = stream.start(PROCESSES, "a")
+    load = stream.load(rate=3000)
+    await all_ready(worker)
+    for victim in ("a-0", "a-1"):
+        before = await pids(worker)
+        await load.reaches(load.sent + 3000)
+        os.kill(before[victim], signal.SIGKILL)
+
+        def lives(name: str = victim) -> int:
+            return sum(line["instance"] == name for line in worker.says("starting"))
+
+        await eventually(lambda lives=lives: lives() == 2, f"{victim} is started again")
+        await all_ready(worker)
+        after = await pids(worker)
+        assert {name for name in after if after[name] != before[name]} == {victim}
+    await load.reaches(load.sent + 3000)
+    await load.stop()
+    await stream.verdict()
+    # One signal ends both, in order: what they held is committed.
+    last = await pids(worker)
+    assert await worker.stops() == 0
+    assert not any(map(process_is_alive, last.values()))
+    assert sum(line["event"] == "stopped" for line in worker.events()) == 2
+    assert await stream.behind() == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of what was killed")
+async def test_a_killed_supervisor_leaves_no_process_and_its_successor_goes_on(stream):
+    worker = stream.start(PROCESSES, "a")
+    load = stream.load(rate=3000)
+    await all_ready(worker)
+    await load.reaches(load.sent + 3000)
+    orphans = await pids(worker)
+    worker.kill()
+    await eventually(lambda: not any(map(process_is_alive, orphans.values())), "no process is left")
+    worker.start()
+    await all_ready(worker)
+    await load.reaches(load.sent + 3000)
+    await load.stop()
+    await stream.verdict()
+
+
+async def test_topics_that_are_not_as_they_must_be_stop_all(stream):
+    await stream.delete([stream.topic])
+    worker = stream.start(PROCESSES, "a")
+    assert await worker.exits() == 78
+    assert "switchboard topics apply" in worker.says("cannot start")[0]["error"]
+    assert not worker.says("ended by itself")

@@ -1,0 +1,212 @@
+"""The supervisor, with real processes: what dies comes back, one signal ends all, nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from streams import leash
+from streams.supervisor import backoff
+
+SUPERVISED = Path(__file__).with_name("supervised.py")
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
+        time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that nobody has waited for yet (a zombie) does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class Supervised:
+    """A running supervisor and what is known of its children."""
+
+    def __init__(self, folder: Path, *children: str, wrapper: tuple[str, ...] = (), **settings: object) -> None:
+        self.folder = folder
+        self.names = [child.split("=")[0] for child in children]
+        waits = {"retry_min_seconds": 0.01, "retry_max_seconds": 0.05} | settings
+        environment = {name: text for name, text in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+        environment |= {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in waits.items()}
+        environment["PYTHONPATH"] = str(ROOT)
+        command = [*wrapper, sys.executable, str(SUPERVISED), str(folder), *children]
+        with (folder / "log").open("wb") as log:
+            self.process = leash.spawn(command, output=log, env=environment)
+
+    def pid(self, name: str) -> int:
+        """The pid of the child's present life, once it listens to signals."""
+        file = self.folder / f"{name}.pid"
+        eventually(lambda: file.exists() and is_alive(int(file.read_text())), f"{name} runs")
+        return int(file.read_text())
+
+    def pids(self) -> list[int]:
+        return [self.pid(name) for name in self.names]
+
+    def lives(self, name: str) -> int:
+        file = self.folder / f"{name}.lives"
+        return file.stat().st_size if file.exists() else 0
+
+    def says(self, event: str) -> list[dict[str, object]]:
+        whole, _, _ = (self.folder / "log").read_text().rpartition("\n")
+        lines = map(json.loads, whole.splitlines())
+        return [line for line in lines if event in line["event"]]
+
+    def ends(self) -> int:
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
+    started: list[Supervised] = []
+
+    def start(*children: str, **options: object) -> Supervised:
+        started.append(Supervised(tmp_path, *children, **options))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for supervised in started:
+        leash.end(supervised.process, 0.0)
+
+
+def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_nothing(supervise) -> None:
+    supervised = supervise("a=stop", "b=stop")
+    first, other = supervised.pids()
+    for _ in range(2):
+        os.kill(first, signal.SIGKILL)
+        eventually(lambda gone=first: supervised.pid("a") != gone, "a is started again")
+        first = supervised.pid("a")
+    assert supervised.pid("b") == other
+    assert [line["instance"] for line in supervised.says("ended by itself")] == ["a", "a"]
+    assert supervised.says("ended by itself")[0]["how"] == "killed by SIGKILL"
+
+
+def test_what_ends_with_0_unasked_comes_back_too(supervise) -> None:
+    supervised = supervise("a=stop", "b=stop")
+    gone, _ = supervised.pids()
+    os.kill(gone, signal.SIGTERM)
+    eventually(lambda: supervised.pid("a") != gone, "a is started again")
+
+
+def test_the_wait_before_a_restart_grows_to_its_limit() -> None:
+    for attempt, ceiling in [(1, 0.4), (2, 0.8), (7, 25.6), (8, 30.0), (9, 30.0), (10_000, 30.0)]:
+        waits = [backoff(attempt, 0.2, 30.0) for _ in range(100)]
+        assert ceiling / 2 <= min(waits) < max(waits) <= ceiling
+
+
+def test_what_ends_again_and_again_is_waited_for_longer_each_time(supervise) -> None:
+    supervised = supervise("a=1", "b=stop", retry_min_seconds=0.001, retry_max_seconds=1000)
+    eventually(lambda: len(supervised.says("ended by itself")) > 5, "a has ended six times")
+    waits = supervised.says("ended by itself")[:6]
+    assert [line["attempt"] for line in waits] == [1, 2, 3, 4, 5, 6]
+    assert [line["how"] for line in waits] == ["exit status 1"] * 6
+    assert supervised.lives("a") >= 6
+
+
+def test_the_wait_begins_anew_after_a_life_that_was_long_enough(supervise) -> None:
+    supervised = supervise("a=stop")
+    for _ in range(3):
+        gone = supervised.pid("a")
+        time.sleep(0.06)  # longer than the longest wait: what it means to have lived
+        os.kill(gone, signal.SIGKILL)
+        eventually(lambda gone=gone: supervised.pid("a") != gone, "a is started again")
+    assert [line["attempt"] for line in supervised.says("ended by itself")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_one_signal_stops_all_cleanly(supervise, number: signal.Signals) -> None:
+    supervised = supervise("a=stop", "b=stop", "c=stop")
+    pids = supervised.pids()
+    supervised.process.send_signal(number)
+    assert supervised.ends() == 0
+    assert not any(map(is_alive, pids))
+    assert not supervised.says("ended by itself")
+
+
+def test_under_nohup_a_terminal_that_closes_stops_nothing(supervise) -> None:
+    supervised = supervise("a=stop", wrapper=("nohup",))
+    pid = supervised.pid("a")
+    supervised.process.send_signal(signal.SIGHUP)
+    supervised.process.send_signal(signal.SIGTERM)
+    assert supervised.ends() == 0
+    assert not is_alive(pid)
+    assert [line["because"] for line in supervised.says("stopping all")] == ["SIGTERM"]
+
+
+def test_a_signal_ends_what_waits_to_be_started_again(supervise) -> None:
+    supervised = supervise("a=1", "b=stop", retry_min_seconds=3000, retry_max_seconds=3000)
+    eventually(lambda: bool(supervised.says("ended by itself")), "a waits")
+    supervised.pid("b")
+    supervised.process.terminate()
+    assert supervised.ends() == 0
+    assert supervised.lives("a") == 1
+
+
+def test_a_frozen_process_is_stopped_too(supervise) -> None:
+    supervised = supervise("a=stop", "b=stop")
+    frozen, _ = supervised.pids()
+    os.kill(frozen, signal.SIGSTOP)
+    supervised.process.terminate()
+    assert supervised.ends() == 0
+    assert not is_alive(frozen)
+
+
+def test_a_second_signal_kills_what_does_not_stop(supervise) -> None:
+    supervised = supervise("a=ignore", "b=stop")
+    pids = supervised.pids()
+    supervised.process.terminate()
+    eventually(lambda: not is_alive(pids[1]), "b has stopped")
+    assert is_alive(pids[0])
+    supervised.process.terminate()
+    assert supervised.ends() == 70
+    assert not is_alive(pids[0])
+
+
+def test_what_does_not_stop_in_time_is_killed(supervise) -> None:
+    supervised = supervise("a=ignore", shutdown_timeout_seconds=0.2, commit_interval_seconds=0.1)
+    pid = supervised.pid("a")
+    supervised.process.terminate()
+    assert supervised.ends() == 70
+    assert not is_alive(pid)
+    assert supervised.says("killing")[0]["because"] == "they did not stop in time"
+
+
+def test_a_wrong_setting_stops_all_and_is_not_tried_again(supervise) -> None:
+    supervised = supervise("a=78", "b=stop")
+    assert supervised.ends() == 78
+    assert supervised.lives("a") == 1
+    assert supervised.says("cannot run")[0]["instance"] == "a"
+    assert not (supervised.folder / "b.pid").exists() or not is_alive(
+        int((supervised.folder / "b.pid").read_text())
+    )
+
+
+def test_the_exit_status_is_that_of_the_first_that_failed_to_stop(supervise) -> None:
+    supervised = supervise("a=stop", "b=fail", "c=stop")
+    supervised.pids()
+    supervised.process.terminate()
+    assert supervised.ends() == 70
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of what was killed")
+def test_a_killed_supervisor_leaves_no_process(supervise) -> None:
+    supervised = supervise("a=stop", "b=ignore")
+    pids = supervised.pids()
+    supervised.process.kill()
+    supervised.ends()
+    eventually(lambda: not any(map(is_alive, pids)), "the kernel has killed the children")
