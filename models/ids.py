@@ -6,6 +6,7 @@ That is what makes at-least-once delivery *effectively once*: the second copy ov
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha1
 from uuid import NAMESPACE_URL, uuid5
 
@@ -30,9 +31,16 @@ def deterministic_id(kind: str, *parts: str | int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}"
 
 
-def window_id(tenant_id: str, conversation_id: str, from_index: int, to_index: int) -> str:
-    """Id of the window over messages ``from_index``..``to_index`` (inclusive) of a conversation."""
-    return deterministic_id("window", tenant_id, conversation_id, from_index, to_index)
+def window_id(
+    tenant_id: str, conversation_id: str, first_message_id: str, last_message_id: str, overlap: int
+) -> str:
+    """Id of the window from one message to another (inclusive) whose first ``overlap`` were in the one before.
+
+    Of what is in it, not of where it stood: after retention and a reset the first message that is left has
+    index 0, and must not be taken for the one that had it once.  ``overlap`` says which messages are new to
+    readers, so windows over the same messages that differ in it are two.
+    """
+    return deterministic_id("window", tenant_id, conversation_id, first_message_id, last_message_id, overlap)
 
 
 def normalize_statement(statement: str) -> str:
@@ -50,6 +58,11 @@ def candidate_id(fact: str, window: str) -> str:
     return deterministic_id("candidate", fact, window)
 
 
-def summary_id(tenant_id: str, conversation_id: str, from_index: int, to_index: int) -> str:
-    """Id of the summary (and of the request for it) over a range of messages."""
-    return deterministic_id("summary", tenant_id, conversation_id, from_index, to_index)
+def summary_id(tenant_id: str, conversation_id: str, first_message_id: str, last_message_id: str) -> str:
+    """Id of the summary (and of the request for it) from one message to another (inclusive)."""
+    return deterministic_id("summary", tenant_id, conversation_id, first_message_id, last_message_id)
+
+
+def roll_up_id(tenant_id: str, conversation_id: str, replaces: Iterable[str]) -> str:
+    """Id of the summary (and of the request for it) that takes the place of the summaries ``replaces``."""
+    return deterministic_id("roll-up", tenant_id, conversation_id, *replaces)

@@ -32,8 +32,8 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``from_index`` and ``to_index`` are absolute message indices, 0-based and inclusive.  A roll-up
     request (``roll_up``: the summaries alone fill the context) carries ``previous`` and no messages, and
-    its range is the union of theirs.  ``attempt`` counts repeats of an unanswered request, which keeps
-    its ``request_id``.
+    its range is the union of theirs.  ``arrived_at`` is when the last message of the range arrived.
+    ``attempt`` counts repeats of an unanswered request, which keeps its ``request_id``.
     """
 
     request_id: Identifier
@@ -45,6 +45,7 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
     tokens: NonNegative
     threshold: NonNegative
     source: WindowSource
+    arrived_at: Timestamp
     previous: tuple[SessionSummary, ...] = ()
     replaces: tuple[Identifier, ...] = ()
     roll_up: bool = False
@@ -55,8 +56,9 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """An accepted summary of ``from_index``..``to_index``.  Key: ``conversation_id``.
 
-    ``summary_id`` is made of the conversation and the range; ``replaces`` lists the summaries that a
-    roll-up took the place of, so that each stays traceable to its messages.
+    ``request_id`` names the one request that it answers, and ``summary_id`` is made of the same: of the
+    first and last message, or of the summaries that a roll-up ``replaces``, so that each stays traceable
+    to its messages.  ``created_at`` is the request's ``arrived_at``.
     """
 
     summary_id: Identifier

@@ -24,9 +24,11 @@ class WindowReason(StrEnum):
 class WindowMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A message inside a window: what was said, and where in the conversation and the log it stands.
 
-    ``index`` is the absolute 0-based position in the conversation (offset order); ``offset`` is the
-    record's offset in the source partition; ``late`` marks a ``sent_at`` earlier than that of a message
-    before it.
+    ``index`` is the absolute 0-based position in the conversation (offset order), counted since its state
+    began; ``offset`` is the record's offset in the source partition; ``late`` marks a ``sent_at`` earlier
+    than that of a message before it.  ``sent_at`` is the producer's clock, ``arrived_at`` the log's (the
+    record's timestamp): what is made of a message takes its own times from there, so that a replay writes
+    the same ones.
     """
 
     message_id: Identifier
@@ -34,6 +36,7 @@ class WindowMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     role: Role
     content: str
     sent_at: Timestamp
+    arrived_at: Timestamp
     index: NonNegative
     offset: NonNegative
     late: bool = False
@@ -53,7 +56,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     ``from_index`` and ``to_index`` are absolute, 0-based and inclusive; the first ``overlap`` messages
     were also in the window before.  ``message_ids[-1]`` is the window's end mark (``window_end_id`` in
-    seed 000): a window whose end was processed is never processed again.
+    seed 000): a window whose end was processed is never processed again.  ``window_id`` is made of the
+    conversation, the first and last message id and the overlap.
     """
 
     window_id: Identifier

@@ -48,6 +48,7 @@ def window(name: str, turns: list[tuple[Role, str]]) -> Window:
             role=role,
             content=content,
             sent_at=_BEGAN + timedelta(minutes=n),
+            arrived_at=_BEGAN + timedelta(minutes=n),
             index=n,
             offset=n,
         )

@@ -33,6 +33,7 @@ FILE = "dialogsum-dev.jsonl"
 THRESHOLD = 1200
 BOUND = 60
 count = cl100k_counter()
+_BEGAN = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def read_dialogue(text: str, start: int = 0) -> list[WindowMessage]:
@@ -44,7 +45,8 @@ def read_dialogue(text: str, start: int = 0) -> list[WindowMessage]:
             user_id=speaker.strip("#"),
             role=Role.USER,
             content=content,
-            sent_at=datetime.now(UTC),
+            sent_at=_BEGAN,
+            arrived_at=_BEGAN,
             index=index,
             offset=index,
         )
@@ -107,6 +109,7 @@ def ranges(messages: list[WindowMessage]) -> Iterator[tuple[int, int, float]]:
                 tokens=plan.tokens,
                 threshold=THRESHOLD,
                 source=source,
+                arrived_at=_BEGAN,
             )
             started = time.perf_counter()
             summary = asyncio.run(summarizer.summarize(request))

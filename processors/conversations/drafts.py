@@ -5,6 +5,8 @@ A message is encoded once, when it comes in; windows and requests copy its bytes
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from models.windows import WindowReason, WindowSource
@@ -38,6 +40,7 @@ class SummaryRequestDraft(msgspec.Struct, frozen=True):
     tokens: int
     threshold: int
     source: WindowSource
+    arrived_at: datetime
     previous: tuple[msgspec.Raw, ...]
     replaces: tuple[str, ...]
     roll_up: bool

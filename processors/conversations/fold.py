@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -30,6 +31,8 @@ _encode = msgspec.json.Encoder().encode
 #: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
 #: could not be published, and neither it nor any later message of its conversation would ever be folded.
 REQUEST_BYTES = 2_000_000
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 #: Loads the page of bodies that begins at an index.
 LoadPage = Callable[[int], Sequence[Kept]]
@@ -116,6 +119,7 @@ class Fold:
         index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
         full_at = self._cursor.full_at(policy.sizes)
         remembered = self._remembered_bytes
+        stamped, stamp = 0.0, _EPOCH
         for message, offset, arrived in run:
             message_id = message.message_id
             hashed = id_hash(message_id)
@@ -129,6 +133,8 @@ class Fold:
             if sent_at and sent - sent_at >= policy.idle_seconds:
                 self._close(WindowReason.IDLE, index)
                 full_at = self._cursor.full_at(policy.sizes)
+            if arrived != stamped:
+                stamped, stamp = arrived, datetime.fromtimestamp(arrived, UTC)
             body = _encode(
                 WindowMessage(
                     message_id=message_id,
@@ -136,12 +142,13 @@ class Fold:
                     role=message.role,
                     content=message.content,
                     sent_at=message.sent_at,
+                    arrived_at=stamp,
                     index=index,
                     offset=offset,
                     late=sent < sent_at,
                 )
             )
-            keep(Kept(offset, message_id, body))
+            keep(Kept(offset, message_id, body, arrived))
             note(message_tokens(message.role, message.content, count))
             recent += hashed
             index += 1
@@ -165,13 +172,12 @@ class Fold:
     def answer(self, summary: Summary) -> bool:
         """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer)."""
         request = self._tokens.open
-        tokens = token_table.accept(
-            self._tokens, summary.summary_id, summary.from_index, summary.to_index, summary.tokens
-        )
+        tokens = token_table.accept(self._tokens, summary.request_id, summary.summary_id, summary.tokens)
         if tokens is self._tokens or request is None:
             return False
         self._tokens = tokens
-        kept = KeptSummary(_encode(summary.summary), summary.source.first_offset, summary.source.last_offset)
+        source, content = summary.source, _encode(summary.summary)
+        kept = KeptSummary(content, source.first_offset, source.last_offset, request.arrived_at)
         self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
         return True
 
@@ -214,7 +220,9 @@ class Fold:
         self._end_mark = message_ids[-1]
         self.windows.append(
             WindowDraft(
-                ids.window_id(self._tenant_id, self._conversation_id, span.from_index, span.to_index),
+                ids.window_id(
+                    self._tenant_id, self._conversation_id, message_ids[0], message_ids[-1], span.overlap
+                ),
                 self._conversation_id,
                 self._user_id,
                 reason,
@@ -232,16 +240,22 @@ class Fold:
         if plan.roll_up:
             messages: list[Kept] = []
             previous = tuple([msgspec.Raw(summary.body) for summary in self._summaries])
+            request_id = ids.roll_up_id(self._tenant_id, self._conversation_id, plan.replaces)
             first = min(summary.first_offset for summary in self._summaries)
             last = max(summary.last_offset for summary in self._summaries)
+            arrived = max(summary.arrived_at for summary in self._summaries)
         else:
             messages = _fitting(self._slice(plan.from_index, plan.to_index))
             if len(messages) <= plan.to_index - plan.from_index:
                 plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
-            previous, first, last = (), messages[0].offset, messages[-1].offset
+            begins, ends = messages[0], messages[-1]
+            request_id = ids.summary_id(
+                self._tenant_id, self._conversation_id, begins.message_id, ends.message_id
+            )
+            previous, first, last, arrived = (), begins.offset, ends.offset, ends.arrived_at
         self.requests.append(
             SummaryRequestDraft(
-                ids.summary_id(self._tenant_id, self._conversation_id, plan.from_index, plan.to_index),
+                request_id,
                 self._conversation_id,
                 self._user_id,
                 plan.from_index,
@@ -250,6 +264,7 @@ class Fold:
                 plan.tokens,
                 self._policy.token_threshold,
                 self._source(first, last),
+                datetime.fromtimestamp(arrived, UTC),
                 previous,
                 plan.replaces,
                 plan.roll_up,
@@ -257,7 +272,7 @@ class Fold:
                 self._tenant_id,
             )
         )
-        self._tokens = token_table.opened(self._tokens, plan, now)
+        self._tokens = token_table.opened(self._tokens, plan, request_id, now, arrived_at=arrived)
 
     def _slice(self, from_index: int, to_index: int) -> list[Kept]:
         """Return the messages ``from_index``..``to_index``, from pages where they are stored in pages."""

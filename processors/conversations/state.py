@@ -42,19 +42,25 @@ class ConversationPolicy(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message that is still needed: its offset, its id and its encoded :class:`WindowMessage`."""
+    """A message that is still needed: its offset, its id, its encoded :class:`WindowMessage`, and when it
+    arrived (epoch seconds).
+    """
 
     offset: int
     message_id: str
     body: bytes
+    arrived_at: float
 
 
 class KeptSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An accepted summary: its encoded content, and the offsets of the messages that it stands for."""
+    """An accepted summary: its encoded content, the offsets of the messages that it stands for, and when the
+    last of them arrived (epoch seconds).
+    """
 
     body: bytes
     first_offset: int
     last_offset: int
+    arrived_at: float
 
 
 class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):

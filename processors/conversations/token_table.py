@@ -25,10 +25,12 @@ summary of the unsummarized messages.  What the seed leaves open is decided here
 * **No answer** (a crash, a failure: failures mark nothing): the same range is asked for again, with the same
   id and a higher attempt, after ``retry_after`` seconds, then twice that, and so on up to 64 times.
 * **An answer to anything but the open request** changes nothing: it is a duplicate, or it belongs to a request
-  that this table will open (again) and that will be answered (again).
+  that this table will open (again) and that will be answered (again).  A request is told by its id, which is
+  made of what it is about (:mod:`models.ids`): indices count from wherever the log began when the state did,
+  so what was once said of 0..6 may be about other messages.
 
-The id of a request and of its summary is :func:`models.ids.summary_id` of the range.  No range is asked for
-again once its summary was accepted: messages move past it, and a roll-up spans at least two summaries.
+No range is asked for again once its summary was accepted: messages move past it, and a roll-up spans at least
+two summaries.
 """
 
 from __future__ import annotations
@@ -60,10 +62,14 @@ class AcceptedSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class OpenRequest(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A request that waits for its summary.  ``asked_at``: seconds, on the clock that the caller passes in."""
+    """A request that waits for its summary.  ``asked_at``: seconds, on the clock that the caller passes in;
+    ``arrived_at``: when the last message of the range arrived (epoch seconds).
+    """
 
+    request_id: str
     from_index: int
     to_index: int
+    arrived_at: float
     asked_at: float
     attempt: int = 1
     roll_up: bool = False
@@ -159,9 +165,13 @@ def shortened(table: TokenTable, plan: RequestPlan, to_index: int) -> RequestPla
     return _summarize(table, to_index, plan.attempt)
 
 
-def opened(table: TokenTable, plan: RequestPlan, now: float) -> TokenTable:
+def opened(
+    table: TokenTable, plan: RequestPlan, request_id: str, now: float, *, arrived_at: float = 0.0
+) -> TokenTable:
     """Return the table with ``plan`` as its open request, for a new request and for a repeat alike."""
-    request = OpenRequest(plan.from_index, plan.to_index, now, plan.attempt, plan.roll_up)
+    request = OpenRequest(
+        request_id, plan.from_index, plan.to_index, arrived_at, now, plan.attempt, plan.roll_up
+    )
     return TokenTable(table.from_index, table.counts, table.summaries, request)
 
 
@@ -188,14 +198,15 @@ def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan
     return _summarize(table, request.to_index, request.attempt + 1)
 
 
-def accept(table: TokenTable, summary_id: str, from_index: int, to_index: int, tokens: int) -> TokenTable:
+def accept(table: TokenTable, request_id: str, summary_id: str, tokens: int) -> TokenTable:
     """Return the table with the open request answered; the next one may be due at once.
 
-    Returns ``table`` itself if the range is not that of the open request: ``is`` tells whether it was taken.
+    Returns ``table`` itself unless ``request_id`` is the open request's: ``is`` tells whether it was taken.
     """
     request = table.open
-    if request is None or (request.from_index, request.to_index) != (from_index, to_index):
+    if request is None or request.request_id != request_id:
         return table
+    from_index, to_index = request.from_index, request.to_index
     if request.roll_up:
         replaces = tuple(summary.summary_id for summary in table.summaries)
         accepted = AcceptedSummary(summary_id, from_index, to_index, tokens, replaces)

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from models.ids import summary_id
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from processors.text.tokens import TokenCounter
 
@@ -26,9 +25,8 @@ def build_summary(
     created_at: datetime,
 ) -> Summary:
     """Return the record for ``memory.summaries.v1`` that answers ``request``."""
-    made_of = (request.tenant_id, request.conversation_id, request.from_index, request.to_index)
     return Summary(
-        summary_id=summary_id(*made_of),
+        summary_id=request.request_id,
         request_id=request.request_id,
         conversation_id=request.conversation_id,
         user_id=request.user_id,

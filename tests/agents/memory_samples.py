@@ -30,6 +30,7 @@ def said(*lines: str, user: str = "ada", first: int = 0, conversation: str = "c"
                 role=Role.ASSISTANT if by_assistant else Role.USER,
                 content=line.removeprefix("assistant: "),
                 sent_at=START + timedelta(seconds=n),
+                arrived_at=START + timedelta(seconds=n),
                 index=n,
                 offset=100 + n,
             )
@@ -41,7 +42,7 @@ def window(messages: Sequence[WindowMessage], *, overlap: int = 0, conversation:
     """Return the window over these messages."""
     first, last = messages[0], messages[-1]
     return Window(
-        window_id=ids.window_id("default", conversation, first.index, last.index),
+        window_id=ids.window_id("default", conversation, first.message_id, last.message_id, overlap),
         conversation_id=conversation,
         user_id=first.user_id,
         reason=WindowReason.FULL,

@@ -95,7 +95,7 @@ class TestWindows:
         for message in messages(10):
             harness.feed(harness.record(message))
         (window,) = harness.windows
-        assert window.window_id == window_id("default", "c", 0, 9)
+        assert window.window_id == window_id("default", "c", "c-m0", "c-m9", 0)
         assert window.source == WindowSource(topic=MESSAGES, partition=5, first_offset=0, last_offset=9)
         assert [message.offset for message in window.messages] == list(range(10))
         assert [message.index for message in window.messages] == list(range(10))
@@ -175,6 +175,48 @@ class TestWindows:
         (window,) = harness.windows
         assert [message.late for message in window.messages] == [False] * 9 + [True]
         assert window.message_ids[-1] == "c-m9"
+
+
+class TestIds:
+    """After retention and a reset the log begins in the middle, and what is left counts from 0 again."""
+
+    def test_windows_of_other_messages_have_other_ids(self) -> None:
+        earlier, later = Harness(), Harness()
+        earlier.feed(*[earlier.record(message) for message in messages(17)])
+        later.feed(*[later.record(message) for message in messages(17, first=100)])
+        assert spans(earlier.windows) == spans(later.windows)
+        assert not {w.window_id for w in earlier.windows} & {w.window_id for w in later.windows}
+
+    def test_a_summary_of_other_messages_answers_nothing(self) -> None:
+        earlier, later = Harness(token_threshold=100), Harness(token_threshold=100)
+        earlier.feed(*[earlier.record(message) for message in messages(12)])
+        later.feed(*[later.record(message) for message in messages(12, first=50)])
+        (old,), (asked,) = earlier.requests, later.requests
+        assert (old.from_index, old.to_index) == (asked.from_index, asked.to_index)
+        later.answer(old)
+        assert later.payload().tokens.summaries == ()
+        later.answer(asked)
+        assert [summary.summary_id for summary in later.payload().tokens.summaries] == [asked.request_id]
+
+    def test_what_is_made_of_messages_says_when_they_arrived(self) -> None:
+        harness = Harness(token_threshold=100)
+        for message in messages(12):
+            harness.arrived += timedelta(seconds=7)
+            harness.feed(harness.record(message))
+        (window,), (request,) = harness.windows, harness.requests
+        times = [START + timedelta(seconds=7 * n) for n in range(1, 11)]
+        assert [message.arrived_at for message in window.messages] == times
+        assert request.arrived_at == request.messages[-1].arrived_at
+
+    def test_a_roll_up_arrived_with_the_last_message_that_it_stands_for(self) -> None:
+        harness = Harness(token_threshold=100)
+        for message in messages(60):
+            harness.arrived += timedelta(seconds=7)
+            harness.feed(harness.record(message))
+        while not harness.requests[-1].roll_up:
+            harness.answer(harness.requests[-1], tokens=30)
+        covered = harness.requests[len(harness.requests) - 2]
+        assert harness.requests[-1].arrived_at == covered.arrived_at > START
 
 
 class TestIdle:

@@ -12,7 +12,7 @@ from memory_samples import MESSAGES, said
 from stage_harness import PARTITION, START, StageHarness
 
 from models.errors import DependencyUnavailable
-from models.ids import summary_id
+from models.ids import roll_up_id, summary_id
 from models.ports import Summarizer
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from models.windows import WindowSource
@@ -67,7 +67,7 @@ class ScriptedSummarizer:
 def request_for(first: int = 0, lines: int = 5, conversation: str = "c", **changes: Any) -> SummaryRequest:
     messages = said(*[f"I like number {n}." for n in range(lines)], first=first, conversation=conversation)
     request = SummaryRequest(
-        request_id=summary_id("default", conversation, first, first + lines - 1),
+        request_id=summary_id("default", conversation, messages[0].message_id, messages[-1].message_id),
         conversation_id=conversation,
         user_id="ada",
         from_index=first,
@@ -81,6 +81,7 @@ def request_for(first: int = 0, lines: int = 5, conversation: str = "c", **chang
             first_offset=messages[0].offset,
             last_offset=messages[-1].offset,
         ),
+        arrived_at=messages[-1].arrived_at,
     )
     return msgspec.structs.replace(request, **changes)
 
@@ -92,7 +93,7 @@ class TestAnswers:
         request = request_for(tenant_id="acme")
         await harness.call(harness.record(request))
         (summary,) = harness.summaries
-        assert summary.summary_id == summary_id("acme", "c", 0, 4)
+        assert summary.summary_id == summary_id("default", "c", "c-m0", "c-m4")
         assert (summary.request_id, summary.conversation_id) == (request.request_id, "c")
         assert (summary.user_id, summary.tenant_id, summary.summarizer) == ("ada", "acme", "scripted-1")
         assert (summary.from_index, summary.to_index, summary.source) == (0, 4, request.source)
@@ -143,18 +144,20 @@ class TestBuiltin:
         await harness.call(*[harness.record(request) for request in requests])
         parts = harness.summaries
         assert all(part.summary != SessionSummary() for part in parts)
+        replaces = tuple(part.summary_id for part in parts)
         roll_up = request_for(
             0,
             10,
+            request_id=roll_up_id("default", "c", replaces),
             messages=(),
             previous=tuple(part.summary for part in parts),
-            replaces=tuple(part.summary_id for part in parts),
+            replaces=replaces,
             roll_up=True,
         )
         await harness.call(harness.record(roll_up))
         whole = harness.summaries[-1]
-        assert whole.summary_id == summary_id("default", "c", 0, 9)
-        assert whole.replaces == tuple(part.summary_id for part in parts)
+        assert whole.summary_id == roll_up.request_id
+        assert whole.replaces == replaces
         said_before = {line for part in parts for line in lines_of(part.summary)}
         assert {*lines_of(whole.summary)} <= said_before
 

@@ -120,20 +120,30 @@ def test_ids_in_the_examples_are_made_as_ids_are_made():
     for window in values(Window):
         assert isinstance(window, Window)
         span = window.from_index, window.to_index
-        assert window.window_id == ids.window_id(window.tenant_id, window.conversation_id, *span)
+        ends = window.message_ids[0], window.message_ids[-1]
+        made_of = window.tenant_id, window.conversation_id
+        assert window.window_id == ids.window_id(*made_of, *ends, window.overlap)
         assert window.message_ids == tuple(message.message_id for message in window.messages)
         assert [message.index for message in window.messages] == list(range(span[0], span[1] + 1))
     for fact in values(Fact):
         assert isinstance(fact, Fact)
         assert fact.fact_id == ids.fact_id(fact.tenant_id, fact.user_id, fact.statement)
+    asked = set()
     for request in values(SummaryRequest):
         assert isinstance(request, SummaryRequest)
-        span = request.from_index, request.to_index
-        assert request.request_id == ids.summary_id(request.tenant_id, request.conversation_id, *span)
+        assert request.request_id == request_id_of(request)
+        asked.add(request.request_id)
     for summary in values(Summary):
         assert isinstance(summary, Summary)
-        span = summary.from_index, summary.to_index
-        assert summary.summary_id == ids.summary_id(summary.tenant_id, summary.conversation_id, *span)
+        assert summary.summary_id == summary.request_id
+        assert summary.request_id in asked
+
+
+def request_id_of(request: SummaryRequest) -> str:
+    made_of = request.tenant_id, request.conversation_id
+    if request.roll_up:
+        return ids.roll_up_id(*made_of, request.replaces)
+    return ids.summary_id(*made_of, request.messages[0].message_id, request.messages[-1].message_id)
 
 
 def test_the_refined_candidate_names_the_partial_one_and_both_come_from_overlapping_windows():

@@ -15,7 +15,7 @@ from state_verdict import stored_states
 from topic_reader import read_topic
 from verdict import CHANGELOG, MESSAGES, REQUESTS, SUMMARIES
 
-from models.ids import summary_id
+from models.ids import roll_up_id, summary_id
 from models.messages import ChatMessage
 from models.ports import Summarizer
 from models.summaries import Summary, SummaryRequest
@@ -94,7 +94,7 @@ class SummaryVerdict:
             request = msgspec.json.decode(record.value, type=SummaryRequest)
             name = f"request {request.request_id} of {request.conversation_id}"
             if request.request_id != _id(request):
-                self._problem(f"{name}: the id is not that of its range")
+                self._problem(f"{name}: the id is not that of what it asks about")
             first = self._requests.setdefault(request.request_id, msgspec.structs.replace(request, attempt=1))
             if first != msgspec.structs.replace(request, attempt=1):
                 self._problem(f"{name}: attempt {request.attempt} asks for something else than the first")
@@ -198,4 +198,7 @@ class SummaryVerdict:
 
 
 def _id(request: SummaryRequest) -> str:
-    return summary_id(request.tenant_id, request.conversation_id, request.from_index, request.to_index)
+    made_of = (request.tenant_id, request.conversation_id)
+    if request.roll_up:
+        return roll_up_id(*made_of, request.replaces)
+    return summary_id(*made_of, request.messages[0].message_id, request.messages[-1].message_id)

@@ -20,7 +20,7 @@ from state_verdict import compare_states, stored_states
 from topic_reader import read_partition, read_topic, reader
 
 from models.errors import InvalidRecord
-from models.ids import summary_id
+from models.ids import roll_up_id, summary_id
 from models.summaries import Summary, SummaryRequest
 from processors.conversations import token_table
 from processors.conversations.fold import Fold
@@ -261,15 +261,17 @@ class Verdict:
         tenant_id = self.expected.states[key].tenant_id
         table = token_table.add(TokenTable(), [tokens for _, tokens in run])
         while (plan := token_table.due(table, self._policy.token_threshold)) is not None:
-            request_id = summary_id(tenant_id, key.decode(), plan.from_index, plan.to_index)
+            if plan.roll_up:
+                request_id = roll_up_id(tenant_id, key.decode(), plan.replaces)
+            else:
+                first, last = run[plan.from_index][0], run[plan.to_index][0]
+                request_id = summary_id(tenant_id, key.decode(), first, last)
             due[request_id] = (plan.from_index, plan.to_index, plan.tokens)
-            table = token_table.opened(table, plan, 0.0)
+            table = token_table.opened(table, plan, request_id, 0.0)
             answer = answers.get(request_id)
             if answer is None:
                 break
-            table = token_table.accept(
-                table, answer.summary_id, answer.from_index, answer.to_index, answer.tokens
-            )
+            table = token_table.accept(table, answer.request_id, answer.summary_id, answer.tokens)
         return table
 
     async def _check_dead_letters(self, records: Records) -> None:

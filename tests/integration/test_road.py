@@ -119,11 +119,17 @@ def expected_windows() -> dict[str, WindowReason]:
     for conversation, count in Counter(message.conversation_id for message in messages()).items():
         first, done = 0, 0
         while first + 10 <= count:
-            found[ids.window_id("default", conversation, first, first + 9)] = WindowReason.FULL
+            found[window_id(conversation, first, first + 9)] = WindowReason.FULL
             first, done = first + 7, first + 10
         if done < count:
-            found[ids.window_id("default", conversation, first, count - 1)] = WindowReason.IDLE
+            found[window_id(conversation, first, count - 1)] = WindowReason.IDLE
     return found
+
+
+def window_id(conversation: str, first: int, last: int) -> str:
+    """The id of the window over these messages; all but the first window repeat three."""
+    ends = f"{conversation}-{first}", f"{conversation}-{last}"
+    return ids.window_id("default", conversation, *ends, 3 if first else 0)
 
 
 def eventually(condition: Callable[[], Any], what: str) -> Any:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from models.ids import summary_id
+from models.ids import roll_up_id, summary_id
 from processors.conversations.token_table import (
     RequestPlan,
     TokenTable,
@@ -35,6 +35,7 @@ Range = tuple[int, int]
 class Answer(NamedTuple):
     """A record on the log of summaries."""
 
+    request_id: str
     from_index: int
     to_index: int
     tokens: int
@@ -54,8 +55,10 @@ class Snapshot(NamedTuple):
     accepted: dict[str, Accepted]
 
 
-def name(from_index: int, to_index: int) -> str:
-    return summary_id("default", "conversation", from_index, to_index)
+def name(plan: RequestPlan) -> str:
+    if plan.roll_up:
+        return roll_up_id("default", "conversation", plan.replaces)
+    return summary_id("default", "conversation", f"m{plan.from_index}", f"m{plan.to_index}")
 
 
 class Worker(RuleBasedStateMachine):
@@ -85,7 +88,7 @@ class Worker(RuleBasedStateMachine):
             open_before.attempt + 1,
         ), "never two open requests, and a repeat is the same range"
         self.requests.append(plan)
-        return opened(table, plan, self.now)
+        return opened(table, plan, name(plan), self.now)
 
     @rule(counts=st.lists(st.integers(5, 60) | st.integers(101, 500), min_size=1, max_size=6))
     def messages_come_in(self, counts: list[int]) -> None:
@@ -104,21 +107,21 @@ class Worker(RuleBasedStateMachine):
     def answer(self, data: st.DataObject, drawn: int) -> None:
         """Any request, so answers come late, twice, out of order or never."""
         plan = data.draw(st.sampled_from(self.requests))
-        self.answers.append(Answer(plan.from_index, plan.to_index, self.tokens_of(plan, drawn)))
+        self.answers.append(Answer(name(plan), plan.from_index, plan.to_index, self.tokens_of(plan, drawn)))
 
     @precondition(lambda self: self.requests)
     @rule(drawn=st.integers(0, 40))
     def answer_the_latest(self, drawn: int) -> None:
         plan = self.requests[-1]
-        self.answers.append(Answer(plan.from_index, plan.to_index, self.tokens_of(plan, drawn)))
+        self.answers.append(Answer(name(plan), plan.from_index, plan.to_index, self.tokens_of(plan, drawn)))
 
     @precondition(lambda self: self.state.answers_read < len(self.answers))
     @rule()
     def read_answer(self) -> None:
         table, _, position, accepted = self.state
         answer = self.answers[position]
-        key = name(answer.from_index, answer.to_index)
-        after = accept(table, key, answer.from_index, answer.to_index, answer.tokens)
+        key = answer.request_id
+        after = accept(table, key, key, answer.tokens)
         if after is not table:
             replaced = [s for s in table.summaries if s.from_index >= answer.from_index]
             parts = tuple(part for s in replaced for part in accepted[s.summary_id].parts)
@@ -204,7 +207,7 @@ class WorkerWithDeterministicSummaries(Worker):
         for earlier, later in pairwise(expected):
             if later in asked:
                 assert earlier in asked
-        assert len({name(plan.from_index, plan.to_index) for plan in first_time}) == len(asked)
+        assert len({name(plan) for plan in first_time}) == len(asked)
 
 
 def tokens_of_range(plan: RequestPlan) -> int:
@@ -218,8 +221,8 @@ def undisturbed_requests(messages: list[int]) -> list[tuple[int, int, bool, int]
         table = add(table, [count])
         while (plan := due(table, THRESHOLD)) is not None:
             requests.append((plan.from_index, plan.to_index, plan.roll_up, plan.tokens))
-            key = name(plan.from_index, plan.to_index)
-            table = accept(opened(table, plan, 0.0), key, plan.from_index, plan.to_index, tokens_of_range(plan))
+            key = name(plan)
+            table = accept(opened(table, plan, key, 0.0), key, key, tokens_of_range(plan))
     return requests
 
 

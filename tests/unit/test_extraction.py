@@ -32,6 +32,7 @@ def window(*turns: tuple[str, str], first: int = 1, overlap: int = 0) -> Window:
             role=Role.ASSISTANT if who == ASSISTANT else Role.USER,
             content=content,
             sent_at=NOON + timedelta(minutes=n),
+            arrived_at=NOON + timedelta(minutes=n),
             index=n,
             offset=n,
         )

@@ -34,6 +34,7 @@ def window(text: str) -> Window:
         role=Role.USER,
         content=text,
         sent_at=datetime(2025, 3, 1, tzinfo=UTC),
+        arrived_at=datetime(2025, 3, 1, tzinfo=UTC),
         index=0,
         offset=0,
     )

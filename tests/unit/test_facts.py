@@ -320,6 +320,7 @@ class TestToCandidate:
                 role=Role.USER,
                 content="blueberries.",
                 sent_at=NOON + timedelta(minutes=n),
+                arrived_at=NOON + timedelta(minutes=n),
                 index=n,
                 offset=100 + n,
             )

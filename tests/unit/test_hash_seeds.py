@@ -32,7 +32,8 @@ now = datetime(2026, 3, 1, tzinfo=UTC)
 for _ in range(150):
     said = [
         WindowMessage(
-            message_id=f"m{n}", user_id="u", role=Role.USER, content=salad(), sent_at=now, index=n, offset=n
+            message_id=f"m{n}", user_id="u", role=Role.USER, content=salad(), sent_at=now, arrived_at=now,
+            index=n, offset=n,
         )
         for n in range(12)
     ]

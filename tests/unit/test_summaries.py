@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ids import summary_id
 from models.messages import Role
 from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
@@ -38,6 +37,7 @@ def messages(said: Sequence[Said]) -> tuple[WindowMessage, ...]:
             role=roles.get(speaker, Role.USER),
             content=content,
             sent_at=NOW,
+            arrived_at=NOW,
             index=i,
             offset=i,
         )
@@ -74,6 +74,7 @@ def request(
         tokens=tokens,
         threshold=1200,
         source=WindowSource(topic="chat.messages.v1", partition=3, first_offset=70, last_offset=99),
+        arrived_at=NOW,
         previous=previous,
         replaces=tuple(f"s{i}" for i in range(len(previous))),
         roll_up=bool(previous),
@@ -359,7 +360,7 @@ def test_the_record_answers_its_request() -> None:
     asked = request(TRIP, previous=(SessionSummary(), SessionSummary()))
     summary = SessionSummary(key_facts=("We fly to Lisbon on May 3.",))
     record = build_summary(asked, summary, count, "builtin-extractive-1", NOW)
-    assert record.summary_id == summary_id("acme", "conversation", 0, 9)
+    assert record.summary_id == "request", "the id of the request that it answers"
     assert (record.request_id, record.from_index, record.to_index) == ("request", 0, 9)
     assert (record.conversation_id, record.user_id, record.tenant_id) == ("conversation", "ada", "acme")
     assert (record.summary, record.tokens) == (summary, summary_tokens(summary, count))

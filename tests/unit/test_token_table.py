@@ -28,14 +28,14 @@ def ask(table: TokenTable, threshold: int = THRESHOLD, now: float = 0.0) -> Toke
     """Open the request that is due."""
     plan = due(table, threshold)
     assert plan is not None
-    return opened(table, plan, now)
+    return opened(table, plan, f"request-{plan.from_index}-{plan.to_index}", now)
 
 
 def answer(table: TokenTable, tokens: int) -> TokenTable:
     """Accept a summary of the open request."""
     assert table.open is not None
     first, last = table.open.from_index, table.open.to_index
-    accepted = accept(table, f"summary-{first}-{last}", first, last, tokens)
+    accepted = accept(table, table.open.request_id, f"summary-{first}-{last}", tokens)
     assert accepted is not table
     return accepted
 
@@ -116,7 +116,7 @@ def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
     plan = repeat_due(table, now=160.0, retry_after=60)
     assert plan == RequestPlan(0, 0, 1300, attempt=2)
 
-    table = opened(table, plan, now=160.0)
+    table = opened(table, plan, "request-0-0", now=160.0)
     assert repeat_due(table, now=279.9, retry_after=60) is None, "the second wait is twice as long"
     plan = repeat_due(table, now=280.0, retry_after=60)
     assert plan == RequestPlan(0, 0, 1300, attempt=3)
@@ -124,7 +124,7 @@ def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
 
 
 def test_waiting_times_stop_doubling() -> None:
-    table = opened(add(TokenTable(), [1300]), RequestPlan(0, 0, 1300, attempt=5000), now=0.0)
+    table = opened(add(TokenTable(), [1300]), RequestPlan(0, 0, 1300, attempt=5000), "request", now=0.0)
     assert repeat_due(table, now=63.9, retry_after=1) is None
     assert repeat_due(table, now=64.0, retry_after=1) is not None
     assert repeat_at(table, retry_after=1) == 64.0
@@ -137,12 +137,12 @@ def test_nothing_is_repeated_without_an_open_request() -> None:
 
 def test_only_the_answer_to_the_open_request_counts() -> None:
     waiting = ask(add(TokenTable(), [1300, 10]))
-    assert accept(waiting, "other", 0, 1, 80) is waiting
-    assert accept(waiting, "later", 1, 1, 80) is waiting
-    answered = accept(waiting, "right", 0, 0, 80)
+    assert accept(waiting, "another", "s", 80) is waiting
+    answered = accept(waiting, "request-0-0", "s", 80)
     assert context_tokens(answered) == 90
-    assert accept(answered, "right", 0, 0, 80) is answered, "a duplicate"
-    assert accept(TokenTable(), "early", 0, 0, 80) == TokenTable()
+    assert answered.summaries == (AcceptedSummary("s", 0, 0, 80),), "of the range that was asked for"
+    assert accept(answered, "request-0-0", "s", 80) is answered, "a duplicate"
+    assert accept(TokenTable(), "request-0-0", "s", 80) == TokenTable(), "early"
 
 
 def with_summaries(*tokens: int, messages: tuple[int, ...] = ()) -> TokenTable:
@@ -157,7 +157,7 @@ def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
     plan = due(table, THRESHOLD)
     assert plan == RequestPlan(0, 19, 601, replaces=("s0", "s1"), roll_up=True)
 
-    table = opened(table, plan, now=0.0)
+    table = opened(table, plan, "roll-up", now=0.0)
     assert due(table, THRESHOLD) is None
     assert repeat_due(table, now=60.0, retry_after=60) == msgspec.structs.replace(plan, attempt=2)
     assert [row.state for row in ranges(table)] == ["summarized", "summarized", "unsummarized"]
