@@ -92,6 +92,13 @@ class Settings(BaseSettings):
         allowed="up to 60 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{0,60}$",
     )
+    partitions: str = _setting(
+        "",
+        "partitions of topics that exist already with another number than schemas/topics says; those that are "
+        "read together with them follow",
+        allowed="topic=number[,topic=number...], without the prefix, or empty",
+        pattern=r"^\s*(|[A-Za-z0-9._-]+=[1-9]\d{0,4}(\s*,\s*[A-Za-z0-9._-]+=[1-9]\d{0,4})*)\s*$",
+    )
     replication_factor: int = _setting(1, "copies of each topic that is created", "brokers", ge=1, le=32)
     gemini_api_key: SecretStr = Field(
         default=SecretStr(""),

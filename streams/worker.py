@@ -31,7 +31,7 @@ from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin
-from streams.topics.catalog import Catalog, load_catalog
+from streams.topics.catalog import Catalog, catalog_for
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
@@ -69,7 +69,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         server = HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
         resources.callback(server.close)
         log.info("starting", service=service, metrics_port=server.port, pid=os.getpid())
-        catalog = load_catalog(settings.topic_prefix)
+        catalog = catalog_for(settings)
         await _check_topics(catalog, settings)
         parts = await opener(service, settings, metrics, resources)
         runtime = ServiceRuntime(
@@ -82,9 +82,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
 
 async def _check_topics(catalog: Catalog, settings: Settings) -> None:
     """Refuse to start on topics that would lose or split data (rule 10)."""
-    differences = await admin.check(
-        catalog, settings.bootstrap_servers, timeout_seconds=settings.request_timeout_seconds
-    )
+    differences = await admin.check(catalog, settings, timeout_seconds=settings.request_timeout_seconds)
     blocking = [difference for difference in differences if difference.blocking]
     if blocking:
         lines = [f"{d.topic}: {d.what} is {d.found}, expected {d.expected}: {d.advice}" for d in blocking[:5]]

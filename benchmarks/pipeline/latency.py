@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaProducer
 
 from models.messages import ChatMessage, Role
 from streams.settings import load_settings
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 
 #: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
 _WINDOW = 10
@@ -30,7 +30,7 @@ _THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "mara
 async def main(probes: int) -> None:
     """Send one conversation per probe and poll the search until its fact is there; print percentiles."""
     settings = load_settings()
-    topic = load_catalog(settings.topic_prefix).name("chat.messages.v1")
+    topic = catalog_for(settings).name("chat.messages.v1")
     workers = [_start("ingest"), _start("memory")]
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     await producer.start()

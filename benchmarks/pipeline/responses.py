@@ -31,7 +31,7 @@ from streams.services import open_service
 from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -163,7 +163,7 @@ def chunks() -> Iterator[tuple[bytes, bytes]]:
 async def fill(count: int) -> None:
     """Send ``count`` chunks."""
     settings = load_settings()
-    topic = load_catalog(settings.topic_prefix).name("chat.response-chunks.v1")
+    topic = catalog_for(settings).name("chat.response-chunks.v1")
     producer = AIOKafkaProducer(
         bootstrap_servers=settings.bootstrap_servers, acks="all", max_batch_size=500_000, linger_ms=20
     )
@@ -186,7 +186,7 @@ async def serve(count: int) -> None:
         "respond",
         service.stages,
         settings=settings,
-        catalog=load_catalog(settings.topic_prefix),
+        catalog=catalog_for(settings),
         metrics=metrics,
         health=health,
     )

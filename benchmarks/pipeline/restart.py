@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.pipeline.workload import chat_message
 from streams.settings import load_settings
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 
 _CONVERSATIONS = 50
 _PATIENCE = 60.0
@@ -22,7 +22,7 @@ _PATIENCE = 60.0
 async def main(rounds: int) -> None:
     """Kill and restart a worker under a steady trickle; print the median until the next window."""
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     windows = AIOKafkaConsumer(
         catalog.name("memory.windows.v1"),

@@ -15,6 +15,7 @@ from typing import Any
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from benchmarks.pipeline.load import PARTITIONS, fill
+from streams.settings import Settings
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
 
@@ -146,7 +147,7 @@ class Suite:
         """Make topics under a prefix of their own, fill the source, and return the prefix."""
         self._turn += 1
         prefix = f"bench{self._turn}."
-        asyncio.run(admin.apply(load_catalog(prefix), self._servers))
+        asyncio.run(admin.apply(load_catalog(prefix), Settings(bootstrap_servers=self._servers)))
         asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
         if count:
             asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))

@@ -19,7 +19,7 @@ from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
 from streams.runtime import marks
 from streams.settings import load_settings
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 
 _PATIENCE = 60.0
 _CHANGELOG = "switchboard-ingest-conversations-changelog"
@@ -36,7 +36,7 @@ _SAID = (
 async def main(probes: int) -> None:
     """Send one conversation per probe and watch the state until it holds a summary; print percentiles."""
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     servers = settings.bootstrap_servers
     workers = [_start("ingest"), _start("memory")]
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all")

@@ -20,7 +20,7 @@ from streams.runtime.stage import Stage, StateReader
 from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 from streams.worker import tune_garbage_collection
 
 
@@ -70,7 +70,7 @@ async def main(kind: str, count: int) -> None:
         "ingest",
         [stage(kind)],
         settings=settings,
-        catalog=load_catalog(settings.topic_prefix),
+        catalog=catalog_for(settings),
         metrics=metrics,
         health=health,
     )

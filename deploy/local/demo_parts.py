@@ -25,7 +25,7 @@ from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
-from streams.topics import admin, load_catalog
+from streams.topics import admin, catalog_for
 
 #: What Kafka and the index take for some thousand messages, with room to spare.
 NEEDED_BYTES = 500_000_000
@@ -77,12 +77,8 @@ class Parts:
             self._kafka.start()
         self._write_down()
         self._say("creating the topics")
-        catalog = load_catalog(self.settings.topic_prefix)
-        applied = asyncio.run(
-            admin.apply(
-                catalog, self.settings.bootstrap_servers, replication_factor=self.settings.replication_factor
-            )
-        )
+        catalog = catalog_for(self.settings)
+        applied = asyncio.run(admin.apply(catalog, self.settings))
         if blocking := [difference for difference in applied.remaining if difference.blocking]:
             first = blocking[0]
             raise ConfigurationError(

@@ -16,7 +16,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import broker, search, services
 from streams.services import SERVICES
-from streams.topics import load_catalog
+from streams.topics import catalog_for
 
 #: Questions about the people of the examples; the first whose person is known is asked.
 _QUESTIONS = (("amara", "what does she like for breakfast?"), ("tomas", "which programming language?"))
@@ -36,7 +36,7 @@ class Run:
     ) -> None:
         self._parts = parts
         self._settings = parts.settings
-        self._catalog = load_catalog(parts.settings.topic_prefix)
+        self._catalog = catalog_for(parts.settings)
         self._messages = messages
         self._progress = progress
         self._response = response

@@ -22,7 +22,7 @@ from streams.cli.output import count, print_json, print_table, printable
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
-from streams.topics import load_catalog
+from streams.topics import catalog_for
 
 CHANGELOG = "switchboard-ingest-conversations-changelog"
 
@@ -71,7 +71,7 @@ async def find(settings: Settings, conversation_id: str) -> Stored | None:
 
     Raises :class:`ConfigurationError` when the changelog does not exist.
     """
-    topic = load_catalog(settings.topic_prefix).name(CHANGELOG)
+    topic = catalog_for(settings).name(CHANGELOG)
     partitions = (await broker.partitions_of(settings, [topic])).get(topic)
     if partitions is None:
         raise ConfigurationError(

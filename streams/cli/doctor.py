@@ -17,7 +17,7 @@ from streams.cli import broker, routing, services
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, admin, load_catalog
+from streams.topics import Catalog, admin, catalog_for
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.
 _ENOUGH_FREE_BYTES = 1_000_000_000
@@ -60,7 +60,7 @@ def examine(
 
 async def _findings(settings: Settings, sample: int) -> list[Finding]:
     findings = [Finding("ok", "the settings are valid"), _disk(settings.data_dir)]
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     try:
         present = await broker.partitions_of(settings)
         findings.append(Finding("ok", f"the broker at {settings.bootstrap_servers} answers"))
@@ -93,7 +93,7 @@ def _disk(folder: Path) -> Finding:
 
 
 async def _topics(settings: Settings, catalog: Catalog) -> list[Finding]:
-    differences = await admin.check(catalog, settings.bootstrap_servers)
+    differences = await admin.check(catalog, settings)
     if not differences:
         return [Finding("ok", f"all {len(catalog.all())} topics are as the contract says")]
     return [

@@ -14,14 +14,14 @@ from streams.processes import most_processes, port_of
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import health_port
-from streams.topics import load_catalog
+from streams.topics import catalog_for
 
 _ANSWER_SECONDS = 3.0
 
 
 def sources_by_group(settings: Settings) -> dict[str, list[str]]:
     """Return the consumer group of each service with the topics that it reads (names on the broker)."""
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     return {
         settings.group(service): [
             spec.name for spec in catalog.all() if service in spec.readers and not spec.is_changelog

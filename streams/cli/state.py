@@ -13,7 +13,7 @@ from models.errors import ConfigurationError
 from streams.cli.output import count
 from streams.cli.worker import Service
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, load_catalog, reset
+from streams.topics import Catalog, catalog_for, reset
 from streams.topics.groups import Member, Rewound
 
 app = typer.Typer(
@@ -35,7 +35,7 @@ def reset_state(service: ServiceName, yes: Yes = False) -> None:
     fills again.
     """
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     print(f"{service} will start over from what the topics at {settings.bootstrap_servers} hold now:")
     for does, what in _plan(catalog, settings, service):
         print(f"  {does:<11} {what}")
@@ -67,7 +67,7 @@ def rewind(
     The index of facts: switchboard state rewind memory memory.facts.v1
     """
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     name = reset.rewindable(catalog, service, topic).name
     print(f"{service} will read {name} at {settings.bootstrap_servers} from its beginning; nothing is removed.")
     _confirm(yes)

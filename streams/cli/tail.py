@@ -15,7 +15,7 @@ from streams.cli import broker, rendering
 from streams.cli.output import nobody_reads, print_json
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, load_catalog
+from streams.topics import Catalog, catalog_for
 
 
 def follow(
@@ -41,7 +41,7 @@ def follow(
     Reads without a consumer group, so it disturbs nobody, and shows only committed records.
     """
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     name = catalog.name(topic) if topic in catalog else topic
     contract_name = catalog.get(topic).contract_name if topic in catalog else ""
     asyncio.run(

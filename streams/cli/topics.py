@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from models.errors import ConfigurationError
 from streams.cli.output import count, print_json, print_table
 from streams.settings import load_settings
-from streams.topics import admin, load_catalog
-from streams.topics.differences import Difference
+from streams.topics import admin, catalog_for
+from streams.topics.differences import Difference, in_units
 
 app = typer.Typer(
     no_args_is_help=True, help="Create and verify the topics; schemas/topics has one file for each."
@@ -20,15 +22,32 @@ Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 
 @app.command()
-def apply(json: Json = False) -> None:
-    """Create the topics that are missing and correct their configuration. Safe to repeat.
+def apply(
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Also change settings of topics that exist.")
+    ] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="With --execute: also where records may be lost by it.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: only say what would be.")] = False,
+    json: Json = False,
+) -> None:
+    """Create the topics that are missing. Safe to repeat.
 
-    Never changes how many partitions a topic has. Exit status 1 if such a difference remains.
+    Topics that exist are left as they are: where their settings differ, it says what --execute would change,
+    and what would be lost by it. A number of partitions is never changed, and while one does not fit, nothing
+    is created either.
+
+    Exit status: 0 the services may start; 1 something must be mended first, or --execute left something.
     """
+    if accept_loss and not execute:
+        raise ConfigurationError("--accept-loss goes with --execute: alone it changes nothing")
+    if execute and dry_run:
+        raise ConfigurationError("--dry-run changes nothing and --execute changes: leave one of them out")
     settings = load_settings()
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     applied = asyncio.run(
-        admin.apply(catalog, settings.bootstrap_servers, replication_factor=settings.replication_factor)
+        admin.apply(catalog, settings, execute=execute, accept_loss=accept_loss, dry_run=dry_run)
     )
     if json:
         print_json(
@@ -42,15 +61,15 @@ def apply(json: Json = False) -> None:
         for name in applied.created:
             print(f"created  {name}")
         for difference in applied.altered:
-            print(
-                f"altered  {difference.topic}  {difference.what}: {difference.found} -> {difference.expected}"
-            )
+            print(f"altered  {_change(difference)}")
+        _print_left(applied.remaining, dry_run)
         print(
             f"{count(len(catalog.all()), 'topic')} at {settings.bootstrap_servers}: "
-            f"{len(applied.created)} created, {count(len(applied.altered), 'setting')} altered"
+            f"{len(applied.created)} created, {count(len(applied.altered), 'setting')} altered, "
+            f"{count(len(applied.remaining), 'difference')} left"
         )
-        _print_differences(applied.remaining)
-    if any(difference.blocking for difference in applied.remaining):
+    must_be_mended = any(difference.blocking for difference in applied.remaining)
+    if not dry_run and (must_be_mended or (execute and applied.remaining)):
         raise typer.Exit(1)
 
 
@@ -58,10 +77,10 @@ def apply(json: Json = False) -> None:
 def check(json: Json = False) -> None:
     """Compare the broker's topics with the contract and explain each difference. Changes nothing.
 
-    Exit status 1 if anything differs.
+    Exit status: 0 nothing differs, 1 something does.
     """
     settings = load_settings()
-    differences = asyncio.run(admin.check(load_catalog(settings.topic_prefix), settings.bootstrap_servers))
+    differences = asyncio.run(admin.check(catalog_for(settings), settings))
     if json:
         print_json([difference._asdict() for difference in differences])
     elif differences:
@@ -76,7 +95,7 @@ def check(json: Json = False) -> None:
 def list_topics(json: Json = False) -> None:
     """List the topics: what each is for, its key, who writes and who reads it, and what the broker has."""
     settings = load_settings()
-    states = asyncio.run(admin.list_topics(load_catalog(settings.topic_prefix), settings.bootstrap_servers))
+    states = asyncio.run(admin.list_topics(catalog_for(settings), settings))
     if json:
         print_json(
             [
@@ -124,10 +143,36 @@ def in_words(difference: Difference) -> str:
     """Return a difference as a clause: "chat.messages.v1 is missing", "... should be 8"."""
     if difference.what == "missing":
         return f"{difference.topic} is missing"
-    return f"{difference.topic}: {difference.what} is {difference.found}, should be {difference.expected}"
+    found, expected = _values(difference)
+    return f"{difference.topic}: {difference.what} is {found}, should be {expected}"
 
 
-def _print_differences(differences: list[Difference]) -> None:
+def _values(difference: Difference) -> tuple[str, str]:
+    return in_units(difference.what, difference.found), in_units(difference.what, difference.expected)
+
+
+def _change(difference: Difference) -> str:
+    found, expected = _values(difference)
+    return f"{difference.topic}  {difference.what}: {found} -> {expected}"
+
+
+def _print_left(differences: Sequence[Difference], dry_run: bool) -> None:
+    """Print what was not done: as a plan what could be, with its price, and what stands in the way."""
+    if any(difference.what == "partitions" for difference in differences):
+        print("Nothing was done, since a number of partitions does not fit:")
+    for difference in differences:
+        if difference.is_setting:
+            flags = "--execute --accept-loss" if difference.loses else "--execute"
+            print(f"left     {_change(difference)}  ({flags} changes it)")
+            if difference.loses:
+                print(f"         loses {difference.loses}")
+        elif difference.what == "missing":
+            print(f"{'create' if dry_run else 'missing':7}  {difference.topic}  ({difference.expected})")
+        else:
+            _print_differences([difference])
+
+
+def _print_differences(differences: Sequence[Difference]) -> None:
     for difference in differences:
         weight = "must be mended" if difference.blocking else "differs"
         print(f"{weight}: {in_words(difference)}\n    {difference.advice}")

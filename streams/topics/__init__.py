@@ -1,5 +1,5 @@
-"""Topics: what ``schemas/topics`` says (:mod:`.catalog`) and what the broker has (:mod:`.admin`)."""
+"""What ``schemas/topics`` says (:mod:`.catalog`), what the broker has (:mod:`.cluster`, :mod:`.admin`)."""
 
-from streams.topics.catalog import Catalog, TopicSpec, load_catalog
+from streams.topics.catalog import Catalog, TopicSpec, catalog_for, load_catalog
 
-__all__ = ["Catalog", "TopicSpec", "load_catalog"]
+__all__ = ["Catalog", "TopicSpec", "catalog_for", "load_catalog"]

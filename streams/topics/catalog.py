@@ -4,6 +4,14 @@ One file per topic, plus ``changelogs.yaml`` for the stages' tables.  A topic wh
 (``dead_letter: true``) has a ``<topic>.dlq`` by rule: the same partitions, 30 days, and twice the record
 size, or the largest bad record could not be kept.
 
+How long a record lives: the broker deletes and compacts whole segments, and never the one that is being
+written, so ``segment.ms`` bounds by how much a promise is overrun.  ``retention_ms`` is kept to within a tenth
+of itself, at most a week (:attr:`TopicSpec.segment_ms`): "1 day" is at most 1 day and 2.4 hours, "30 days" at
+most 33 days.  In a compacted topic ``max_compaction_lag_ms`` says after how long a value that was replaced or
+erased is gone; a partition's newest segment is closed by the next record that arrives after that time, so what
+was erased in a partition that nobody writes to again stays until somebody does.  The broker looks every five
+minutes (``log.retention.check.interval.ms``) and removes files a minute later.
+
 A topic has two names: its contract name (``chat.messages.v1``), and its name on the broker, which puts
 ``Settings.topic_prefix`` before it.  They are equal unless a prefix is set.
 """
@@ -21,11 +29,17 @@ import msgspec
 import yaml
 
 from models.errors import ConfigurationError
+from streams.settings import Settings
+from streams.topics.partitions import check_counts, fit, read_counts
 
 DEAD_LETTER_SUFFIX = ".dlq"
 DEAD_LETTER_RETENTION_MS = 30 * 24 * 3_600_000
 DEFAULT_PARTITIONS = 8
 DEFAULT_SEGMENT_BYTES = 128 * 1024 * 1024
+
+#: By how much of its retention a record may outlive it, and the longest that this may be.
+RETENTION_TOLERANCE = 0.1
+LONGEST_SEGMENT_MS = 7 * 24 * 3_600_000
 
 #: libyaml when the wheel has it: ten times as fast, and the catalog is read at every start.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -56,6 +70,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     retention_ms: _Positive | None = None
     max_message_bytes: _Positive = 1_048_576
     min_compaction_lag_ms: _Positive | None = None
+    max_compaction_lag_ms: _Positive | None = None
     delete_retention_ms: _Positive | None = None
     segment_bytes: _Positive = DEFAULT_SEGMENT_BYTES
     dead_letter: bool = False
@@ -71,8 +86,18 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return self.contract_name.endswith("-changelog")
 
     @property
+    def segment_ms(self) -> int | None:
+        """After how long a segment is closed, so that retention is overrun by no more; ``None``: not by time.
+
+        A compacted topic needs none: the broker closes its segments by ``max.compaction.lag.ms``.
+        """
+        if self.cleanup_policy == "compact" or self.retention_ms is None:
+            return None
+        return max(1, min(int(self.retention_ms * RETENTION_TOLERANCE), LONGEST_SEGMENT_MS))
+
+    @property
     def config(self) -> dict[str, str]:
-        """The topic's configuration on the broker, in Kafka's names.
+        """The topic's configuration on the broker, in Kafka's names, without :func:`min_insync_replicas`.
 
         Records carry the time of their arrival (``LogAppendTime``): retention and the compaction lag must
         not depend on a producer's clock, nor on the age of the history that somebody sends in.
@@ -82,11 +107,22 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "max.message.bytes": self.max_message_bytes,
             "message.timestamp.type": "LogAppendTime",
             "retention.ms": self.retention_ms,
+            "segment.ms": self.segment_ms,
             "min.compaction.lag.ms": self.min_compaction_lag_ms,
+            "max.compaction.lag.ms": self.max_compaction_lag_ms,
             "delete.retention.ms": self.delete_retention_ms,
             "segment.bytes": self.segment_bytes,
         }
         return {name: str(value) for name, value in entries.items() if value is not None}
+
+
+def min_insync_replicas(replicas: int) -> int:
+    """Return how many of a topic's ``replicas`` must have a write before it is confirmed.
+
+    Of three, two: what was confirmed survives any one broker, and one broker may be away without writers
+    having to wait.  Of two only one, since with two any restart of a broker would stop the writers.
+    """
+    return 2 if replicas >= 3 else 1
 
 
 class Catalog:
@@ -133,14 +169,20 @@ class Catalog:
         return self._specs
 
 
+def catalog_for(settings: Settings) -> Catalog:
+    """Return the catalog of a deployment: with its prefix, and with the partitions that it says it has."""
+    return load_catalog(settings.topic_prefix, settings.partitions)
+
+
 @lru_cache(maxsize=64)
-def load_catalog(prefix: str = "") -> Catalog:
+def load_catalog(prefix: str = "", partitions: str = "") -> Catalog:
     """Read ``schemas/topics`` and return its catalog, with ``prefix`` before every name on the broker.
 
-    Raises :class:`ConfigurationError` if a file is wrong, or if topics that must line up differ in their
-    number of partitions.
+    ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  Raises
+    :class:`ConfigurationError` if a file is wrong, or if topics that must line up differ in their number of
+    partitions.
     """
-    specs = read_specs(files("schemas") / "topics")
+    specs = fit(read_specs(files("schemas") / "topics"), read_counts(partitions))
     return Catalog([msgspec.structs.replace(spec, name=prefix + spec.name) for spec in specs], prefix)
 
 
@@ -155,7 +197,8 @@ def read_specs(folder: Traversable) -> list[TopicSpec]:
     specs = described + [_dead_letter(spec) for spec in described if spec.dead_letter]
     if changelogs is not None:
         specs += _changelogs(changelogs, {spec.name: spec for spec in described})
-    _check_partitions(specs)
+    check_counts(specs)
+    _check_lags(specs)
     return specs
 
 
@@ -207,18 +250,19 @@ def _changelogs(file: Traversable, described: dict[str, TopicSpec]) -> list[Topi
     return specs
 
 
-def _check_partitions(specs: list[TopicSpec]) -> None:
-    by_name = {spec.name: spec for spec in specs}
+def _check_lags(specs: list[TopicSpec]) -> None:
     for spec in specs:
-        for other in spec.co_partitioned_with:
-            if other not in by_name:
-                raise ConfigurationError(f"{spec.name} lines up with {other}, which no file describes")
-            count = by_name[other].partitions
-            if count != spec.partitions:
-                raise ConfigurationError(
-                    f"{spec.name} has {spec.partitions} partitions and {other} has {count}: "
-                    "they are read together by key, so both files must give the same number"
-                )
+        if spec.cleanup_policy != "compact":
+            continue
+        if spec.max_compaction_lag_ms is None:
+            raise ConfigurationError(
+                f"{spec.name} is compacted without max_compaction_lag_ms: what is erased might stay for ever"
+            )
+        if spec.max_compaction_lag_ms <= (spec.min_compaction_lag_ms or 0):
+            raise ConfigurationError(
+                f"{spec.name}: max_compaction_lag_ms must be above min_compaction_lag_ms; raise the one or "
+                "lower the other"
+            )
 
 
 def _read(file: Traversable) -> dict[str, Any]:

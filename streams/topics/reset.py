@@ -28,8 +28,8 @@ from models.errors import ConfigurationError
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
 from streams.settings import Settings
 from streams.topics import reset_facts
-from streams.topics.admin import connected, create_missing, describe
 from streams.topics.catalog import Catalog, TopicSpec
+from streams.topics.cluster import connected, create_missing, describe
 from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, wait_until_left
 
 _POLL_SECONDS = 0.2
@@ -160,7 +160,7 @@ def rewindable(catalog: Catalog, service: str, topic: str) -> TopicSpec:
 
 def _asking(settings: Settings) -> AbstractAsyncContextManager[AIOKafkaAdminClient]:
     seconds = longest_wait(settings) + 2 * settings.request_timeout_seconds
-    return connected(settings.bootstrap_servers, seconds)
+    return connected(settings, seconds)
 
 
 async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> None:

@@ -57,9 +57,7 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
     stage = Facts(settings).stage()
     sources = len(stage.sources)
     topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
-    found = {
-        state.spec.name: state.partitions for state in await list_topics(catalog, settings.bootstrap_servers)
-    }
+    found = {state.spec.name: state.partitions for state in await list_topics(catalog, settings)}
     async with _answering(settings):
         truth = await _latest(settings, topic, found[topic.name])
         table = await _latest(settings, changelog, found[changelog.name])

@@ -15,6 +15,7 @@ from verdict import MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
 from workers import Worker, eventually, ingest_command, misbehaving_command
 
 from streams.adapters.tokenizer import cl100k_counter
+from streams.settings import Settings
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
 
@@ -50,7 +51,7 @@ class Deployment:
         return self.catalog.name(MESSAGES)
 
     async def __aenter__(self) -> Self:
-        applied = await admin.apply(self.catalog, self.servers)
+        applied = await admin.apply(self.catalog, Settings(bootstrap_servers=self.servers))
         assert not applied.remaining
         return self
 

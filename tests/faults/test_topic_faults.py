@@ -16,6 +16,7 @@ from verdict import MESSAGES, WINDOWS, read_topic
 from workers import eventually
 
 from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
 from streams.topics import admin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]
@@ -30,7 +31,7 @@ async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
     await stream.verdict()
 
     await stream.delete([stream.topic])
-    await admin.apply(stream.catalog, stream.servers)
+    await admin.apply(stream.catalog, Settings(bootstrap_servers=stream.servers))
     await stream.load(80, rate=4000, records=stream.messages(name="new")).finish()
     assert await worker.exits() == 70
     [said] = worker.says("the worker stops")
@@ -185,7 +186,9 @@ async def differs(stream, topic: str) -> None:
     """Wait until the broker's answers show that ``topic`` is not as its contract says: they lag behind."""
 
     async def seen() -> bool:
-        found = await admin.check(stream.catalog, stream.servers, timeout_seconds=30)
+        found = await admin.check(
+            stream.catalog, Settings(bootstrap_servers=stream.servers), timeout_seconds=30
+        )
         return topic in {difference.topic for difference in found if difference.blocking}
 
     await eventually(seen, f"{topic} differs")

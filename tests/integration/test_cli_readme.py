@@ -36,7 +36,7 @@ def snippet(name: str, servers: str, prefix: str) -> str:
 @pytest.mark.kafka
 async def test_the_snippets_produce_and_consume(kafka: LocalKafka, topic_prefix: str) -> None:
     catalog = load_catalog(topic_prefix)
-    await admin.apply(catalog, kafka.bootstrap_servers)
+    await admin.apply(catalog, Settings(bootstrap_servers=kafka.bootstrap_servers))
     produce = snippet("produce", kafka.bootstrap_servers, topic_prefix)
     await asyncio.to_thread(subprocess.run, [sys.executable, "-c", produce], check=True, timeout=60)
     async with AIOKafkaConsumer(

@@ -199,7 +199,7 @@ class Road:
         self.api_port, *self._health_ports = free_ports(4)
         self.workers: list[Worker] = []
         self.logs: list[Path] = []
-        applied = asyncio.run(admin.apply(self.catalog, servers))
+        applied = asyncio.run(admin.apply(self.catalog, self.settings))
         assert not applied.remaining
 
     def environment(self, instance: str = "a", **changes: object) -> dict[str, str]:

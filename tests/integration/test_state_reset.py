@@ -124,7 +124,7 @@ class Place:
                 await asyncio.sleep(0.1)
         finally:
             await client.close()
-        applied = await admin.apply(self.catalog, self.settings.bootstrap_servers)
+        applied = await admin.apply(self.catalog, self.settings)
         assert applied.created == [name]
 
 
@@ -180,7 +180,7 @@ async def eventually(condition: Callable, what: str, timeout: float = 90.0):
 @pytest.fixture
 async def place(kafka, topic_prefix: str, tmp_path: Path, worker_logs) -> AsyncIterator[Place]:
     place = Place(kafka, topic_prefix, tmp_path, worker_logs)
-    await admin.apply(place.catalog, kafka.bootstrap_servers)
+    await admin.apply(place.catalog, place.settings)
     yield place
     place.end()
 
@@ -235,7 +235,7 @@ async def test_a_service_whose_topic_was_made_again_stops_and_starts_over_after_
     assert status == 0, said
     assert place.catalog.name(INGEST_CHANGELOG) in said
     assert f"{place.catalog.name(MESSAGES)}: 204 records" in said
-    assert await admin.check(place.catalog, place.settings.bootstrap_servers) == []
+    assert await admin.check(place.catalog, place.settings) == []
 
     worker = place.start("worker", "ingest")
     after = expected_windows("second", 12, 2)
@@ -457,13 +457,13 @@ async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
         patch.setattr(reset_facts, "write", interrupted)
         await reset.reset_state(place.catalog, place.settings, "memory")
-    differences = await admin.check(place.catalog, place.settings.bootstrap_servers)
+    differences = await admin.check(place.catalog, place.settings)
     assert [difference.what for difference in differences if difference.blocking] == ["missing"]
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (1, 0)
     assert [key for key, _ in await place.records(FACTS_CHANGELOG)] == [known.fact_id.encode()]
-    assert await admin.check(place.catalog, place.settings.bootstrap_servers) == []
+    assert await admin.check(place.catalog, place.settings) == []
 
 
 async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:

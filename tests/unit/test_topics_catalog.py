@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from models.errors import ConfigurationError
-from streams.settings import WINDOW_CONTENT_BYTES, Settings
+from streams.settings import WINDOW_CONTENT_BYTES, Settings, load_settings
 from streams.topics import load_catalog
 from streams.topics.catalog import read_specs
+from streams.topics.differences import (
+    Difference,
+    FoundTopic,
+    config_differences,
+    count_differences,
+    in_units,
+    topic_config,
+)
 
 VALID = {"name": "a.b.v1", "description": "x", "owner": "ingest", "key": "k", "routed_by": "k"}
 
@@ -81,6 +90,121 @@ def test_facts_are_compacted_and_routed_by_person():
     assert (facts.key, facts.routed_by, facts.cleanup_policy) == ("fact_id", "user_id", "compact")
     assert "retention.ms" not in facts.config
     assert load_catalog().get("memory.summaries.v1").cleanup_policy == "delete"
+
+
+def test_retention_is_kept_to_within_a_tenth_of_itself_and_a_week():
+    kept = {spec.name: spec for spec in load_catalog() if spec.cleanup_policy == "delete"}
+    for spec in kept.values():
+        assert spec.retention_ms, f"{spec.name} does not say how long it is kept"
+        assert int(spec.config["segment.ms"]) <= min(spec.retention_ms / 10, 7 * 86_400_000)
+    assert kept["chat.responses.v1"].config["segment.ms"] == "8640000"  # 1 day: 2.4 hours
+    assert kept["chat.messages.v1"].config["segment.ms"] == "259200000"  # 30 days: 3 days
+    assert kept["memory.summaries.v1"].config["segment.ms"] == "604800000"  # a year: a week
+
+
+def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():
+    compacted = [spec for spec in load_catalog() if spec.cleanup_policy == "compact"]
+    assert len(compacted) > 4
+    for spec in compacted:
+        assert spec.config["max.compaction.lag.ms"] == "86400000", spec.name
+        assert int(spec.config["min.compaction.lag.ms"]) == 3_600_000, spec.name
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "without max_compaction_lag_ms"),
+        ({"max_compaction_lag_ms": 5, "min_compaction_lag_ms": 5}, "must be above min_compaction_lag_ms"),
+    ],
+)
+def test_a_compacted_topic_says_when_a_value_is_gone(tmp_path, changes, said):
+    write(tmp_path, cleanup_policy="compact", **changes)
+    with pytest.raises(ConfigurationError, match=rf"a\.b\.v1.*{said}"):
+        read_specs(tmp_path)
+
+
+@pytest.mark.parametrize(("replicas", "needed"), [(1, 1), (2, 1), (3, 2), (5, 2)])
+def test_of_three_copies_two_must_have_a_write(replicas, needed):
+    spec = load_catalog().get("chat.messages.v1")
+    assert topic_config(spec, replicas)["min.insync.replicas"] == str(needed)
+
+
+def test_topics_that_exist_with_another_count_take_those_along_that_line_up_with_them():
+    catalog = load_catalog("p-", "memory.summaries.v1=12, memory.windows.v1=3")
+    counts = {spec.contract_name: spec.partitions for spec in catalog if spec.partitions != 8}
+    assert counts == {
+        "chat.messages.v1": 12,
+        "chat.messages.v1.dlq": 12,
+        "memory.summaries.v1": 12,
+        "memory.summaries.v1.dlq": 12,
+        "switchboard-ingest-conversations-changelog": 12,
+        "memory.windows.v1": 3,
+        "memory.windows.v1.dlq": 3,
+        "switchboard-memory-extraction-changelog": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("chat.mesages.v1=12", "no topic is called 'chat.mesages.v1'"),
+        (
+            "chat.messages.v1=12,memory.summaries.v1=6",
+            "memory.summaries.v1 6 partitions and chat.messages.v1 12",
+        ),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(given, said):
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        load_catalog("", given)
+
+
+@pytest.mark.parametrize("given", ["chat.messages.v1", "a=0", "a=1,,b=2", "a=1;b=2", "=3"])
+def test_counts_that_cannot_be_read_are_refused_with_the_settings(given):
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_PARTITIONS"):
+        load_settings(partitions=given)
+
+
+def missing_from(found: dict[str, FoundTopic]) -> list[Difference]:
+    return [d for d in count_differences(load_catalog(), found, 3) if d.what != "missing"]
+
+
+def test_fewer_copies_than_are_set_is_a_difference_and_more_is_none():
+    few, many = FoundTopic(8, 2, ready=True), FoundTopic(8, 4, ready=True)
+    [difference] = missing_from({"chat.messages.v1": few, "memory.windows.v1": many})
+    assert (difference.topic, difference.what, difference.found) == ("chat.messages.v1", "replicas", "2")
+
+
+@pytest.mark.parametrize(
+    ("setting", "found", "loses"),
+    [
+        ("retention.ms", "-1", "records older than 30 days"),
+        ("retention.ms", "2592000001", "records older than 30 days"),
+        ("retention.ms", "1", ""),
+        ("min.insync.replicas", "3", "confirmed writes, should 2 of the topic's brokers be lost"),
+        ("min.insync.replicas", "1", ""),
+        ("cleanup.policy", "compact", "records older than the topic's retention.ms"),
+        ("cleanup.policy", "compact,delete", "records older than the topic's retention.ms"),
+        ("segment.ms", "604800000", ""),
+        ("retention.ms", "(unknown to this broker)", ""),
+    ],
+)
+def test_a_change_says_what_it_would_lose(setting, found, loses):
+    spec = load_catalog().get("chat.messages.v1")
+    has = {name: (value, 1) for name, value in topic_config(spec, 3).items()} | {setting: (found, 1)}
+    [difference] = config_differences([spec], {spec.name: FoundTopic(8, 3, ready=True)}, {spec.name: has})
+    assert difference.what == setting
+    assert difference.loses.startswith(loses) and bool(difference.loses) == bool(loses)
+    assert ("--accept-loss" in difference.advice) == bool(loses)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("-1", "for ever"), ("9223372036854775807", "for ever"), ("86400000", "1 day"), ("8640000", "2.4 hours")],
+)
+def test_times_are_shown_in_units(value, words):
+    assert in_units("retention.ms", value) == words
+    assert in_units("segment.bytes", value) == value
 
 
 def test_a_window_of_the_largest_messages_fits_into_its_topic():

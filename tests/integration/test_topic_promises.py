@@ -1,0 +1,87 @@
+"""How long a record lives, to scale: the catalog's own rules with seconds for days, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from deploy.local.kafka import LocalKafka
+from streams.settings import Settings
+from streams.topics import Catalog, TopicSpec, load_catalog
+from streams.topics.admin import apply
+
+pytestmark = pytest.mark.kafka
+
+#: A broker that looks at once; whether it finds anything to do is the topic's configuration alone.
+EAGER = {
+    "log.initial.task.delay.ms": "100",
+    "log.retention.check.interval.ms": "200",
+    "log.segment.delete.delay.ms": "100",
+    "log.cleaner.backoff.ms": "200",
+}
+
+
+@pytest.fixture(scope="module")
+def eager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    with LocalKafka(tmp_path_factory.mktemp("eager"), overrides=EAGER) as kafka:
+        yield kafka
+
+
+async def made(kafka: LocalKafka, name: str, **changes: object) -> TopicSpec:
+    """Create a topic of the catalog with other times and one partition; the broker alone judges it."""
+    spec = msgspec.structs.replace(
+        load_catalog().get(name), partitions=1, co_partitioned_with=(), dead_letter=False, **changes
+    )
+    result = await apply(Catalog([spec]), Settings(bootstrap_servers=kafka.bootstrap_servers))
+    assert result.remaining == []
+    return spec
+
+
+async def values(kafka: LocalKafka, topic: str) -> list[bytes | None]:
+    place = TopicPartition(topic, 0)
+    async with AIOKafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([place])
+        end = (await consumer.end_offsets([place]))[place]
+        found = []
+        while await consumer.position(place) < end:
+            batches = await consumer.getmany(timeout_ms=200)
+            found += [record.value for records in batches.values() for record in records]
+    return found
+
+
+def on_disk(kafka: LocalKafka, spec: TopicSpec, text: bytes) -> bool:
+    logs = Path(kafka.data_dir, "log", f"{spec.name}-0").glob("*.log")
+    return any(text in log.read_bytes() for log in logs)
+
+
+async def test_retention_ends_while_a_topic_is_written_to(eager):
+    """A segment that stayed open for its default week would keep its oldest record for a week more."""
+    spec = await made(eager, "chat.response-chunks.v1", retention_ms=3000)
+    async with asyncio.timeout(60), AIOKafkaProducer(bootstrap_servers=eager.bootstrap_servers) as producer:
+        await producer.send_and_wait(spec.name, b"the oldest")
+        while b"the oldest" in await values(eager, spec.name):
+            await producer.send_and_wait(spec.name, b"a newer one")
+            await asyncio.sleep(0.05)
+    assert b"a newer one" in await values(eager, spec.name)
+
+
+@pytest.mark.parametrize("name", ["memory.facts.v1", "switchboard-memory-facts-changelog"])
+async def test_what_was_erased_goes_from_the_disk(eager, name):
+    spec = await made(eager, name, min_compaction_lag_ms=100, max_compaction_lag_ms=1000)
+    async with asyncio.timeout(60), AIOKafkaProducer(bootstrap_servers=eager.bootstrap_servers) as producer:
+        await producer.send_and_wait(spec.name, b"a secret", b"fact")
+        await producer.send_and_wait(spec.name, None, b"fact")
+        for number in itertools.count():
+            await producer.send_and_wait(spec.name, b"another", str(number).encode())
+            if b"a secret" not in await values(eager, spec.name):
+                break
+            await asyncio.sleep(0.05)
+    assert not on_disk(eager, spec, b"a secret")
