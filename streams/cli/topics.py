@@ -38,7 +38,7 @@ def apply(
     and what would be lost by it. A number of partitions is never changed, and while one does not fit, nothing
     is created either.
 
-    Exit status: 0 the services may start; 1 something must be mended first, or --execute left something.
+    Exit status: 0 the services may start; 1 something must be mended first, or was to be executed and is left.
     """
     if accept_loss and not execute:
         raise ConfigurationError("--accept-loss goes with --execute: alone it changes nothing")
