@@ -260,6 +260,10 @@ class Settings(BaseSettings):
             )
         return self
 
+    def chosen(self, *names: str) -> dict[str, object]:
+        """Return the values of these settings by name."""
+        return {name: getattr(self, name) for name in names}
+
     def group(self, service: str) -> str:
         """Return the consumer group (and Faust app id) of ``service``: ``switchboard-ingest``, prefixed."""
         return f"{self.topic_prefix}switchboard-{service}"

@@ -37,4 +37,5 @@ def to_output(letter: DeadLetter, *, source: str, stage: str) -> Output:
         value=record.value,
         headers=headers,
         partition=record.partition,
+        copy=True,
     )

@@ -13,7 +13,8 @@ class Output(NamedTuple):
 
     ``key`` is the record's key; the partition is that of ``route`` (default: ``key``) under Kafka's
     murmur2 hash, so ``memory.facts.v1`` can be keyed by fact and routed by user.  An explicit
-    ``partition`` wins over both.  ``topic`` is the catalog name, without the deployment's prefix.
+    ``partition`` wins over both.  ``topic`` is the catalog name, without the deployment's prefix.  ``copy``: it
+    is what came in, byte for byte, and not something that the stage made: it gets no stamp.
     """
 
     topic: str
@@ -22,6 +23,7 @@ class Output(NamedTuple):
     headers: Headers = ()
     route: bytes | None = None
     partition: int | None = None
+    copy: bool = False
 
 
 class StateChange(NamedTuple):
@@ -72,8 +74,12 @@ class Effects:
         route: bytes | None = None,
         partition: int | None = None,
     ) -> None:
-        """Produce a record (see :class:`Output`)."""
+        """Produce a record that the stage made (see :class:`Output`)."""
         self.outputs.append(Output(topic, key, value, headers, route, partition))
+
+    def forward(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
+        """Send on, as it is, a record that came in."""
+        self.outputs.append(Output(topic, key, value, headers, copy=True))
 
     def store(self, key: bytes, payload: bytes, next_offset: int | None = None) -> None:
         """Replace the state of ``key``; its high-water mark advances to ``next_offset`` if given.

@@ -12,6 +12,8 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 from models.errors import ConsistencyError
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partition_of
+from streams.runtime.records import Headers
+from streams.runtime.stamp import Stamp
 from streams.settings import Settings
 
 #: What a record needs in a Kafka batch beyond key, value and headers (varints, CRC, batch header).
@@ -72,8 +74,8 @@ class Publisher:
         self._layout = layout
         self._submit_timeout = submit_timeout
 
-    def pack(self, outputs: Iterable[Output]) -> Packed:
-        """Pack ``outputs`` in order, without sending.
+    def pack(self, outputs: Iterable[Output], stamp: Stamp = ()) -> Packed:
+        """Pack ``outputs`` in order, without sending; ``stamp`` goes on all but the copies.
 
         Raises:
             OutputTooLarge: a record exceeds what its topic takes; nothing is sent.
@@ -88,12 +90,12 @@ class Publisher:
                 route = output.route if output.route is not None else output.key
                 partition = partition_of(route, partitions) if route is not None else 0
             key, value = output.key, output.value
+            headers = list(output.headers) if output.copy else [*output.headers, *stamp]
             size = _RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
-            if size > limit or (output.headers and size + _headers_size(output) > limit):
-                raise OutputTooLarge(output.topic, size + _headers_size(output), limit)
+            if size > limit or (headers and size + _headers_size(headers) > limit):
+                raise OutputTooLarge(output.topic, size + _headers_size(headers), limit)
             where = (topic, partition)
             builder = open_builders.get(where)
-            headers = output.headers if type(output.headers) is list else list(output.headers)
             # A full builder refuses the record; an empty one never does, so this ends.
             if builder is None or not _append(builder, key, value, headers):
                 builder = open_builders[where] = create_batch()
@@ -154,8 +156,11 @@ def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[
     return builder.append(timestamp=None, key=key, value=value, headers=headers) is not None
 
 
-def _headers_size(output: Output) -> int:
-    return sum(len(name) + len(value or b"") + 10 for name, value in output.headers)
+def _headers_size(headers: Headers) -> int:
+    size = 10 * len(headers)
+    for name, value in headers:
+        size += len(name) + (len(value) if value else 0)
+    return size
 
 
 def _retrieve(confirmation: Confirmation) -> None:

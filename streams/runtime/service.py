@@ -20,11 +20,13 @@ from streams.runtime.lease import Lease
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage, Stage
+from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import Catalog
+from streams.version import code_version
 
 #: A pause of the event loop after which this process may have lost its partitions without knowing.
 _BEAT_SECONDS = 0.5
@@ -99,8 +101,21 @@ class ServiceRuntime:
         ]
         for task in self._background:
             task.add_done_callback(self._ended)
+        for bound in self._bound:
+            self._say_what_decides(bound.stage)
         self.app.finalize()
         await self.app.start()
+
+    def _say_what_decides(self, stage: Stage) -> None:
+        """Log what the stage's records will carry in ``sw_config`` only as a hash."""
+        decided_by = dict(stage.decided_by)
+        self.log.info(
+            "stage",
+            stage=stage.name,
+            code=code_version(),
+            config=config_hash(decided_by),
+            decided_by=decided_by,
+        )
 
     async def stop(self) -> None:
         """Drain, commit, leave; bounded by ``shutdown_timeout_seconds`` in the worker."""

@@ -15,6 +15,7 @@ from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import TimerContext
+from streams.runtime.stamp import stamp
 
 #: Errors that a step may not be isolated from: they say something about the worker, not about a record.
 _FATAL = (ConsistencyError, MemoryError)
@@ -42,6 +43,7 @@ class Stepper:
         self._lane = lane
         self._bound = lane.bound
         self._stage = lane.bound.stage
+        self._stamp = stamp(self._stage.decided_by)
         self.running = False
 
     async def run(self, batch: RecordBatch) -> Prepared:
@@ -130,7 +132,7 @@ class Stepper:
             outputs = outputs + [
                 to_output(letter, source=source, stage=self._stage.name) for letter in effects.dead_letters
             ]
-        packed = lane.runtime.publisher.pack(outputs)
+        packed = lane.runtime.publisher.pack(outputs, self._stamp)
         values = lane.state.store(effects.changes)
         for key, at in effects.timers.items():
             lane.timers.set(key, at)
@@ -198,7 +200,7 @@ class Stepper:
         effects = Effects()
         for record in wrong:
             came_from = f"{record.topic}-{record.partition}-{record.offset}".encode()
-            effects.emit(
+            effects.forward(
                 batch.source, record.key, record.value, [*record.headers, ("rerouted_from", came_from)]
             )
         effects.count("misrouted_records_total", self._stage.name, batch.source, by=len(wrong))

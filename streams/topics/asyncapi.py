@@ -32,7 +32,10 @@ _SERVERS = {
 
 _CLOUD_EVENT_HEADERS = {
     "type": "object",
-    "description": "CloudEvents 1.0, binary mode. Optional on what goes in, always there on what comes out.",
+    "description": (
+        "CloudEvents 1.0, binary mode, and what made the record. Optional on what goes in, always there on "
+        "what comes out."
+    ),
     "properties": {
         "ce_specversion": {"type": "string", "enum": ["1.0"]},
         "ce_id": {"type": "string", "minLength": 1, "description": "the deterministic id of the thing"},
@@ -41,6 +44,16 @@ _CLOUD_EVENT_HEADERS = {
         "ce_subject": {"type": "string", "minLength": 1, "description": "what the event is about"},
         "ce_time": {"type": "string", "format": "date-time"},
         "content-type": {"type": "string", "description": "application/json"},
+        "sw_code": {
+            "type": "string",
+            "pattern": r"^[^+]+[+].+$",
+            "description": "version and commit of the code that made the record, as in 0.1.0+7008eb1d5007",
+        },
+        "sw_config": {
+            "type": "string",
+            "pattern": "^[0-9a-f]{16}$",
+            "description": "a hash of the settings and models that decided; the service logs them at its start",
+        },
     },
 }
 

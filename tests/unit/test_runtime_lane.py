@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 import structlog
 
-from models.errors import ConsistencyError, DependencyUnavailable
+from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
 from streams.runtime import marks
 from streams.runtime.effects import Effects, Output
 from streams.runtime.lane import Lane
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.stamp import Stamp, stamp
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -44,8 +45,10 @@ class HandPublisher:
         self.submitted: list[tuple[list[Output], asyncio.Future[None]]] = []
         self.limit = 1000
 
-    def pack(self, outputs: Any) -> list[tuple[str, int, HandBatch]]:
-        packed = HandBatch(outputs)
+    def pack(self, outputs: Any, stamp: Stamp = ()) -> list[tuple[str, int, HandBatch]]:
+        packed = HandBatch(
+            output if output.copy else output._replace(headers=[*output.headers, *stamp]) for output in outputs
+        )
         for output in packed:
             if output.value is not None and len(output.value) > self.limit:
                 raise OutputTooLarge(output.topic, len(output.value), self.limit)
@@ -267,10 +270,10 @@ async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> No
     # The dead-letter topic takes larger records than its source, which the rig's one limit cannot say.
     pack = rig.publisher.pack
 
-    def roomy(outputs: Any) -> Any:
+    def roomy(outputs: Any, stamp: Stamp = ()) -> Any:
         packed = list(outputs)
         letters = [output for output in packed if output.topic.endswith(".dlq")]
-        return pack([output for output in packed if output not in letters]) + (
+        return pack([output for output in packed if output not in letters], stamp) + (
             [("dlq", 0, HandBatch(letters))] if letters else []
         )
 
@@ -278,6 +281,27 @@ async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> No
     await rig.until(lambda: len(rig.publisher.values("out")) == 2)
     assert rig.publisher.values("out") == [b"a", b"b"]
     assert rig.publisher.values(f"{SOURCE}.dlq") == [b"x" * 2000]
+
+
+async def test_what_the_stage_made_is_stamped_and_what_came_in_is_not() -> None:
+    def step(batch: RecordBatch, state: StateReader) -> Effects:
+        effects = copy_step(batch, state)
+        effects.forward("copies", b"k", b"as it was", [("h", b"x")])
+        effects.dead_letter(batch.records[0], InvalidRecord("bad", "it is bad"))
+        return effects
+
+    decided_by = {"window_size": 10}
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies", decided_by=decided_by))
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    rig.publisher.give(0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    headers = {output.topic: output.headers for outputs, _ in rig.publisher.submitted for output in outputs}
+    assert headers["out"] == [*stamp(decided_by)]
+    assert headers["copies"] == [("h", b"x")]
+    assert {name for name, _ in headers[f"{SOURCE}.dlq"]}.isdisjoint({"sw_code", "sw_config"})
+    assert headers[CHANGELOG] == []
+    rig.lane.close()
 
 
 async def test_a_step_that_fails_on_everything_stops_the_worker_instead(rig: Rig) -> None:
@@ -460,6 +484,7 @@ async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -
     moved = [output for outputs, _ in rig.publisher.submitted for output in outputs if output.topic == SOURCE]
     assert [(output.key, output.value, output.partition) for output in moved] == [(wrong, b"1", None)]
     assert moved[0].headers[0] == ("h", b"x")
+    assert [name for name, _ in moved[0].headers] == ["h", "rerouted_from"]
     assert rig.publisher.values("out") == [b"2"]
     for index in range(2):
         rig.publisher.give(index)

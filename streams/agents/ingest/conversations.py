@@ -51,6 +51,19 @@ _STRANGER = InvalidRecord(
 )
 
 
+#: The settings that decide about windows and requests: those of the policy, and what is too long to be taken.
+DECIDING = (
+    "window_size",
+    "window_overlap",
+    "idle_seconds",
+    "idle_grace_seconds",
+    "recent_message_ids",
+    "token_threshold",
+    "summary_retry_seconds",
+    "max_content_bytes",
+)
+
+
 def policy_of(settings: Settings) -> ConversationPolicy:
     """Return what the settings say about windows, idleness and summaries."""
     return ConversationPolicy(
@@ -81,6 +94,7 @@ class Conversations:
             on_timer=self.on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
+            decided_by=self._settings.chosen(*DECIDING),
         )
 
     def _timer_at(self, key: bytes, payload: bytes) -> float | None:
@@ -108,7 +122,7 @@ class Conversations:
                 continue
             if record.key is None:
                 # Without a key it lies in an arbitrary partition: send it to its conversation's.
-                effects.emit(MESSAGES, message.conversation_id.encode(), record.value, record.headers)
+                effects.forward(MESSAGES, message.conversation_id.encode(), record.value, record.headers)
                 effects.count("misrouted_records_total", "conversations", MESSAGES)
                 continue
             conversations.setdefault(record.key, []).append((message, record))

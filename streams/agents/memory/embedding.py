@@ -39,6 +39,7 @@ class Embedding:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            decided_by={"embedder": self._embedder.model},
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:

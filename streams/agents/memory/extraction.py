@@ -65,6 +65,7 @@ class Extraction:
             table="extraction",
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            decided_by={"extractor": self._extractor.name},
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:

@@ -47,6 +47,7 @@ class Summaries:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            decided_by={"summarizer": self._summarizer.name},
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:

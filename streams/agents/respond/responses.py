@@ -66,6 +66,17 @@ _decode_memory = msgspec.msgpack.Decoder(Memory).decode
 _SOURCE = "/switchboard/respond"
 
 
+#: The settings that decide what is taken out of a response: those of the policy, and what it is compared with.
+DECIDING = (
+    "content_similarity_threshold",
+    "duplicate_window_sentences",
+    "max_hold_ms",
+    "response_idle_seconds",
+    "response_memory",
+    "response_memory_seconds",
+)
+
+
 def policy_of(settings: Settings) -> FilterPolicy:
     """Return what the settings say about filtering responses."""
     return FilterPolicy(
@@ -99,6 +110,7 @@ class Responses:
             on_timer=self.on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
+            decided_by=self._settings.chosen(*DECIDING),
         )
 
     def _timer_at(self, key: bytes, payload: bytes) -> float:
@@ -120,7 +132,7 @@ class Responses:
                 continue
             key = chunk.response_id.encode()
             if record.key is None:
-                effects.emit(CHUNKS, key, record.value, record.headers)
+                effects.forward(CHUNKS, key, record.value, record.headers)
                 effects.count("misrouted_records_total", "responses", CHUNKS)
                 continue
             folded_to, payload = state.read(key)
@@ -208,7 +220,7 @@ class Responses:
                 )
             else:
                 why = [("dlq_reason", b"late_chunk"), ("dlq_stage", b"responses")]
-                effects.emit(self._source + DLQ_SUFFIX, key, _encode(late), why)
+                effects.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
         self._count(done, effects)
 
     @staticmethod

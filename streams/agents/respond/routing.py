@@ -42,7 +42,7 @@ class ChunkRouting:
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
             else:
-                effects.emit(ROUTED, chunk.conversation_id.encode(), record.value, record.headers)
+                effects.forward(ROUTED, chunk.conversation_id.encode(), record.value, record.headers)
         return effects
 
 
