@@ -152,6 +152,36 @@ async def until(consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) 
                     yield record
 
 
+async def batches_until(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]
+) -> AsyncIterator[list[SourceRecord]]:
+    """Yield what the assigned partitions hold up to ``ends``, some records of one partition at a time.
+
+    Raises :class:`DependencyUnavailable` when the broker has sent nothing for :data:`ANSWER_SECONDS` although
+    it has not sent all: what was read then is not the whole.
+    """
+    remaining = dict(ends)
+    clock = asyncio.get_running_loop().time
+    heard = clock()
+    while True:
+        for place in list(remaining):
+            async with asyncio.timeout(ANSWER_SECONDS):
+                if await consumer.position(place) >= remaining[place]:
+                    del remaining[place]
+        if not remaining:
+            return
+        batches = await consumer.getmany(*remaining, timeout_ms=500)
+        for place, records in batches.items():
+            heard = clock()
+            if within := [record for record in records if record.offset < ends[place]]:
+                yield within
+        if clock() - heard > ANSWER_SECONDS:
+            where = ", ".join(f"{place.topic}-{place.partition}" for place in remaining)
+            raise DependencyUnavailable(
+                "kafka", f"nothing came for {ANSWER_SECONDS:g} s of what is left in {where}: repeat this"
+            )
+
+
 async def group_lags(settings: Settings, sources: Mapping[str, Sequence[str]]) -> list[GroupLag]:
     """Return one row per group and each of its ``sources`` (group -> topics) that exists."""
     committed: dict[str, Mapping[TopicPartition, Any]] = {}

@@ -29,6 +29,7 @@ from models.errors import (
 )
 from streams.cli import (
     conversations,
+    digest,
     doctor,
     filter_command,
     search,
@@ -72,6 +73,7 @@ app.command("search")(search.find)
 app.add_typer(conversations.app, name="conversations")
 app.command("filter")(filter_command.show)
 app.command("status")(status.show)
+app.command("digest")(digest.compare)
 app.command("doctor")(doctor.examine)
 app.add_typer(state.app, name="state")
 

@@ -53,8 +53,11 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``key`` is the field that a record's key holds, ``routed_by`` the one whose murmur2 hash picks its
     partition.  ``type`` is the dotted path of the value's struct and ``event_type`` the CloudEvents type,
-    both ``""`` where values are not ours to describe (dead letters, changelogs).  Times in milliseconds,
-    sizes in bytes; ``None`` leaves the broker's default.
+    both ``""`` where values are not ours to describe (dead letters, changelogs).  ``digest_key`` are the
+    fields that tell its records apart where the key does not (in a topic that is not compacted), and
+    ``digest_ignores`` says in which fields two topics may differ that say the same, and why
+    (:mod:`streams.topics.digests`): ``messages.offset`` is that field of each of the messages.  Times in
+    milliseconds, sizes in bytes; ``None`` leaves the broker's default.
     """
 
     name: _TopicName
@@ -79,6 +82,8 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     event_type: str = ""
     schema: str = ""
     examples: str = ""
+    digest_key: tuple[str, ...] = ()
+    digest_ignores: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def is_changelog(self) -> bool:

@@ -13,7 +13,9 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from streams import version
 from streams.agents.ingest import conversations
+from streams.agents.ingest.conversations import Conversations
 from streams.agents.respond import responses
+from streams.agents.respond.responses import Responses
 from streams.runtime.effects import Output
 from streams.runtime.publisher import OutputTooLarge, Packed, Publisher, TopicLayout
 from streams.runtime.stamp import CODE, CONFIG, config_hash, stamp
@@ -104,6 +106,8 @@ def test_every_setting_that_a_policy_is_made_of_is_named(
         changed = settings.model_copy(update={name: other(getattr(settings, name))})
         if policy_of(changed) != policy_of(settings):
             assert name in deciding
+    stages = Conversations(settings, len).stage(), Responses(settings, lambda seconds: None).stage()
+    assert settings.chosen(*deciding) in [stage.decided_by for stage in stages]
     changed = settings.model_copy(update={name: other(getattr(settings, name)) for name in deciding})
     assert all(changed.chosen(name) != settings.chosen(name) for name in deciding)
 

@@ -1,0 +1,154 @@
+"""Digests of topics: what counts, what does not, and that what differs is found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.errors import ConfigurationError
+from streams.runtime.records import Record
+from streams.topics import digests
+from streams.topics.catalog import TopicSpec, load_catalog
+from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
+from streams.topics.examples import load_examples
+
+COMPACTED = TopicSpec(
+    name="t", description="x", owner="memory", key="k", routed_by="k", cleanup_policy="compact"
+)
+BY_ID = msgspec.structs.replace(
+    COMPACTED,
+    cleanup_policy="delete",
+    digest_key=("id", "part"),
+    digest_ignores={"at": "a clock", "messages.offset": "a place"},
+)
+
+Log = list[tuple[str, Any]]
+
+
+def digest(log: Log, spec: TopicSpec = COMPACTED, *, exact: bool = False) -> PartitionDigests:
+    """Digest (key, value) records; a value that is no bytes is sent as JSON, ``None`` is a tombstone."""
+    found, recipe = PartitionDigests(), Recipe(spec, exact=exact)
+    for offset, (key, value) in enumerate(log):
+        raw = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
+        found.add(*recipe.digest(Record(raw, key.encode(), offset)), offset)
+    return found
+
+
+def same(first: Log, second: Log, spec: TopicSpec = COMPACTED, *, exact: bool = False) -> bool:
+    sides = digest(first, spec, exact=exact), digest(second, spec, exact=exact)
+    equal = not difference(*sides)
+    assert equal == (sides[0].buckets() == sides[1].buckets())
+    return equal
+
+
+class TestWhatCounts:
+    def test_only_the_latest_value_of_a_key(self) -> None:
+        assert same([("a", {"v": 1}), ("b", {"v": 2}), ("a", {"v": 3})], [("a", {"v": 3}), ("b", {"v": 2})])
+        assert not same([("a", {"v": 1})], [("a", {"v": 2})])
+
+    def test_not_the_order_of_keys_and_not_how_a_value_is_written(self) -> None:
+        assert same([("a", {"v": 1}), ("b", {"w": [1]})], [("b", b'{ "w":[ 1 ] }'), ("a", {"v": 1})])
+        assert same([("a", b'{"v":1,"w":2}')], [("a", b'{"w":2,"v":1}')])
+        assert not same([("a", b"[1,2]")], [("a", b"[2,1]")])
+
+    def test_a_removed_key_is_as_one_that_never_was(self) -> None:
+        assert same([("a", {"v": 1}), ("a", None)], [])
+        assert same([("a", None), ("a", {"v": 1})], [("a", {"v": 1})])
+        assert not same([("a", {"v": 1}), ("a", None)], [("a", {"v": 1})])
+
+    def test_what_is_no_json_is_compared_as_it_is(self) -> None:
+        assert same([("a", b"\xff\x00")], [("a", b"\xff\x00")])
+        assert not same([("a", b"\xff\x00")], [("a", b"\xff\x01")])
+
+    def test_the_key_counts_too(self) -> None:
+        assert not same([("a", {"v": 1})], [("b", {"v": 1})])
+
+    def test_records_that_are_no_states_of_their_key_are_told_by_fields(self) -> None:
+        log = [("c", {"id": 1, "part": "x", "v": 1}), ("c", {"id": 1, "part": "y", "v": 2})]
+        assert len(digest(log, BY_ID).rows()) == 2
+        assert same(log, [*log, *log], BY_ID), "copies of them are no more than they"
+        assert not same(log, log[:1], BY_ID)
+
+    def test_a_topic_whose_records_nothing_tells_apart_is_refused(self) -> None:
+        with pytest.raises(ConfigurationError, match="digest_key"):
+            Recipe(load_catalog().get("chat.messages.v1.dlq"))
+
+    def test_fields_that_the_topic_ignores_count_only_exactly(self) -> None:
+        def log(at: int, offset: int, text: str = "x") -> Log:
+            messages = [{"offset": 1, "text": "a"}, {"offset": offset, "text": text}]
+            return [("c", {"id": 1, "part": 1, "at": at, "messages": messages})]
+
+        assert same(log(1, 2), log(8, 9), BY_ID)
+        assert not same(log(1, 2), log(1, 2, "other"), BY_ID)
+        assert not same(log(1, 2), log(1, 9), BY_ID, exact=True)
+
+
+VALUES = st.one_of(st.none(), st.integers(0, 3), st.binary(max_size=2).filter(lambda raw: raw not in b"0123"))
+LOGS = st.lists(st.tuples(st.sampled_from([f"key-{n}" for n in range(12)]), VALUES), max_size=60)
+
+
+@given(LOGS, LOGS, st.integers(1, 7))
+def test_whatever_the_logs_hold_exactly_the_keys_that_differ_are_found(
+    first: Log, second: Log, rows: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digests, "_PENDING_ROWS", rows)
+        sides = digest(first), digest(second)
+        found = difference(*sides)
+        latest = [{key: (n, value) for n, (key, value) in enumerate(log)} for log in (first, second)]
+        here, there = ({key: at for key, at in side.items() if at[1] is not None} for side in latest)
+        assert found.only_first == sorted(here[key][0] for key in here.keys() - there.keys())
+        assert found.only_second == sorted(there[key][0] for key in there.keys() - here.keys())
+        changed = [key for key in here.keys() & there.keys() if here[key][1] != there[key][1]]
+        assert found.changed == sorted((here[key][0], there[key][0]) for key in changed)
+        assert (sides[0].buckets() == sides[1].buckets()) == (not found)
+        assert [each.records for each in sides] == [len(first), len(second)]
+
+
+def test_a_key_takes_forty_bytes() -> None:
+    found = PartitionDigests()
+    for number in range(200_000):
+        found.add((number * 7919 % 100_000).to_bytes(16, "big"), number.to_bytes(16, "big"), number)
+    rows = found.rows()
+    assert rows.nbytes == 40 * 100_000
+    assert min(rows["offset"]) == 100_000, "each key's second record is the later one"
+
+
+def test_the_digest_of_a_topic_is_that_of_its_partitions_in_order() -> None:
+    assert combined(["a", "b"]) == combined(["a", "b"]) != combined(["b", "a"])
+
+
+@pytest.mark.parametrize(
+    "first, second, fields",
+    [
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["b"]),
+        ({"a": 1}, {"a": 1, "b": None}, ["b"]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 2, "c": 2}}, ["a.b"]),
+        ({"a": [{"b": 1}, {"b": 2}]}, {"a": [{"b": 5}, {"b": 6}]}, ["a.b"]),
+        ({"a": [1]}, {"a": [1, 2]}, ["a"]),
+        (b"\xff", b"\xfe", ["(value)"]),
+        ({"a": 1}, b"\xfe", ["(value)"]),
+    ],
+)
+def test_the_fields_that_differ_are_named(first: object, second: object, fields: list[str]) -> None:
+    assert differing_fields(first, second) == fields
+
+
+@pytest.mark.parametrize("spec", [spec for spec in load_catalog() if spec.type], ids=lambda spec: spec.name)
+def test_what_topic_files_say_about_digests_names_fields_that_there_are(spec: TopicSpec) -> None:
+    values = [json.loads(example.value) for example in load_examples(spec.contract_name) if example.value]
+    recipe, exact = Recipe(spec), Recipe(spec, exact=True)
+    assert all(name in value for name in spec.digest_key for value in values)
+    for path, reason in spec.digest_ignores.items():
+        only = msgspec.structs.replace(spec, digest_ignores={path: reason})
+        touched = [Recipe(only).read(Record(json.dumps(value).encode())) for value in values]
+        assert any(after != value for (_, after), value in zip(touched, values, strict=True)), path
+        assert len(reason.split()) > 3
+    for value in values:
+        record = Record(json.dumps(value).encode(), b"k")
+        assert recipe.digest(record)[0] == exact.digest(record)[0]
