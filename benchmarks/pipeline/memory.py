@@ -12,6 +12,7 @@ from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
+from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import load_settings
 
@@ -33,7 +34,7 @@ def resident_bytes() -> int:
 def main(conversations: int) -> None:
     """Fold ``TURNS`` messages into each conversation, let all go idle, and print the growth."""
     stage = Conversations(load_settings(), cl100k_counter())
-    state = PartitionState({}, 2)
+    state = PartitionState(StoredPartition(stage.stage().sources))
     gc.collect()
     before = resident_bytes()
     for first in range(0, conversations, 100):

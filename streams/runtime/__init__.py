@@ -1,4 +1,4 @@
-"""The runtime: Faust's apps, agents, tables, assignment and recovery, with a hot path of its own.
+"""The runtime: Faust's apps, agents, tables and assignment, with a hot path and a recovery of its own.
 
 How a record travels
 --------------------
@@ -6,14 +6,19 @@ How a record travels
 ::
 
     Kafka ─► BatchConsumerThread ─► BatchConsumer ─► BatchScheduler ─► Faust's conductor and stream
-             (aiokafka, own thread)  epoch, ledger,   batches per         │ one event = one RecordBatch
-                                     positions        partition           ▼
-                     commit ◄── ledger ◄── ack ◄──────────────────────── Lane (one per stage and partition)
-                                                                          │ Stepper: the pure step
+             (aiokafka, own thread)                   batches per         │ one event = one RecordBatch
+    ┌─ Epoch ────────────────────────────────────┐    partition           ▼
+    │ progress, ledger, lanes with their unconfirmed state and timers ─► Lane (one per stage and partition)
+    └───── commit ◄── ledger ◄── ack ◄───────────┘                        │ Stepper: the pure step
                                                                           ▼
                                      Publisher: outputs ─► confirmed ─► changelog ─► confirmed ─► table, ack
 
-``service.py`` puts the parts together; ``stage.py`` and ``effects.py`` are what a stage sees of them.
+An assignment makes an epoch.  Before its first record is delivered, ``perform_seek`` reads the changelogs to
+their ends (``recovery.py``), mends them, and seeks.  A revoke, a seek and a stop end it and drop it whole.
+
+``service.py`` puts the parts together; ``ports.py`` says what they may ask of it; ``stage.py`` and
+``effects.py`` are what a stage sees of them.  Imports point one way:
+``pyproject.toml`` has the layers.
 
 Where it can fail, and what then happens
 ----------------------------------------
@@ -27,12 +32,15 @@ the step raises ``DependencyUnavailable``          it waits in place with jitter
 or hangs in a call                                 reordered or dead-lettered, and metrics show the wait
 the step hangs without awaiting                    the watchdog ends the process; another worker takes over
 a confirmation fails for good                      the worker stops; nothing after it is acked
+a changelog does not come                          it is waited for while it goes on, however slowly; the worker
+                                                   stops when nothing came for ``request_timeout_seconds``
 the process is killed                              what was not acked is read again; the same ids are written
 partitions are revoked, or it is told to stop      no new batch starts; what is in flight is awaited, then
                                                    committed; the rest is given up and read again
 the process stood still and lost its partitions    what still waits in its producer is not written (the lease),
 (SIGSTOP, a suspended machine), or it was cut off  and the worker stops; what was under way carries the same
-                                                   ids, and state with a lower mark is ignored at recovery
+                                                   ids; state with a lower mark is ignored at recovery, and
+                                                   what it stands behind is written again
 another worker runs under the same name            the one that was there first stops and says so
 a batch is lost between consumer and stage         the lane sees a position that does not fit; worker stops
 the topic was deleted and made again               a commit or mark beyond its end; the worker stops and names
@@ -42,14 +50,15 @@ the topic was deleted and made again               a commit or mark beyond its e
 The eleven rules, and where they live
 -------------------------------------
 
-1. batched delivery: ``scheduler.py``, ``consumer.py``; changelogs too: ``table.py``
+1. batched delivery: ``scheduler.py``, ``consumer.py``; changelogs too: ``recovery.py``
 2. pure steps: ``stage.py``, ``effects.py``
 3. outputs, then state, then ack, in order: ``lane.py``, ``publisher.py``
 4. commit the longest acked prefix: ``ledger.py``
-5. epochs: ``consumer.py`` (``new_epoch``), ``lane.py``, ``table.py`` (the overlay)
+5. epochs: ``epoch.py``; made and ended in ``consumer.py``; the overlay of unconfirmed state: ``table.py``
 6. no gaps: ``continuity.py``, ``lane.py`` (``_check_position``),
    ``service.py`` (``check_end``)
-7. state carries its high-water mark: ``marks.py``, ``table.py``; late writes: ``lease.py``
+7. state carries its high-water mark: ``marks.py``, ``stored.py``; late writes: ``lease.py``, mended by
+   ``recovery.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``
 9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,

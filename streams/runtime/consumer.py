@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
-from streams.runtime.continuity import check_start, read_to_end
+from streams.runtime.continuity import check_start
+from streams.runtime.epoch import Epoch, EpochOver, Progress
 from streams.runtime.faust_internals import (
     TP,
     Consumer,
@@ -24,10 +25,7 @@ from streams.runtime.faust_internals import (
     Transport,
     ack_lock,
 )
-from streams.runtime.ledger import DeliveryLedger
-
-if TYPE_CHECKING:
-    from streams.runtime.faust_app import ServiceApp
+from streams.runtime.ports import ConsumerHost
 
 #: How long one fetch may wait for data while every partition has room, and while some have not (those may
 #: get room at any moment, and their records may be in memory already).  A seek waits for the fetch before it.
@@ -36,114 +34,109 @@ _FETCH_TIMEOUT_PRESSED = 0.02
 
 
 class BatchConsumer(Consumer):
-    """Delivers record batches, each stamped with the epoch of its fetch.
+    """Delivers record batches, each with the epoch of its fetch.
 
-    ``epoch`` grows with every seek, revoke and assignment.  ``ledger`` holds what was delivered in this
-    epoch.  ``positions`` says, per partition, up to where everything was delivered; a partition that was
-    not sought yet has none, and nothing of it is fetched.
+    Each assignment makes an epoch.  Its partitions are recovered and sought (:meth:`perform_seek`) before
+    anything of them is fetched; a revoke and a stop end it.
     """
 
-    app: ServiceApp
     _thread: BatchConsumerThread
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.epoch = 0
-        self.ledger: DeliveryLedger[TP] = DeliveryLedger()
-        self.positions: dict[TP, int] = {}
-        self._ends: dict[TP, int] = {}
-        #: Where partitions ended when they were sought: earlier epochs have read no further.
-        self.ends_at_seek: dict[TP, int] = {}
+        self.epoch = Epoch()
+        self.epoch.stop()
         super().__init__(*args, **kwargs)
 
     def _new_consumer_thread(self) -> BatchConsumerThread:
         return BatchConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
-    # -- epochs -----------------------------------------------------------------------------------------
+    @property
+    def runtime(self) -> ConsumerHost:
+        """The service."""
+        return cast(ConsumerHost, cast(Any, self.app).runtime)
 
-    def new_epoch(self) -> None:
-        """Start a new epoch: no batch of an older one will be started."""
-        self.epoch += 1
-        self.ledger.notify()
+    # -- epochs -----------------------------------------------------------------------------------------
 
     def stop_flow(self) -> None:
         """Stop taking batches (a revoke or a shutdown begins)."""
-        self.new_epoch()
+        self.epoch.stop()
         super().stop_flow()
 
     async def wait_empty(self) -> None:
         """Await what is in flight, commit it, and give up the rest: the end of an epoch."""
-        await self.app.runtime.drain()
+        epoch = self.epoch
+        epoch.stop()
+        await self.runtime.drain(epoch)
         try:
-            async with asyncio.timeout(self.app.runtime.settings.session_timeout_seconds / 2):
+            async with asyncio.timeout(self.runtime.settings.session_timeout_seconds / 2):
                 await self.maybe_wait_for_commit_to_finish()
-                await self.force_commit()
+                await self._commit_epoch(epoch)
         except TimeoutError:
-            self.app.runtime.log.warning("the last commit was not answered; its records will be read again")
-        self.app.runtime.abandon()
+            self.runtime.log.warning("the last commit was not answered; its records will be read again")
+        epoch.drop()
         self._unacked_messages.clear()
-        self._forget()
-
-    def _forget(self) -> None:
-        """Forget what was delivered, and up to where: a position without its batches would be committed."""
-        self.ledger.forget_all()
-        self.positions.clear()
-        self._ends.clear()
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Begin the new assignment's epoch; recovery lets the records flow again."""
+        """Begin the epoch of the new assignment; recovery lets the records flow again."""
         self.stop_flow()
-        self.app.runtime.abandon()
-        self._forget()
-        self.app.runtime.on_assigned(assigned)
+        self._renew_epoch()
+        self.runtime.on_assigned(assigned)
         await super().on_partitions_assigned(assigned, generation_id)
 
+    def _renew_epoch(self) -> Epoch:
+        self.epoch.drop()
+        self.epoch = Epoch()
+        return self.epoch
+
     async def perform_seek(self) -> None:
-        """Seek every stream partition to its commit or, without one, to the configured reset position.
+        """Recover state, then seek every stream partition to its commit or, without one, to where it is reset.
 
         Faust leaves partitions without a commit where the fetcher happens to stand, which skips records.
 
         Raises:
-            ConsistencyError: a commit or a high-water mark lies beyond the end of its partition, or the broker
-                does not answer (Faust would take that for success).
+            EpochOver: the partitions were revoked meanwhile; nothing of them was touched.  ConsistencyError:
+            a commit or a high-water mark lies beyond the end of its partition, state could not
+                be read, or the broker does not answer.
         """
-        runtime = self.app.runtime
+        epoch = self.epoch
+        epoch.check()
+        if epoch.partitions:
+            self.stop_flow()
+            epoch = self._renew_epoch()
         try:
-            async with asyncio.timeout(0.9 * runtime.settings.request_timeout_seconds):
-                changelogs = {tp for tp in self.assignment() if self._is_changelog_tp(tp)}
-                await read_to_end(changelogs, self._thread, runtime)
-                # State must not move on while it is compared with where its sources end.  Nor may anything
-                # be delivered from here on: recovery clears Faust's queues before it resumes the flow.
-                self.stop_flow()
-                self._forget()
-                positions = await self._start_positions(self.assignment() - changelogs)
-                # What follows in the changelogs is our own.
-                self.pause_partitions(changelogs)
-                await self._thread.seek_all(positions, pause=changelogs)
-        except (ConsistencyError, KafkaError) as exc:
-            runtime.fail(exc)
+            assigned = self.assignment()
+            changelogs = {tp for tp in assigned if self._is_changelog_tp(tp)}
+            await self.runtime.recover(epoch, changelogs)
+            epoch.check()
+            async with asyncio.timeout(0.9 * self.runtime.settings.request_timeout_seconds):
+                partitions = await self._find_starts(assigned - changelogs)
+                epoch.check()
+                await self._thread.seek_all({tp: progress.start for tp, progress in partitions.items()})
+        except EpochOver:
             raise
-        except TimeoutError as exc:
-            failure = ConsistencyError("state or positions could not be read in time; restart the worker")
-            runtime.fail(failure)
+        except (ConsistencyError, KafkaError, TimeoutError) as exc:
+            # Partitions that are gone while they are asked for are no failure.
+            epoch.check()
+            failure = exc
+            if isinstance(exc, TimeoutError):
+                failure = ConsistencyError("positions could not be read in time; restart the worker")
+            self.runtime.fail(failure)
             raise failure from exc
-        self.positions = dict(positions)
-        self._ends = dict(positions)
-        runtime.abandon()
-        runtime.on_sought(positions)
+        epoch.check()
+        epoch.partitions.update(partitions)
+        self.runtime.on_sought(epoch)
 
-    async def _start_positions(self, tps: set[TP]) -> dict[TP, int]:
+    async def _find_starts(self, tps: set[TP]) -> dict[TP, Progress]:
         known = await self._thread.offsets(tps)
-        reset_to_end = self.app.runtime.settings.auto_offset_reset == "latest"
-        positions: dict[TP, int] = {}
+        reset_to_end = self.runtime.settings.auto_offset_reset == "latest"
+        partitions: dict[TP, Progress] = {}
         for tp, offsets in known.items():
-            self.app.runtime.check_end(tp, offsets)
-            self.ends_at_seek[tp] = offsets.end
-            if offsets.committed is not None:
-                positions[tp] = offsets.committed
-                self._committed_offset[tp] = offsets.committed
-            else:
-                positions[tp] = offsets.end if reset_to_end else offsets.beginning
-        return positions
+            self.runtime.check_end(tp, offsets)
+            start = offsets.committed
+            if start is None:
+                start = offsets.end if reset_to_end else offsets.beginning
+            partitions[tp] = Progress.at(start, offsets.end, offsets.committed)
+        return partitions
 
     # -- delivery ---------------------------------------------------------------------------------------
 
@@ -165,34 +158,30 @@ class BatchConsumer(Consumer):
             if not self.app.should_stop:
                 raise
         except Exception as exc:
-            self.app.runtime.fail(exc)
+            self.runtime.fail(exc)
             raise
 
     async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, ConsumerMessage]]:
         """Fetch, cut into batches and yield them, as long as the epoch of the fetch lasts."""
         epoch = self.epoch
-        fetched = await self._fetch(timeout)
-        if not self.flow_active or self.epoch != epoch:
-            return
-        starts = {tp: fetch.start for tp, fetch in fetched.items()}
+        fetched = await self._fetch(epoch, timeout)
         for tp, fetch in fetched.items():
-            if tp in self.positions:
-                await check_start(tp, self.positions[tp], fetch, self._thread, self.app.runtime.reset_hint)
-                if not fetch.records:
-                    self.positions[tp] = fetch.end
-        for tp, batch in self.scheduler.iterate({tp: fetch.records for tp, fetch in fetched.items()}):
-            if not self.flow_active or self.epoch != epoch:
+            if not epoch.running:
                 return
+            progress = epoch.partitions[tp]
+            await check_start(tp, progress.fetched, fetch, self._thread, epoch, self.runtime.reset_hint)
+            if not fetch.records and epoch.running:
+                progress.fetched = fetch.end
+        for tp, batch in self.scheduler.iterate({tp: fetch.records for tp, fetch in fetched.items()}):
+            if not (self.flow_active and epoch.running):
+                return
+            progress = epoch.partitions[tp]
             batch.epoch = epoch
+            batch.position, progress.position = progress.position, batch.next_position
             message = self._to_message(tp, batch)
-            if tp in self.positions:
-                batch.position, self._ends[tp] = self._ends[tp], batch.next_position
-                self.ledger.deliver(tp, message)
-                last = batch.offset == fetched[tp].records[-1].offset
-                self.positions[tp] = fetched[tp].end if last else batch.next_position
-            else:
-                start, starts[tp] = starts[tp], batch.next_position
-                batch.position = batch.first_offset if start is None else start
+            epoch.ledger.deliver(tp, message)
+            last = batch.offset == fetched[tp].records[-1].offset
+            progress.fetched = fetched[tp].end if last else batch.next_position
             yield tp, message
 
     def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
@@ -213,22 +202,19 @@ class BatchConsumer(Consumer):
             generation_id=self.app.consumer_generation_id,
         )
 
-    async def _fetch(self, timeout: float) -> dict[TP, Fetch]:
+    async def _fetch(self, epoch: Epoch, timeout: float) -> dict[TP, Fetch]:
         if not self.flow_active:
             await self.wait(self.can_resume_flow.wait())
             return {}
-        active = {
-            tp for tp in self._get_active_partitions() if self._is_changelog_tp(tp) or tp in self.positions
-        }
-        limit = self.app.runtime.settings.batches_in_flight
-        wanted = {tp for tp in active if self.ledger.outstanding(tp) < limit}
+        active = {tp for tp in self._get_active_partitions() if tp in epoch.partitions}
+        limit = self.runtime.settings.batches_in_flight
+        wanted = {tp for tp in active if epoch.ledger.outstanding(tp) < limit}
         if not wanted:
             # An empty set means "all" to aiokafka, so do not even ask.
-            await self.ledger.freed(timeout=0.5)
+            await epoch.ledger.freed(timeout=0.5)
             return {}
         pressed = len(wanted) < len(active)
-        fetched = await self._thread.fetch(wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout, self.epoch)
-        return {TP(tp.topic, tp.partition): fetch for tp, fetch in fetched.items()}
+        return await self._thread.fetch(wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout, epoch)
 
     # -- acks and commits -------------------------------------------------------------------------------
 
@@ -239,17 +225,12 @@ class BatchConsumer(Consumer):
                 return False
             message.acked = True
         self._unacked_messages.discard(message)
-        self.ledger.notify()
+        self.epoch.ledger.notify()
         return True
 
     def discard(self, message: Any) -> None:
         """Take a batch that will not be processed out of what shutdown waits for; it is not acked."""
         self._unacked_messages.discard(message)
-
-    def committed(self, tp: TP) -> int | None:
-        """Return the last offset that was committed, or ``None``."""
-        offset: int | None = self._committed_offset[tp]
-        return offset
 
     def end_of(self, tp: TP) -> int | None:
         """Return the end of the partition as of its last fetch, or ``None`` before the first."""
@@ -257,18 +238,14 @@ class BatchConsumer(Consumer):
         return end
 
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
-        """Commit the longest acked prefix of every partition; where all is acked, the position itself."""
-        ready = self.ledger.committable()
-        for tp, position in self.positions.items():
-            if not self.ledger.outstanding(tp):
-                ready[tp] = position
-        ready = {tp: offset for tp, offset in ready.items() if offset != self._committed_offset.get(tp)}
-        if not ready:
+        """Commit the longest acked prefix of every partition; where all is acked, all that was fetched."""
+        return await self._commit_epoch(self.epoch)
+
+    async def _commit_epoch(self, epoch: Epoch) -> bool:
+        ready = epoch.committable()
+        if not ready or not await self._thread.commit(ready):
             return False
-        if not await self._thread.commit(ready):
-            return False
-        self.ledger.settle(ready)
-        self._committed_offset.update(ready)
+        epoch.committed(ready)
         return True
 
     async def check_errors(self) -> None:

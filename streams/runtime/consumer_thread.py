@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import aiokafka
 from aiokafka.errors import (
@@ -18,6 +18,7 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import OffsetAndMetadata
 
+from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import (
     TP,
     AIOKafkaConsumerThread,
@@ -26,12 +27,8 @@ from streams.runtime.faust_internals import (
     ensure_aiokafka_TP,
     server_list,
 )
-
-if TYPE_CHECKING:
-    from streams.runtime.consumer import BatchConsumer
-    from streams.runtime.faust_app import ServiceApp
-    from streams.runtime.lease import Lease
-
+from streams.runtime.lease import Lease
+from streams.runtime.ports import ConsumerHost
 
 #: Kafka's error codes: unknown member; a static member whose name another one has taken.
 _FORGOTTEN = frozenset({UnknownMemberIdError.errno, 82})
@@ -45,17 +42,6 @@ def _error_codes(response: Any) -> set[int]:
     codes = {getattr(response, "error_code", 0)}
     codes.update(partition[-1] for _, partitions in getattr(response, "topics", ()) for partition in partitions)
     return codes
-
-
-class Offsets:
-    """What the broker says of one partition: log start, log end, and the group's commit (or none)."""
-
-    __slots__ = ("beginning", "committed", "end")
-
-    def __init__(self, beginning: int, end: int, committed: int | None) -> None:
-        self.beginning = beginning
-        self.end = end
-        self.committed = committed
 
 
 class Fetch(NamedTuple):
@@ -73,18 +59,20 @@ class Fetch(NamedTuple):
 class BatchConsumerThread(AIOKafkaConsumerThread):
     """Faust's consumer thread with an aiokafka consumer of our own making (rule 10)."""
 
-    app: ServiceApp
-    consumer: BatchConsumer
+    @property
+    def runtime(self) -> ConsumerHost:
+        """The service."""
+        return cast(ConsumerHost, cast(Any, self.app).runtime)
 
     def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
-        settings = self.app.runtime.settings
+        settings = self.runtime.settings
         # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
         # and it keeps equal partition numbers of all topics of a service on one worker.
         self._assignor = self.app.assignor
         return aiokafka.AIOKafkaConsumer(
-            client_id=f"switchboard-{self.app.runtime.name}",
+            client_id=f"switchboard-{self.runtime.name}",
             group_id=self.app.conf.id,
-            group_instance_id=settings.static_member(self.app.runtime.name),
+            group_instance_id=settings.static_member(self.runtime.name),
             bootstrap_servers=server_list(transport.url, transport.default_port),
             partition_assignment_strategy=[self._assignor],
             enable_auto_commit=False,
@@ -106,7 +94,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
     async def on_start(self) -> None:
         """Start the consumer, and renew the lease with each heartbeat that the group answers."""
         await super().on_start()
-        self.watch(self._ensure_consumer()._coordinator, self.app.runtime.lease)
+        self.watch(self._ensure_consumer()._coordinator, self.runtime.lease)
 
     @staticmethod
     def watch(coordinator: Any, lease: Lease) -> None:
@@ -136,8 +124,10 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         coordinator.reset_generation = lose_and_reset
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """The group has taken us in."""
-        self.app.runtime.lease.renew(time.monotonic())
+        """The group has taken us in.  Changelogs are read by recovery, not here."""
+        self.runtime.lease.renew(time.monotonic())
+        topics = self.app.tables.changelog_topics
+        self._ensure_consumer().pause(*(ensure_aiokafka_TP(tp) for tp in assigned if tp.topic in topics))
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def check_errors(self) -> None:
@@ -165,32 +155,42 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             for (tp, raw), commit in zip(wanted.items(), committed, strict=True)
         }
 
-    async def fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+    async def fetch(self, wanted: set[TP], timeout: float, epoch: Epoch) -> dict[TP, Fetch]:
         """Take what was fetched of ``wanted``, waiting up to ``timeout`` s for the first of it."""
         result: dict[TP, Fetch] = await self.call_thread(self._fetch, wanted, timeout, epoch)
         return result
 
-    async def _fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+    async def _fetch(self, wanted: set[TP], timeout: float, epoch: Epoch) -> dict[TP, Fetch]:
+        fetcher = self._ensure_consumer()._fetcher
+        deadline = time.monotonic() + timeout
+        while True:
+            taken = await self._take(wanted, epoch)
+            left = deadline - time.monotonic()
+            if taken or left <= 0:
+                return taken
+            await asyncio.wait([waiter := fetcher._create_fetch_waiter()], timeout=left)
+            if waiter.done():
+                waiter.result()  # not allowed to read, for instance
+            else:
+                waiter.cancel()
+
+    async def _take(self, wanted: set[TP], epoch: Epoch) -> dict[TP, Fetch]:
+        """Take what is there.  Nothing is awaited from the look at the positions to the one after: a seek that
+        came between them would look like a hole, and what is taken for an epoch that is over would be lost."""
         consumer = self._ensure_consumer()
         fetcher = consumer._fetcher
         if consumer._closed or fetcher._closed:
             raise ConsumerStoppedError()
-        if self.consumer.epoch != epoch:
+        if not epoch.running or fetcher._subscriptions.reassignment_in_progress:
             return {}
         starts = self._positions(wanted)
         with fetcher._subscriptions.fetch_context():
-            records = await fetcher.fetched_records(wanted, timeout=timeout)
-        if self.consumer.epoch != epoch:
-            # A seek may have come while this waited, and these be the records behind it.  They will not be
-            # delivered, so put the position back: nothing else would ever fetch them again.
-            for tp, taken in records.items():
-                if fetcher._subscriptions.is_assigned(tp):
-                    fetcher.seek_to(tp, taken[0].offset)
-            return {}
+            records = await fetcher.fetched_records(wanted, timeout=0)
+        taken = {TP(tp.topic, tp.partition): batch for tp, batch in records.items()}
         return {
-            tp: Fetch(starts.get(tp), records.get(tp, []), end)
+            tp: Fetch(starts.get(tp), taken.get(tp, []), end)
             for tp, end in self._positions(wanted).items()
-            if tp in records or end != starts.get(tp)
+            if tp in taken or end != starts.get(tp)
         }
 
     def _positions(self, tps: Iterable[TP]) -> dict[TP, int]:
@@ -198,15 +198,14 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         states = ((tp, assignment.state_value(ensure_aiokafka_TP(tp))) for tp in tps)
         return {tp: state.position for tp, state in states if state is not None and state.has_valid_position}
 
-    async def seek_all(self, positions: Mapping[TP, int], pause: Iterable[TP] = ()) -> None:
-        """Seek each partition, dropping what was fetched of it; fetch no more of ``pause``."""
-        await self.call_thread(self._seek_all, dict(positions), list(pause))
+    async def seek_all(self, starts: Mapping[TP, int]) -> None:
+        """Seek each partition, dropping what was fetched of it."""
+        await self.call_thread(self._seek_all, dict(starts))
 
-    async def _seek_all(self, positions: Mapping[TP, int], pause: Iterable[TP]) -> None:
+    async def _seek_all(self, starts: Mapping[TP, int]) -> None:
         consumer = self._ensure_consumer()
-        for tp, offset in positions.items():
+        for tp, offset in starts.items():
             consumer.seek(ensure_aiokafka_TP(tp), offset)
-        consumer.pause(*map(ensure_aiokafka_TP, pause))
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Commit; ``False`` when the group moved on or the broker did not answer: it is tried again."""
@@ -223,11 +222,11 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             await consumer.commit(wanted)
         except (CommitFailedError, IllegalStateError) as exc:
             # The partitions are somebody else's now; whoever has them reads these records again.
-            self.app.runtime.log.info("commit refused: the group has rebalanced", error=type(exc).__name__)
+            self.runtime.log.info("commit refused: the group has rebalanced", error=type(exc).__name__)
             return False
         except KafkaError as exc:
             if not exc.retriable and not isinstance(exc, TimeoutError):
                 raise
-            self.app.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
+            self.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
             return False
         return True

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import faust
 
 from models.errors import ConfigurationError
 from streams.runtime.consumer import BatchTransport
-from streams.runtime.scheduler import CHANGELOG_BATCH_RECORDS, scheduler_factory
+from streams.runtime.faust_recovery import SeekingTables
+from streams.runtime.ports import AppHost
+from streams.runtime.scheduler import scheduler_factory
 from streams.runtime.stage import BoundStage, Stage
 from streams.runtime.table import StateTable
 from streams.topics.catalog import Catalog
-
-if TYPE_CHECKING:
-    from streams.runtime.service import ServiceRuntime
 
 
 class ServiceApp(faust.App):
     """A Faust app whose transport delivers batches; ``runtime`` is the service it belongs to."""
 
-    runtime: ServiceRuntime
+    runtime: AppHost
 
     def _new_transport(self) -> Any:
         return BatchTransport(self.conf.broker_consumer, self)
@@ -47,7 +46,7 @@ def bind(stage: Stage, service: str, catalog: Catalog) -> BoundStage:
     return BoundStage(stage, hashed, changelog)
 
 
-def make_app(runtime: ServiceRuntime, stages: Sequence[BoundStage]) -> tuple[ServiceApp, dict[str, StateTable]]:
+def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp, dict[str, StateTable]]:
     """Return the app, and the tables by the names of their stages."""
     settings = runtime.settings
     app = ServiceApp(
@@ -59,10 +58,10 @@ def make_app(runtime: ServiceRuntime, stages: Sequence[BoundStage]) -> tuple[Ser
         topic_disable_leader=True,
         topic_allow_declare=False,
         stream_wait_empty=True,
-        stream_recovery_delay=0,
         stream_buffer_maxsize=1 << 16,
         # Recovery is fast; copies on other workers would cost every record a second time.
         table_standby_replicas=0,
+        TableManager=SeekingTables,
         broker_commit_interval=settings.commit_interval_seconds,
         broker_request_timeout=settings.request_timeout_seconds,
         broker_session_timeout=settings.session_timeout_seconds,
@@ -82,7 +81,7 @@ def _make_table(app: ServiceApp, bound: BoundStage, catalog: Catalog) -> StateTa
     table = StateTable(
         app,
         name=bound.stage.table or "",
-        sources=bound.sources,
+        sources=bound.stage.sources,
         partitions=catalog.partitions(bound.changelog),
         key_type=bytes,
         value_type=bytes,
@@ -97,7 +96,7 @@ def _make_agent(app: ServiceApp, bound: BoundStage) -> None:
 
     async def agent(stream: Any) -> None:
         async for event in stream.noack().events():
-            app.runtime.lane(bound, event.value.partition).put(event)
+            app.runtime.deliver(bound, event)
 
     agent.__name__ = bound.stage.name
     app.agent(channel, name=bound.stage.name)(agent)
@@ -109,9 +108,7 @@ def _bounds(catalog: Catalog, stages: Sequence[BoundStage]) -> Any:
 
     def bound_of(topic: str) -> tuple[int, str, int]:
         name = catalog.get(topic).contract_name
-        stage = by_source.get(name)
-        if stage is None:
-            return CHANGELOG_BATCH_RECORDS, name, 0
+        stage = by_source[name]
         return stage.batch_records, name, stage.sources.index(name)
 
     return bound_of

@@ -19,7 +19,8 @@ from aiokafka.protocol.group import HeartbeatRequest
 from aiokafka.protocol.produce import ProduceRequest
 from faust.app.base import App
 from faust.tables.base import Collection
-from faust.tables.recovery import Recovery
+from faust.tables.manager import TableManager
+from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
 from faust.tables.table import Table
 from faust.transport.conductor import Conductor
 from faust.transport.consumer import Consumer as BaseConsumer
@@ -32,6 +33,8 @@ from faust.transport.drivers.aiokafka import (
 )
 from faust.types import TP
 from faust.types.tuples import ConsumerMessage, Message, ack_lock
+from mode import Service
+from mode.utils.queues import FlowControlEvent
 
 __all__ = [
     "ASSUMPTIONS",
@@ -45,8 +48,12 @@ __all__ = [
     "HeartbeatRequest",
     "Message",
     "ProduceRequest",
+    "RebalanceAgain",
     "Recovery",
+    "Service",
+    "ServiceStopped",
     "Table",
+    "TableManager",
     "Transport",
     "ack_lock",
     "ensure_aiokafka_TP",
@@ -95,12 +102,38 @@ ASSUMPTIONS = [
         _mentions(App._stop_consumer, "consumer.stop_flow()", "_consumer_wait_empty"),
     ),
     Assumption(
-        "recovery ends by seeking the stream partitions through consumer.perform_seek()",
-        _mentions(Recovery.on_recovery_completed, "consumer.perform_seek()", "resume_flow()"),
+        "the app makes its tables with the class of a setting, and they make their recovery on first use",
+        _mentions(TableManager, "self._recovery = Recovery("),
     ),
     Assumption(
-        "recovery counts changelog events by their message offset and flushes them through the table",
-        _mentions(Recovery._slurp_changelogs.fun, "offsets[tp] = offset", "table.apply_changelog_batch(buf)"),
+        "recovery is asked for by a signal that each assignment sets, in a task that we replace",
+        _mentions(Recovery.on_rebalance, "self.signal_recovery_start.set()"),
+    ),
+    Assumption(
+        "recovery waits through _wait, which ends early with RebalanceAgain or ServiceStopped",
+        _mentions(Recovery._wait, "raise ServiceStopped()", "raise RebalanceAgain()"),
+    ),
+    Assumption(
+        "what Faust does when recovery is over is what we do",
+        _mentions(
+            Recovery.on_recovery_completed,
+            "on_rebalance_complete.send()",
+            "self.completed.set()",
+            "flow_control.resume()",
+            "consumer.resume_flow()",
+            "_fetcher.maybe_start()",
+            "on_actives_ready()",
+            "on_standbys_ready()",
+            "on_rebalance_end()",
+        ),
+    ),
+    Assumption(
+        "a service's tasks are looked up by name, so that a subclass replaces them",
+        _mentions(Service._get_tasks, "getattr(self, attr_name)"),
+    ),
+    Assumption(
+        "resuming the flow empties the queues that were filled before",
+        _mentions(FlowControlEvent.resume, "self.clear()"),
     ),
     Assumption(
         "commits go through force_commit(topics, start_new_transaction)",
@@ -127,10 +160,12 @@ ASSUMPTIONS = [
         _mentions(AIOKafkaFetcher.seek_to, "self._subscriptions.seek(tp, offset)", "del self._records[tp]"),
     ),
     Assumption(
-        "recovery clears the queues after the seek, before the flow is resumed",
-        _mentions(
-            Recovery.on_recovery_completed, "self.app.flow_control.resume()\n        consumer.resume_flow()"
-        ),
+        "without a timeout fetched_records awaits nothing but the end of a reassignment",
+        _mentions(AIOKafkaFetcher.fetched_records, "reassignment_in_progress", "if drained or not timeout:"),
+    ),
+    Assumption(
+        "a fetch waiter is woken by what comes after it was made, and may be cancelled",
+        _mentions(AIOKafkaFetcher._create_fetch_waiter, "add_done_callback", "waiters.remove(f)"),
     ),
     Assumption(
         "an empty set of partitions means all of them to aiokafka's fetcher",
@@ -143,10 +178,6 @@ ASSUMPTIONS = [
     Assumption(
         "topics that acks are enabled for are those with an acking channel",
         _mentions(Conductor._update_indices, "if channel.acks:", "_acking_topics.add"),
-    ),
-    Assumption(
-        "a table recovers through apply_changelog_batch(batch)",
-        _parameters(Collection.apply_changelog_batch, "self", "batch"),
     ),
     Assumption(
         "a table hears of lost partitions through on_rebalance(assigned, revoked, newly_assigned)",

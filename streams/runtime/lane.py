@@ -18,6 +18,8 @@ from typing import Any
 
 from models.errors import ConsistencyError
 from streams.runtime.effects import Effects, Output
+from streams.runtime.epoch import Epoch
+from streams.runtime.faust_internals import TP
 from streams.runtime.ports import LaneHost
 from streams.runtime.publisher import Packed
 from streams.runtime.records import RecordBatch
@@ -46,14 +48,19 @@ class Lane:
     """Drives one stage on one partition number during one epoch."""
 
     def __init__(
-        self, runtime: LaneHost, bound: BoundStage, partition: int, state: PartitionState | NoState
+        self,
+        runtime: LaneHost,
+        epoch: Epoch,
+        bound: BoundStage,
+        partition: int,
+        state: PartitionState | NoState,
     ) -> None:
         self.runtime = runtime
+        self.epoch = epoch
         self.bound = bound
         self.stage = bound.stage
         self.partition = partition
         self.state = state
-        self.epoch = runtime.epoch
         self.timers = Timers(self._schedule)
         self._stepper = Stepper(self)
         self._queue: asyncio.Queue[Any] = asyncio.Queue()
@@ -118,7 +125,7 @@ class Lane:
 
     async def _on_batch(self, event: Any) -> None:
         batch: RecordBatch = event.value
-        if batch.epoch != self.runtime.epoch:
+        if not self.epoch.running:
             self._drop(event)
             return
         self._check_position(batch)
@@ -128,12 +135,13 @@ class Lane:
         metrics.record_batches_total.labels(*labels).inc()
         prepared = await self._stepper.run(batch)
         self._log_times[batch.source] = batch.timestamp / 1000
-        await self._launch(prepared, event, batch.epoch)
+        await self._launch(prepared, event)
 
     def _check_position(self, batch: RecordBatch) -> None:
         expected = self._positions.get(batch.source)
         if expected is None:
-            expected = self.runtime.sought_position(batch)
+            progress = self.epoch.partitions.get(TP(batch.topic, batch.partition))
+            expected = None if progress is None else progress.start
         if expected != batch.position:
             raise ConsistencyError(
                 f"stage {self.stage.name} stands at offset {expected} of {batch.topic}-{batch.partition} and "
@@ -144,7 +152,7 @@ class Lane:
 
     async def _on_timers(self) -> None:
         stage = self.stage
-        if self.epoch != self.runtime.epoch or stage.on_timer is None:
+        if not self.epoch.running or stage.on_timer is None:
             return
         if self.runtime.stalled():
             # The process stood still (SIGSTOP, a suspended machine): the partition may be somebody
@@ -156,13 +164,14 @@ class Lane:
             caught_up = self.runtime.caught_up(self.bound, self.partition)
             context = TimerContext(self.partition, time.time(), caught_up, self._log_time())
             prepared = self._stepper.run_timers(keys, context)
-            await self._launch(prepared, None, self.epoch)
+            await self._launch(prepared, None)
         self.timers.arm()
 
     def _log_time(self) -> float:
-        ends = self.runtime.ends_at_seek(self.bound, self.partition)
-        if any(self._positions.get(source, -1) < end for source, end in ends.items()):
-            return 0.0
+        for source in self.stage.sources:
+            progress = self.epoch.partitions[TP(self.runtime.topic(source), self.partition)]
+            if self._positions.get(source, -1) < progress.end:
+                return 0.0
         return min(self._log_times.values())
 
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
@@ -170,9 +179,9 @@ class Lane:
 
     # -- confirmation, in order -------------------------------------------------------------------------
 
-    async def _launch(self, prepared: Prepared, event: Any, epoch: int) -> None:
+    async def _launch(self, prepared: Prepared, event: Any) -> None:
         await self.runtime.slots.acquire()
-        if epoch != self.runtime.epoch:
+        if not self.epoch.running:
             self.runtime.slots.release()
             self._drop(event)
             return
@@ -184,7 +193,7 @@ class Lane:
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._finishing.discard(task)
         self.runtime.slots.release()
-        self.runtime.settled.set()
+        self.epoch.settled.set()
 
     async def _finish(self, prepared: Prepared, event: Any, previous: _Link, link: _Link) -> None:
         try:

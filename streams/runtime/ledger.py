@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
 
@@ -68,27 +68,17 @@ class DeliveryLedger(Generic[TP]):
         messages = self._delivered.get(tp)
         return sum(not message.acked for message in messages) if messages else 0
 
-    def total_outstanding(self) -> int:
-        """Return how many batches were delivered and not acked."""
-        return sum(map(self.outstanding, self._delivered))
-
-    def forget(self, tps: Iterable[TP]) -> None:
-        """Drop every entry of ``tps``: they were sought or lost, and will be delivered again."""
-        for tp in list(tps):
-            self._delivered.pop(tp, None)
-        self.notify()
-
-    def forget_all(self) -> None:
-        """Drop every entry."""
+    def clear(self) -> None:
+        """Drop every entry: what was delivered will be delivered again."""
         self._delivered.clear()
         self.notify()
 
     def notify(self) -> None:
-        """Wake who waits for room: a batch was acked or forgotten."""
+        """Wake who waits for room: a batch was acked or dropped."""
         self._freed.set()
 
     async def freed(self, timeout: float) -> None:
-        """Return when a batch was acked or forgotten since the last call, or after ``timeout`` seconds."""
+        """Return when a batch was acked or dropped since the last call, or after ``timeout`` seconds."""
         self._freed.clear()
         try:
             async with asyncio.timeout(timeout):

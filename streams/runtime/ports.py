@@ -7,16 +7,20 @@ makes the parts; what a part needs of the service, or of the lane that it works 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, Protocol
 
+from streams.runtime.epoch import Epoch, Offsets
+from streams.runtime.faust_internals import TP
+from streams.runtime.lease import Lease
 from streams.runtime.publisher import Publisher
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import Catalog
 
 
 class StepperHost(Protocol):
@@ -42,16 +46,38 @@ class SteppedLane(Protocol):
 
 
 class LaneHost(StepperHost, Protocol):
-    """The service, to a lane.  ``slots`` bounds what is in flight; ``settled`` is set when less of it is."""
+    """The service, to a lane.  ``slots`` bounds what is in flight."""
 
     slots: asyncio.Semaphore
-    settled: asyncio.Event
 
-    @property
-    def epoch(self) -> int: ...
     def fail(self, exc: BaseException) -> None: ...
     def discard(self, message: Any) -> None: ...
     def stalled(self) -> bool: ...
-    def sought_position(self, batch: RecordBatch) -> int | None: ...
+    def topic(self, source: str) -> str: ...
     def caught_up(self, bound: BoundStage, partition: int) -> bool: ...
-    def ends_at_seek(self, bound: BoundStage, partition: int) -> dict[str, int]: ...
+
+
+class ConsumerHost(Protocol):
+    """The service, to the consumer and its thread."""
+
+    name: str
+    settings: Settings
+    log: Any
+    lease: Lease
+
+    @property
+    def reset_hint(self) -> str: ...
+    def fail(self, exc: BaseException) -> None: ...
+    def check_end(self, tp: TP, offsets: Offsets) -> None: ...
+    def on_assigned(self, assigned: Iterable[TP]) -> None: ...
+    async def recover(self, epoch: Epoch, changelogs: Iterable[TP]) -> None: ...
+    def on_sought(self, epoch: Epoch) -> None: ...
+    async def drain(self, epoch: Epoch) -> None: ...
+
+
+class AppHost(ConsumerHost, Protocol):
+    """The service, to its Faust app."""
+
+    catalog: Catalog
+
+    def deliver(self, bound: BoundStage, event: Any) -> None: ...

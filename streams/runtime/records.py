@@ -44,9 +44,10 @@ class RecordBatch:
 
     ``position`` is where the fetch before it ended: the offset that this batch continues from.  Offsets
     themselves may skip (compaction, transactions), so a hole in them says nothing; a ``position`` that
-    differs from where the stage stands says that a batch was lost.  ``epoch`` is the consumer's epoch at
-    the start of the fetch: a batch of an older one is dropped.  ``source`` is the topic's catalog name,
-    without the deployment's prefix, and ``source_index`` its place among the stage's sources.
+    differs from where the stage stands says that a batch was lost.  ``epoch`` is the epoch that it was
+    fetched in (:mod:`streams.runtime.epoch`): once that is over, the batch is dropped.  ``source`` is the
+    topic's catalog name, without the deployment's prefix, and ``source_index`` its place among the stage's
+    sources.
 
     To Faust the batch is one record: ``offset`` and ``timestamp`` (ms) are those of the last one.
     """
@@ -69,7 +70,7 @@ class RecordBatch:
         records: Sequence[SourceRecord],
         *,
         position: int | None = None,
-        epoch: int = 0,
+        epoch: object = None,
         source: str | None = None,
         source_index: int = 0,
     ) -> None:

@@ -8,9 +8,6 @@ from typing import Any
 from streams.runtime.faust_internals import TP
 from streams.runtime.records import RecordBatch
 
-#: Changelogs are only unpacked, so their batches may be large: that is the fast recovery.
-CHANGELOG_BATCH_RECORDS = 10_000
-
 #: ``bound(topic)`` returns (most records in a batch, catalog name, index among its stage's sources).
 Bound = Callable[[str], tuple[int, str, int]]
 

@@ -12,16 +12,16 @@ from aiokafka import AIOKafkaProducer
 
 from models.errors import ConfigurationError, ConsistencyError
 from streams.runtime.consumer import BatchConsumer
-from streams.runtime.consumer_thread import Offsets
+from streams.runtime.epoch import Epoch, EpochLane, Offsets
 from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
-from streams.runtime.records import RecordBatch
+from streams.runtime.recovery import recover, repair
 from streams.runtime.stage import BoundStage, Stage
 from streams.runtime.stamp import config_hash
-from streams.runtime.table import NoState
+from streams.runtime.table import NoState, PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -56,16 +56,13 @@ class ServiceRuntime:
         self.catalog = catalog
         self.log = structlog.get_logger("streams.runtime").bind(service=name)
         self.slots = asyncio.Semaphore(settings.batches_in_flight)
-        self.settled = asyncio.Event()
         self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
         self.publisher: Publisher
         self._producer: AIOKafkaProducer | None = None
-        self._sought: dict[TP, int] = {}
-        self._lanes: dict[tuple[str, int], Lane] = {}
-        self._assigned: set[TP] = set()
         self._last_beat = time.monotonic()
+        self._published_lags: set[tuple[str, str, str]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._bound = [bind(stage, name, catalog) for stage in stages]
         self._by_source = {source: bound for bound in self._bound for source in bound.stage.sources}
@@ -146,11 +143,6 @@ class ServiceRuntime:
         return cast(BatchConsumer, self.app.consumer)
 
     @property
-    def epoch(self) -> int:
-        """The consumer's epoch."""
-        return self.consumer.epoch
-
-    @property
     def reset_hint(self) -> str:
         """What a person does when state and topic contradict each other."""
         return (
@@ -158,23 +150,30 @@ class ServiceRuntime:
             f"switchboard state reset {self.name}"
         )
 
-    def lane(self, bound: BoundStage, partition: int) -> Lane:
-        """Return the lane of a stage and partition, made on first use in an epoch."""
-        key = (bound.stage.name, partition)
-        lane = self._lanes.get(key)
-        if lane is None:
+    def deliver(self, bound: BoundStage, event: Any) -> None:
+        """Hand a delivered batch to its lane, unless its epoch is over."""
+        epoch: Epoch = event.value.epoch
+        if epoch.running:
+            self._lane(epoch, bound, event.value.partition).put(event)
+        else:
+            self.metrics.epoch_drops_total.labels(bound.stage.name).inc()
+            self.discard(event.message)
+
+    def _lane(self, epoch: Epoch, bound: BoundStage, partition: int) -> EpochLane:
+        def make() -> Lane:
             table = self._tables.get(bound.stage.name)
-            state = NoState() if table is None else table.state_of(partition)
-            lane = self._lanes[key] = Lane(self, bound, partition, state)
-        return lane
+            state = NoState() if table is None else PartitionState(table.partition(partition))
+            return Lane(self, epoch, bound, partition, state)
+
+        return epoch.lane(bound.stage.name, partition, make)
 
     def discard(self, message: Any) -> None:
         """Take a batch that will not be processed out of what shutdown waits for."""
         self.consumer.discard(message)
 
-    def sought_position(self, batch: RecordBatch) -> int | None:
-        """Return where the partition of ``batch`` was sought to at the start of this epoch."""
-        return self._sought.get(TP(batch.topic, batch.partition))
+    def topic(self, source: str) -> str:
+        """Return the name on the broker of a stage's source."""
+        return self.catalog.name(source)
 
     def stalled(self) -> bool:
         """Say whether the event loop has just stood still for so long that partitions may be lost."""
@@ -182,29 +181,13 @@ class ServiceRuntime:
 
     def caught_up(self, bound: BoundStage, partition: int) -> bool:
         """Say whether every source of the stage is read to its end in this partition."""
+        epoch = self.consumer.epoch
         for source in bound.stage.sources:
-            tp = TP(self.catalog.name(source), partition)
-            end = self.consumer.end_of(tp)
-            position = self.consumer.positions.get(tp)
-            if end is None or position is None or position < end or self.consumer.ledger.outstanding(tp):
+            tp = TP(self.topic(source), partition)
+            progress, end = epoch.partitions.get(tp), self.consumer.end_of(tp)
+            if progress is None or end is None or progress.fetched < end or epoch.ledger.outstanding(tp):
                 return False
         return True
-
-    def ends_at_seek(self, bound: BoundStage, partition: int) -> dict[str, int]:
-        """Return, by source, where this partition ended at the start of this epoch."""
-        topics = {source: self.catalog.name(source) for source in bound.stage.sources}
-        return {source: self.consumer.ends_at_seek[TP(topic, partition)] for source, topic in topics.items()}
-
-    def unread_changelogs(self, known: dict[TP, Offsets]) -> dict[TP, int]:
-        """Return, of the changelogs with these offsets, where those go on that are not read to their end."""
-        unread = {}
-        for table in self._tables.values():
-            for tp, offsets in known.items():
-                if tp.topic == table.changelog_topic_name:
-                    position = table.unread(tp.partition, offsets.beginning, offsets.end)
-                    if position is not None:
-                        unread[tp] = position
-        return unread
 
     def check_end(self, tp: TP, offsets: Offsets) -> None:
         """Refuse a commit or a mark beyond the end of its partition (rule 6).
@@ -218,7 +201,7 @@ class ServiceRuntime:
         table = self._tables.get(bound.stage.name)
         if table is not None:
             index = bound.stage.sources.index(spec.contract_name)
-            claims.append(("a high-water mark in state", table.highest_mark(tp.partition, index)))
+            claims.append(("a high-water mark in state", table.partition(tp.partition).highest_mark(index)))
         for what, offset in claims:
             if offset > offsets.end:
                 raise ConsistencyError(
@@ -231,64 +214,57 @@ class ServiceRuntime:
 
     def on_assigned(self, assigned: Iterable[TP]) -> None:
         """Note a new assignment; state is recovered before anything of it is delivered."""
-        self._assigned = set(assigned)
-        self._sought = {}
         self.metrics.rebalances_total.labels(self.name).inc()
         self.health.block("recovering", "recovering state after an assignment of partitions")
-        self.log.info("partitions assigned", partitions=len(self._assigned))
+        self.log.info("partitions assigned", partitions=len(set(assigned)))
 
-    def on_sought(self, positions: dict[TP, int]) -> None:
-        """State is recovered and every partition stands where it must: make the lanes that have timers."""
-        self._sought = dict(positions)
+    async def recover(self, epoch: Epoch, changelogs: Iterable[TP]) -> None:
+        """Read the state of the partitions that were assigned, and repair what is wrong in its changelogs."""
         for bound in self._bound:
-            if bound.stage.timer_at is not None:
-                source = self.catalog.name(bound.stage.sources[0])
-                for tp in positions:
-                    if tp.topic == source:
-                        self.lane(bound, tp.partition)
-        for table in self._tables.values():
-            self.metrics.recovery_seconds.labels(table.name).set(table.recovery_seconds)
-            self.metrics.recovery_records_total.labels(table.name).inc(table.recovered_records)
+            table = self._tables.get(bound.stage.name)
+            if table is None:
+                continue
+            topic = table.changelog_topic_name
+            parts = {tp: table.partition(tp.partition) for tp in changelogs if tp.topic == topic}
+            began = time.monotonic()
+            client_id = f"switchboard-{self.name}-recovery"
+            records = await recover(parts, epoch, self.settings, client_id, self.reset_hint)
+            repaired = await repair(parts, epoch, bound.changelog, self.publisher)
+            seconds = time.monotonic() - began
+            self.metrics.recovery_seconds.labels(table.name).set(seconds)
+            self.metrics.recovery_records_total.labels(table.name).inc(records)
             self.log.info(
                 "state recovered",
                 table=table.name,
-                records=table.recovered_records,
-                seconds=round(table.recovery_seconds, 3),
+                records=records,
+                seconds=round(seconds, 3),
+                repaired=repaired,
             )
-            table.recovered_records = 0
+
+    def on_sought(self, epoch: Epoch) -> None:
+        """State is recovered and every partition stands where it must: make the lanes that have timers."""
+        for bound in self._bound:
+            if bound.stage.timer_at is not None:
+                source = self.topic(bound.stage.sources[0])
+                for tp in epoch.partitions:
+                    if tp.topic == source:
+                        self._lane(epoch, bound, tp.partition)
         self.health.clear("starting")
-        if positions:
+        if epoch.partitions:
             self.health.clear("recovering")
         else:
             self.health.block("recovering", "no partitions assigned: other workers have them all")
 
-    async def drain(self) -> None:
+    async def drain(self, epoch: Epoch) -> None:
         """Await what is in flight, for at most half a session; what still waits then is given up."""
-        deadline = time.monotonic() + self.settings.session_timeout_seconds / 2
-        while any(lane.busy for lane in self._lanes.values()) and self.failure is None:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self._give_up()
-                return
-            self.settled.clear()
-            try:
-                async with asyncio.timeout(min(left, 0.05)):
-                    await self.settled.wait()
-            except TimeoutError:
-                continue
-
-    def _give_up(self) -> None:
-        busy = [f"{name}-{partition}" for (name, partition), lane in self._lanes.items() if lane.busy]
-        self.log.warning("giving up what is in flight; it will be read again", lanes=busy)
-        if any(lane.unconfirmed for lane in self._lanes.values()) and not self.app.should_stop:
+        seconds = self.settings.session_timeout_seconds / 2
+        if await epoch.drain(seconds, hopeless=lambda: self.failure is not None) or self.failure is not None:
+            return
+        busy = dict(epoch.busy_lanes())
+        self.log.warning("giving up what is in flight; it will be read again", lanes=list(busy))
+        if any(lane.unconfirmed for lane in busy.values()) and not self.app.should_stop:
             # The producer would still write it, but behind what the next owner of the partition writes.
             self.fail(ConsistencyError("records could not be written before partitions were given away"))
-
-    def abandon(self) -> None:
-        """Close every lane: unconfirmed state and unfinished batches of this epoch are gone."""
-        for lane in self._lanes.values():
-            lane.close()
-        self._lanes = {}
 
     # -- background -----------------------------------------------------------------------------------------
 
@@ -316,13 +292,20 @@ class ServiceRuntime:
                 self.health.clear("kafka")
             if self.app.consumer.started:
                 await self.consumer.check_errors()
-            consumer = self.consumer
-            for tp, position in list(consumer.positions.items()):
-                end = consumer.end_of(tp)
-                if end is None:
-                    continue
-                committed = consumer.committed(tp)
+            self._publish_lag()
+
+    def _publish_lag(self) -> None:
+        lags = {}
+        for tp, progress in self.consumer.epoch.partitions.items():
+            end = self.consumer.end_of(tp)
+            if end is not None:
                 spec = self.catalog.get(tp.topic)
-                self.metrics.lag_records.labels(
-                    self._by_source[spec.contract_name].stage.name, spec.contract_name, str(tp.partition)
-                ).set(max(0, end - (committed if committed is not None else position)))
+                stage = self._by_source[spec.contract_name].stage.name
+                done = progress.start if progress.committed is None else progress.committed
+                lags[stage, spec.contract_name, str(tp.partition)] = max(0, end - done)
+        for labels, lag in lags.items():
+            self.metrics.lag_records.labels(*labels).set(lag)
+        # Of a partition that was given away somebody else says how far it is.
+        for labels in self._published_lags - lags.keys():
+            self.metrics.lag_records.remove(*labels)
+        self._published_lags = set(lags)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from streams.runtime import marks
 from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
-from streams.runtime.records import RecordBatch
+from streams.runtime.stored import StoredPartition
 
 #: Stands for a removed key; no value is empty, for each begins with its marks.
 REMOVED = b""
@@ -23,18 +22,13 @@ class PartitionState:
     never confirmed must not survive in memory, or it would win at recovery (rule 5).
     """
 
-    def __init__(
-        self,
-        confirmed: dict[bytes, bytes],
-        sources: int,
-        wrote: Callable[[int, int], None] = lambda first_offset, records: None,
-    ) -> None:
-        self._confirmed = confirmed
+    def __init__(self, stored: StoredPartition) -> None:
+        self._confirmed = stored.values
         self._overlay: dict[bytes, bytes] = {}
-        self._sources = sources
+        self._sources = stored.sources
         self.source_index = 0
-        #: Tell the table which of its changelog's records are its own: ``(first offset, how many)``.
-        self.wrote = wrote
+        #: Say which of the changelog's records are our own: ``(first offset, how many)``.
+        self.wrote = stored.wrote
 
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         """See :meth:`streams.runtime.stage.StateReader.read`."""
@@ -109,100 +103,28 @@ class NoState:
 
 
 class StateTable(Table[bytes, bytes]):
-    """A Faust table that keeps encoded values per partition and recovers a changelog batch by batch.
+    """A Faust table whose partitions keep encoded values; they are recovered by
+    :mod:`streams.runtime.recovery`.
 
-    Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.  At recovery a record
-    with a lower mark than what is already there is ignored (rule 7).
-
-    ``read_to`` says up to which offset of a partition's changelog ``confirmed`` holds everything, without a
-    hole.  Faust's own account has holes: it counts events that it then drops when it resumes the flow, and
-    those of partitions that are no longer ours.
+    Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.
     """
 
-    def __init__(self, app: Any, *, name: str, sources: int, partitions: int, **kwargs: Any) -> None:
-        self.sources = sources
-        self.confirmed: dict[int, dict[bytes, bytes]] = {}
-        self.read_to: dict[int, int] = {}
-        self.recovered_records = 0
-        self._recovery_started: float | None = None
-        self.recovery_seconds = 0.0
-        super().__init__(app, name=name, partitions=partitions, recovery_buffer_size=1, **kwargs)
+    def __init__(self, app: Any, *, name: str, sources: Sequence[str], partitions: int, **kwargs: Any) -> None:
+        self.sources = tuple(sources)
+        self._partitions: dict[int, StoredPartition] = {}
+        super().__init__(app, name=name, partitions=partitions, **kwargs)
 
-    def partition(self, number: int) -> dict[bytes, bytes]:
-        """Return the confirmed values of a partition."""
-        return self.confirmed.setdefault(number, {})
-
-    def state_of(self, number: int) -> PartitionState:
-        """Return the state of a partition for one epoch, with nothing unconfirmed in it."""
-        return PartitionState(
-            self.partition(number), self.sources, lambda first, records: self._wrote(number, first, records)
-        )
-
-    def apply_changelog_batch(self, batch: Iterable[Any]) -> None:
-        """Unpack record batches of the changelog; called by Faust's recovery.
-
-        A batch of another table or partition (Faust hands on what it cannot place) and one that would leave
-        a hole are ignored; the latter is read again.
-        """
-        if self._recovery_started is None:
-            self._recovery_started = time.monotonic()
-        for event in batch:
-            records: RecordBatch = event.value
-            read_to = self.read_to.get(records.partition)
-            if read_to is None or records.topic != self.changelog_topic_name or records.position > read_to:
-                continue
-            self._unpack(records.records, self.partition(records.partition))
-            self.read_to[records.partition] = max(read_to, records.next_position)
-            self.recovered_records += len(records)
-
-    def _unpack(self, records: Iterable[Any], values: dict[bytes, bytes]) -> None:
-        single = self.sources == 1
-        for record in records:
-            key, value = record.key, record.value
-            if value is None:
-                values.pop(key, None)
-                continue
-            current = values.get(key)
-            if current is not None and (
-                value[:8] < current[:8] if single else marks.is_stale(value, current, self.sources)
-            ):
-                continue
-            values[key] = value
-
-    def _wrote(self, number: int, first_offset: int, records: int) -> None:
-        """Count our own records as read, as long as nobody else's lie between them."""
-        if self.read_to.get(number) == first_offset:
-            self.read_to[number] = first_offset + records
-
-    def unread(self, number: int, beginning: int, end: int) -> int | None:
-        """Return where to go on reading a changelog of ``beginning``..``end``, or ``None`` if it is read."""
-        read_to = self.read_to[number] = max(self.read_to.get(number, 0), beginning)
-        return read_to if read_to < end else None
-
-    def persisted_offset(self, tp: TP) -> int | None:
-        """Tell Faust's recovery where to start: at the last record that it need not read."""
-        return self.read_to.get(tp.partition, 0) - 1
+    def partition(self, number: int) -> StoredPartition:
+        """Return what is stored of a partition that is ours."""
+        stored = self._partitions.get(number)
+        if stored is None:
+            stored = self._partitions[number] = StoredPartition(self.sources)
+        return stored
 
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:
         """Drop the partitions that are no longer ours; a new assignment recovers them from the start."""
         mine = {tp.partition for tp in assigned if tp.topic == self.changelog_topic_name}
-        self.confirmed = {number: self.confirmed.get(number, {}) for number in mine}
-        self.read_to = {number: self.read_to.get(number, 0) for number in mine}
+        self._partitions = {number: self._partitions[number] for number in mine & self._partitions.keys()}
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
-
-    async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:
-        """Note how long recovery took."""
-        if self._recovery_started is not None:
-            self.recovery_seconds = time.monotonic() - self._recovery_started
-            self._recovery_started = None
-        await super().on_recovery_completed(active_tps, standby_tps)
-
-    def highest_mark(self, partition: int, source_index: int) -> int:
-        """Return the highest mark of a source in a partition: no record beyond it was folded in."""
-        values = self.confirmed.get(partition)
-        if not values:
-            return 0
-        at = source_index * marks.MARK_SIZE
-        return int.from_bytes(max(value[at : at + marks.MARK_SIZE] for value in values.values()), "big")

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from streams.runtime import marks
 from streams.runtime.effects import Effects, Output
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import Stage, TimerContext
-from streams.runtime.table import REMOVED, NoState, PartitionState
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import NoState, PartitionState
 from streams.topics.catalog import load_catalog
 
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -29,8 +29,7 @@ class StageHarness:
 
     def __init__(self, stage: Stage) -> None:
         self.spec = stage
-        self.sources = len(stage.sources)
-        self.state = PartitionState({}, self.sources) if stage.table else NoState()
+        self.state = PartitionState(StoredPartition(stage.sources)) if stage.table else NoState()
         self.arrived = START
         self.outputs: list[Output] = []
         self.changelog: list[tuple[bytes, bytes]] = []
@@ -78,14 +77,10 @@ class StageHarness:
 
     def recover(self, changelog_records: int | None = None) -> None:
         """Lose what is in memory; what the first ``changelog_records`` of the changelog say comes back."""
-        values: dict[bytes, bytes] = {}
-        for key, value in self.changelog[:changelog_records]:
-            if value == REMOVED:
-                values.pop(key, None)
-            elif key not in values or not marks.is_stale(value, values[key], self.sources):
-                values[key] = value
         self.changelog = self.changelog[:changelog_records]
-        self.state = PartitionState(values, self.sources)
+        stored = StoredPartition(self.spec.sources)
+        stored.fold(Record(value or None, key) for key, value in self.changelog)
+        self.state = PartitionState(stored)
 
     def _batch(self, records: tuple[Record, ...]) -> RecordBatch:
         (source,) = {record.topic for record in records}

@@ -19,12 +19,12 @@ from stage_harness import PARTITION, START
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED
-from streams.runtime import marks
 from streams.runtime.deadletters import to_output
 from streams.runtime.effects import Effects, Output
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
-from streams.runtime.table import REMOVED, PartitionState
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
 from streams.settings import Settings
 
 HOLD, IDLE = 0.5, 60.0
@@ -115,13 +115,9 @@ class Broker:
 
     def live(self, actions: int | None) -> list[Call]:
         """Run a worker for some actions, or until nothing is left to do; return its calls."""
-        values: dict[bytes, bytes] = {}
-        for key, value in self.changelog:
-            if value == REMOVED:
-                values.pop(key, None)
-            elif key not in values or not marks.is_stale(value, values[key], 1):
-                values[key] = value
-        life = _Life(self, PartitionState(values, 1))
+        stored = StoredPartition(self.stage.sources)
+        stored.fold(Record(value or None, key) for key, value in self.changelog)
+        life = _Life(self, PartitionState(stored))
         while actions is None or actions > 0:
             if not life.act():
                 break

@@ -8,25 +8,19 @@ from aiokafka import ConsumerRecord
 
 from processors.conversations.state import ConversationState, Kept, decode_page, decode_state, is_page, page_key
 from processors.conversations.token_table import TokenTable
-from streams.runtime import marks
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
 
-#: Marks of the conversations stage: one per source (messages, summaries).
-_SOURCES = 2
+#: What the conversations stage reads.
+_SOURCES = ("chat.messages.v1", "memory.summaries.v1")
 
 
 async def stored_states(changelog: AsyncIterator[ConsumerRecord]) -> tuple[dict[bytes, bytes], int]:
     """Replay a changelog with the rule for marks; return the payload of each key, and how many were stale."""
-    values: dict[bytes, bytes] = {}
-    stale = 0
+    stored = StoredPartition(_SOURCES)
     async for record in changelog:
-        current = values.get(record.key)
-        if record.value is None:
-            values.pop(record.key, None)
-        elif current is None or not marks.is_stale(record.value, current, _SOURCES):
-            values[record.key] = record.value
-        else:
-            stale += 1
-    return {key: marks.payload(value, _SOURCES) for key, value in values.items()}, stale
+        stored.fold([record])
+    return dict(PartitionState(stored).items()), stored.stale
 
 
 def compare_states(

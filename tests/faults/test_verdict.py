@@ -15,8 +15,8 @@ from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WIND
 
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
-from streams.runtime import marks
 from streams.runtime.records import RecordBatch
+from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.topics.catalog import load_catalog
@@ -46,7 +46,7 @@ def run_stage(seed: int) -> Topics:
     stage = Conversations(Settings(token_threshold=THRESHOLD), cl100k_counter())
     for partition, log in logs.items():
         topics[MESSAGES] += log
-        state = PartitionState({}, 2)
+        state = PartitionState(StoredPartition((MESSAGES, SUMMARIES)))
         for at in range(0, len(log), 50):
             effects = stage.step(RecordBatch(log[at : at + 50]), state)
             for output in effects.outputs:
@@ -62,9 +62,9 @@ def run_stage(seed: int) -> Topics:
                 headers = [(f"dlq_{name}", str(text).encode()) for name, text in why.items()]
                 topics[DEAD_LETTERS].append(record(DEAD_LETTERS, partition, 0, bad.key, bad.value, headers))
             for key, change in effects.changes.items():
-                value = marks.seal(state.value(key), change.payload, 2, 0, change.next_offset)
-                state.confirm({key: value})
-                topics[CHANGELOG].append(record(CHANGELOG, partition, 0, key, value))
+                stored = state.store({key: change})
+                state.confirm(stored)
+                topics[CHANGELOG].append(record(CHANGELOG, partition, 0, key, stored[key] or None))
     return topics
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import structlog
+from aiokafka.errors import IllegalStateError, TopicAuthorizationFailedError
 
 from models.errors import ConsistencyError
 from streams.runtime.consumer import BatchConsumer
-from streams.runtime.consumer_thread import BatchConsumerThread, Fetch, Offsets
-from streams.runtime.faust_internals import TP
-from streams.runtime.ledger import DeliveryLedger
+from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
+from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
+from streams.runtime.faust_internals import TP, Consumer, ConsumerStoppedError
 from streams.runtime.records import Record
 from streams.runtime.scheduler import BatchScheduler
 
@@ -32,38 +33,74 @@ class Thread:
     def __init__(self) -> None:
         self.answers: list[dict[TP, Fetch]] = []
         self.wanted: list[set[TP]] = []
-        self.sought: dict[TP, int] = {}
+        self.sought: list[dict[TP, int]] = []
         self.commits: list[dict[TP, int]] = []
+        self.accepts = True
         self.known = Offsets(0, 100, None)
 
-    async def fetch(self, wanted: set[TP], timeout: float, epoch: int) -> dict[TP, Fetch]:
+    async def fetch(self, wanted: set[TP], timeout: float, epoch: Epoch) -> dict[TP, Fetch]:
         self.wanted.append(wanted)
         return self.answers.pop(0) if self.answers else {}
 
-    async def offsets(self, tps: list[TP]) -> dict[TP, Offsets]:
+    async def offsets(self, tps: set[TP]) -> dict[TP, Offsets]:
         return dict.fromkeys(tps, self.known)
 
-    async def seek_all(self, positions: dict[TP, int], pause: set[TP] = frozenset()) -> None:
-        self.sought = dict(positions)
-        self.paused = pause
+    async def seek_all(self, starts: dict[TP, int]) -> None:
+        self.sought.append(starts)
 
     async def commit(self, offsets: dict[TP, int]) -> bool:
         self.commits.append(dict(offsets))
-        return True
+        return self.accepts
 
     def assignment(self) -> set[TP]:
         return {TP0, CHANGELOG}
+
+
+class Service:
+    """As much of a service as the consumer asks for."""
+
+    reset_hint = "switchboard state reset ingest"
+
+    def __init__(self) -> None:
+        self.settings = SimpleNamespace(
+            batches_in_flight=8,
+            auto_offset_reset="earliest",
+            request_timeout_seconds=5,
+            session_timeout_seconds=0.2,
+        )
+        self.log = structlog.get_logger()
+        self.failure: BaseException | None = None
+        self.happened: list[Any] = []
+        self.meanwhile: dict[str, Callable[[], None]] = {}
+
+    def fail(self, exc: BaseException) -> None:
+        self.failure = exc
+
+    def check_end(self, tp: TP, offsets: Offsets) -> None:
+        if offsets.committed is not None and offsets.committed > offsets.end:
+            raise ConsistencyError("a commit beyond the end")
+
+    async def recover(self, epoch: Epoch, changelogs: set[TP]) -> None:
+        self.happened.append(("recover", changelogs))
+        await asyncio.sleep(0)
+        self.meanwhile.pop("recover", lambda: None)()
+
+    def on_assigned(self, assigned: set[TP]) -> None:
+        self.happened.append(("assigned", assigned))
+
+    def on_sought(self, epoch: Epoch) -> None:
+        self.happened.append(("sought", set(epoch.partitions)))
+
+    async def drain(self, epoch: Epoch) -> None:
+        self.happened.append(("drain", epoch.running))
+        self.meanwhile.pop("drain", lambda: None)()
 
 
 class BareConsumer(BatchConsumer):
     """The consumer without a Faust app under it."""
 
     def __init__(self, thread: Thread) -> None:
-        self.epoch = 1
-        self.ledger = DeliveryLedger()
-        self.positions = {}
-        self._ends = {}
-        self.ends_at_seek = {}
+        self.epoch = Epoch()
         self._thread = thread  # type: ignore[assignment]  # driven by the test
         self.scheduler = BatchScheduler(lambda topic: (2, topic, 0))
         self.flow_active = True
@@ -71,28 +108,14 @@ class BareConsumer(BatchConsumer):
         self.suspend_flow = asyncio.Event()
         self._active_partitions = {TP0, CHANGELOG}
         self._paused_partitions = set()
-        self._committed_offset = {}
         self._unacked_messages = set()
-        self.failure: Exception | None = None
+        self.service = Service()
         self.app = SimpleNamespace(  # type: ignore[assignment]  # as much of an app as is asked for
             tables=SimpleNamespace(changelog_topics={"changelog"}),
             consumer_generation_id=1,
-            runtime=SimpleNamespace(
-                settings=SimpleNamespace(
-                    batches_in_flight=8, auto_offset_reset="earliest", request_timeout_seconds=5
-                ),
-                log=structlog.get_logger(),
-                unread_changelogs=lambda known: {},
-                reset_hint="switchboard state reset ingest",
-                abandon=lambda: None,
-                on_sought=lambda positions: None,
-                check_end=lambda tp, offsets: None,
-                fail=self._fail,
-            ),
+            should_stop=False,
+            runtime=self.service,
         )
-
-    def _fail(self, exc: Exception) -> None:
-        self.failure = exc
 
     def assignment(self) -> set[TP]:
         return self._thread.assignment()
@@ -120,47 +143,209 @@ async def sought(consumer: BareConsumer) -> BareConsumer:
 
 
 class TestSeek:
-    async def test_nothing_of_a_partition_is_fetched_before_it_was_sought(self, consumer: BareConsumer) -> None:
-        await consumer.take()
-        assert consumer._thread.wanted == [{CHANGELOG}]
+    async def test_nothing_is_fetched_before_it_was_sought(self, consumer: BareConsumer) -> None:
+        taking = asyncio.create_task(consumer.take())
+        await asyncio.sleep(0)
+        consumer.epoch.stop()
+        assert await taking == []
+        assert consumer._thread.wanted == []
 
-    async def test_after_a_seek_nothing_is_delivered_until_recovery_resumes_the_flow(
-        self, consumer: BareConsumer
-    ) -> None:
-        """Recovery clears Faust's queues before it does: what was delivered sooner would be lost there."""
-        await consumer.perform_seek()
-        assert not consumer.flow_active
-
-    async def test_state_stands_still_while_it_is_compared_with_the_ends_of_its_sources(
-        self, consumer: BareConsumer
-    ) -> None:
+    async def test_state_is_recovered_before_any_offset_is_asked_for(self, consumer: BareConsumer) -> None:
         """Its previous owner may still write; a mark that is read later than the end lies beyond it."""
-        asked = []
+        happened = consumer.service.happened
 
         async def offsets(tps: set[TP]) -> dict[TP, Offsets]:
-            asked.append((tps, consumer.flow_active))
-            return dict.fromkeys(tps, consumer._thread.known)
+            happened.append(("offsets", tps))
+            return dict.fromkeys(tps, Offsets(0, 100, 7))
 
         consumer._thread.offsets = offsets  # type: ignore[method-assign]
         await consumer.perform_seek()
-        assert asked == [({CHANGELOG}, True), ({TP0}, False)]
+        assert happened == [("recover", {CHANGELOG}), ("offsets", {TP0}), ("sought", {TP0})]
+        assert consumer._thread.sought == [{TP0: 7}]
+        assert consumer.epoch.partitions == {TP0: Progress(7, 100, 7, 7, 7)}
 
     async def test_without_a_commit_it_starts_where_it_is_told_to(self, consumer: BareConsumer) -> None:
         consumer._thread.known = Offsets(7, 100, None)
         await consumer.perform_seek()
-        assert consumer._thread.sought == {TP0: 7}
-        consumer.app.runtime.settings.auto_offset_reset = "latest"
+        consumer.service.settings.auto_offset_reset = "latest"
         await consumer.perform_seek()
-        assert consumer._thread.sought == {TP0: 100}
+        assert consumer._thread.sought == [{TP0: 7}, {TP0: 100}]
+        assert consumer.epoch.partitions[TP0].committed is None
+
+    async def test_a_seek_drops_the_epoch_that_was_sought_before(self, sought: BareConsumer) -> None:
+        before = sought.epoch
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        await sought.take()
+        await sought.perform_seek()
+        assert not before.running
+        assert before.partitions == {}
+        assert before.committable() == {}
+        assert not sought.flow_active, "recovery empties Faust's queues before it resumes the flow"
+
+    @pytest.mark.parametrize("when", ["recover", "offsets", "seek_all"])
+    async def test_a_revoke_that_overtakes_a_seek_leaves_nothing_behind(
+        self, consumer: BareConsumer, when: str
+    ) -> None:
+        """The partitions may be somebody else's: no positions to commit, no lanes whose timers would fire."""
+        epoch = consumer.epoch
+        if when == "recover":
+            consumer.service.meanwhile["recover"] = consumer.stop_flow
+        else:
+            method = getattr(consumer._thread, when)
+
+            async def overtaken(argument: Any) -> Any:
+                answer = await method(argument)
+                consumer.stop_flow()
+                return answer
+
+            setattr(consumer._thread, when, overtaken)
+        with pytest.raises(EpochOver):
+            await consumer.perform_seek()
+        assert epoch.partitions == {}
+        assert not await consumer.force_commit()
+        assert [what for what, _ in consumer.service.happened] == ["recover"]
+        assert consumer.service.failure is None
+
+    async def test_partitions_that_go_while_they_are_asked_for_are_no_failure(
+        self, consumer: BareConsumer
+    ) -> None:
+        async def gone(tps: set[TP]) -> dict[TP, Offsets]:
+            consumer.stop_flow()
+            raise IllegalStateError("no such partition here")
+
+        consumer._thread.offsets = gone  # type: ignore[method-assign]
+        with pytest.raises(EpochOver):
+            await consumer.perform_seek()
+        assert consumer.service.failure is None
+
+    async def test_a_revoke_before_the_seek_is_not_undone_by_it(self, consumer: BareConsumer) -> None:
+        consumer.stop_flow()
+        with pytest.raises(EpochOver):
+            await consumer.perform_seek()
+        assert consumer.service.happened == []
+
+    async def test_a_commit_beyond_the_end_stops_the_worker(self, consumer: BareConsumer) -> None:
+        consumer._thread.known = Offsets(0, 5, 6)
+        with pytest.raises(ConsistencyError, match="beyond the end"):
+            await consumer.perform_seek()
+        assert "beyond the end" in str(consumer.service.failure)
+        assert consumer._thread.sought == []
+
+    async def test_a_broker_that_does_not_say_where_to_start_stops_the_worker(
+        self, consumer: BareConsumer
+    ) -> None:
+        consumer.service.settings.request_timeout_seconds = 0.01
+
+        async def silent(tps: set[TP]) -> dict[TP, Offsets]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        consumer._thread.offsets = silent  # type: ignore[method-assign]
+        with pytest.raises(ConsistencyError, match="positions could not be read in time"):
+            await consumer.perform_seek()
+        assert isinstance(consumer.service.failure, ConsistencyError)
+
+
+class TestEpochs:
+    async def test_an_assignment_ends_what_was_and_begins_anew(
+        self, sought: BareConsumer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def assigned_by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
+            sought.service.happened.append(("faust", generation_id))
+
+        monkeypatch.setattr(Consumer, "on_partitions_assigned", assigned_by_faust)
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        (message,) = await sought.take()
+        before = sought.epoch
+        sought.service.happened.clear()
+        await sought.on_partitions_assigned({TP0}, 5)
+        assert (before.running, before.partitions) == (False, {})
+        assert sought.epoch is not before
+        assert sought.epoch.running
+        assert not sought.flow_active, "nothing is delivered before recovery"
+        assert sought.service.happened == [("assigned", {TP0}), ("faust", 5)]
+        sought.ack(message)
+        assert not await sought.force_commit(), "an ack of a former epoch commits nothing in this one"
 
     async def test_what_was_fetched_in_an_older_epoch_is_dropped(self, sought: BareConsumer) -> None:
         async def and_then_a_revoke(*_: Any) -> dict[TP, Fetch]:
-            sought.new_epoch()
+            sought.epoch.stop()
             return {TP0: Fetch(10, records(10, 11), 12)}
 
         sought._thread.fetch = and_then_a_revoke  # type: ignore[method-assign]
         assert await sought.take() == []
-        assert sought.ledger.total_outstanding() == 0
+        assert sought.epoch.ledger.outstanding(TP0) == 0
+        assert sought.epoch.partitions[TP0].position == 10
+
+    async def test_a_revoke_between_two_batches_of_a_fetch_keeps_the_second_back(
+        self, sought: BareConsumer
+    ) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        taken = []
+        async for _, message in sought.getmany(timeout=0.01):
+            taken.append(message.offset)
+            sought.stop_flow()
+        assert taken == [11]
+        assert sought.epoch.partitions[TP0].fetched == 12, "what was not delivered may not be committed"
+
+    async def test_a_partition_without_room_is_not_fetched_until_a_batch_is_acked(
+        self, sought: BareConsumer
+    ) -> None:
+        sought.service.settings.batches_in_flight = 2
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        first, _ = await sought.take()
+        waiting = asyncio.create_task(sought.take())
+        await asyncio.sleep(0)
+        sought.ack(first)
+        await waiting
+        assert sought._thread.wanted == [{TP0}]
+        await sought.take()
+        assert sought._thread.wanted == [{TP0}, {TP0}]
+
+    async def test_a_paused_partition_is_not_fetched(self, sought: BareConsumer) -> None:
+        sought._active_partitions.discard(TP0)
+        taking = asyncio.create_task(sought.take())
+        await asyncio.sleep(0)
+        sought.epoch.stop()
+        await taking
+        assert sought._thread.wanted == []
+
+
+class TestRevoke:
+    async def test_it_drains_then_commits_then_drops(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        first, second = await sought.take()
+        sought._unacked_messages.update((first, second))
+        sought.service.happened.clear()
+        sought.service.meanwhile["drain"] = lambda: sought.ack(first)
+        sought.stop_flow()
+        await sought.wait_empty()
+        assert sought.service.happened == [("drain", False)]
+        assert sought._thread.commits == [{TP0: 12}], "what was acked while draining, and nothing behind it"
+        assert sought.epoch.partitions == {}
+        assert sought._unacked_messages == set(), "or shutdown waits for what is given up"
+
+    async def test_a_commit_that_is_not_answered_holds_nothing_up(self, sought: BareConsumer) -> None:
+        async def silent(offsets: dict[TP, int]) -> bool:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
+        await sought.take()
+        sought._thread.commit = silent  # type: ignore[method-assign]
+        await sought.wait_empty()
+        assert sought.epoch.partitions == {}
+
+    async def test_it_waits_for_the_commit_that_is_under_way(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
+        await sought.take()
+        sought._commit_fut = asyncio.get_running_loop().create_future()
+        revoke = asyncio.create_task(sought.wait_empty())
+        await asyncio.sleep(0.01)
+        assert sought._thread.commits == []
+        sought._commit_fut.set_result(None)
+        await revoke
+        assert sought._thread.commits == [{TP0: 17}]
 
 
 class TestPositions:
@@ -178,7 +363,7 @@ class TestPositions:
             (12, 12, 12),
             (13, 21, 21),
         ]
-        assert sought.positions == {TP0: 22}
+        assert sought.epoch.partitions[TP0].fetched == 22
 
     async def test_a_fetch_that_does_not_continue_the_last_one_stops_the_worker(
         self, sought: BareConsumer
@@ -216,13 +401,49 @@ class TestCommits:
         assert await sought.force_commit()
         assert sought._thread.commits == [{TP0: 14}], "the end of the transaction is read, too"
 
-    async def test_positions_are_forgotten_with_the_batches_that_they_stand_for(
+    async def test_what_was_given_up_is_not_committed(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        (message,) = await sought.take()
+        sought.epoch.drop()
+        sought.ack(message)
+        assert not await sought.force_commit(), "two records were given up; a commit would skip them"
+
+    async def test_a_commit_that_failed_is_tried_again(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        (message,) = await sought.take()
+        sought.ack(message)
+        sought._thread.accepts = False
+        assert not await sought.force_commit()
+        assert sought.epoch.partitions[TP0].committed == 10
+        sought._thread.accepts = True
+        assert await sought.force_commit()
+        assert sought._thread.commits == [{TP0: 12}, {TP0: 12}]
+        assert not await sought.force_commit()
+
+    async def test_a_commit_that_returns_after_its_epoch_says_nothing_of_the_next(
         self, sought: BareConsumer
     ) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
         await sought.take()
-        sought._forget()
-        assert not await sought.force_commit(), "two records were given up; a commit would skip them"
+
+        async def slow(offsets: dict[TP, int]) -> bool:
+            sought._thread.known = Offsets(0, 100, 12)
+            sought._thread.commit = lambda offsets: accepted()  # type: ignore[method-assign]
+            await sought.perform_seek()
+            return True
+
+        async def accepted() -> bool:
+            return True
+
+        sought._thread.commit = slow  # type: ignore[method-assign]
+        await sought.force_commit()
+        assert sought.epoch.partitions[TP0].committed == 12
+
+    async def test_an_ack_counts_once(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        (message,) = await sought.take()
+        assert sought.ack(message)
+        assert not sought.ack(message)
 
     async def test_aborted_records_alone_are_committed_over(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
@@ -235,47 +456,120 @@ class TestCommits:
 
 
 class Fetcher:
-    """aiokafka's fetcher: waits for records until the test hands them over."""
+    """aiokafka's fetcher: has what the test puts there, and wakes who waits."""
 
     def __init__(self) -> None:
         self.position = 10
-        self.records: asyncio.Future[dict[TP, list[Record]]] = asyncio.get_running_loop().create_future()
+        self.records: dict[TP, list[Record]] = {}
+        self.waiters: list[asyncio.Future[None]] = []
         self._closed = False
         self._subscriptions = self
+        self.reassignment_in_progress = False
 
     @contextlib.contextmanager
     def fetch_context(self) -> Iterator[None]:
         yield
 
     async def fetched_records(self, wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
-        taken = await self.records
-        self.position = taken[TP0][-1].offset + 1
+        assert timeout == 0, "it would wait with positions that a seek makes untrue"
+        taken, self.records = self.records, {}
+        if taken:
+            self.position = taken[TP0][-1].offset + 1
         return taken
 
-    def is_assigned(self, tp: TP) -> bool:
-        return True
+    def _create_fetch_waiter(self) -> asyncio.Future[None]:
+        self.waiters.append(asyncio.get_running_loop().create_future())
+        return self.waiters[-1]
 
-    def seek_to(self, tp: TP, offset: int) -> None:
-        self.position = offset
+    def comes(self, *offsets: int) -> None:
+        self.records = {TP0: records(*offsets)}
+        self.wake()
+
+    def wake(self) -> None:
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
 
 class TestThread:
-    async def test_a_fetch_that_outlives_a_seek_puts_back_what_it_took(self) -> None:
-        """Waiting for records before the seek, it is handed those after it; they must be fetched again."""
-        fetcher = Fetcher()
-        state = SimpleNamespace(has_valid_position=True, position=10)
-        assignment = SimpleNamespace(state_value=lambda tp: state)
+    @pytest.fixture
+    async def fetcher(self) -> Fetcher:
+        return Fetcher()
+
+    @pytest.fixture
+    async def thread(self, fetcher: Fetcher) -> BatchConsumerThread:
+        class State:
+            has_valid_position = True
+
+            @property
+            def position(self) -> int:
+                return fetcher.position
+
+        assignment = SimpleNamespace(state_value=lambda tp: State())
         thread = BatchConsumerThread.__new__(BatchConsumerThread)
-        thread.consumer = SimpleNamespace(epoch=1)  # type: ignore[assignment]  # all it asks for
         thread._consumer = SimpleNamespace(
             _closed=False,
             _fetcher=fetcher,
             _subscription=SimpleNamespace(subscription=SimpleNamespace(assignment=assignment)),
         )
-        fetch = asyncio.create_task(thread._fetch({TP0}, 1.0, 1))
+        return thread
+
+    async def test_a_fetch_begins_where_the_position_is_when_it_takes_and_not_when_it_began_to_wait(
+        self, thread: BatchConsumerThread, fetcher: Fetcher
+    ) -> None:
+        """A seek comes while it waits; records that follow it would look as if some were missing before."""
+        fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))
         await asyncio.sleep(0)
-        thread.consumer.epoch = 2
-        fetcher.seek_to(TP0, 40)
-        fetcher.records.set_result({TP0: records(40, 41)})
+        fetcher.position = 38
+        fetcher.comes(40, 41)
+        assert await fetch == {TP0: Fetch(38, records(40, 41), 42)}
+
+    async def test_a_fetch_that_outlives_its_epoch_takes_nothing(
+        self, thread: BatchConsumerThread, fetcher: Fetcher
+    ) -> None:
+        """They would not be delivered, and nothing else would ever fetch them again."""
+        epoch = Epoch()
+        fetch = asyncio.create_task(thread._fetch({TP0}, 0.05, epoch))
+        await asyncio.sleep(0)
+        epoch.stop()
+        fetcher.comes(40, 41)
         assert await fetch == {}
-        assert fetcher.position == 40
+        assert fetcher.position == 10
+        assert fetcher.records == {TP0: records(40, 41)}
+
+    async def test_what_ends_a_transaction_is_a_step_forward_without_records(
+        self, thread: BatchConsumerThread, fetcher: Fetcher
+    ) -> None:
+        fetched_records = fetcher.fetched_records
+
+        async def aborted(wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
+            fetcher.position = 15
+            return await fetched_records(wanted, timeout)
+
+        fetcher.fetched_records = aborted  # type: ignore[method-assign]
+        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, [], 15)}
+
+    async def test_nothing_is_taken_while_partitions_are_being_assigned(
+        self, thread: BatchConsumerThread, fetcher: Fetcher
+    ) -> None:
+        fetcher.reassignment_in_progress = True
+        fetcher.comes(40)
+        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
+
+    async def test_an_empty_topic_is_waited_for_no_longer_than_asked(
+        self, thread: BatchConsumerThread, fetcher: Fetcher
+    ) -> None:
+        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
+        assert all(waiter.cancelled() for waiter in fetcher.waiters)
+
+    async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
+        fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))
+        await asyncio.sleep(0)
+        fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
+        with pytest.raises(TopicAuthorizationFailedError):
+            await fetch
+
+    async def test_a_closed_consumer_says_so(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
+        fetcher._closed = True
+        with pytest.raises(ConsumerStoppedError):
+            await thread._fetch({TP0}, 0.01, Epoch())

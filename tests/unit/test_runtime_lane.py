@@ -17,11 +17,14 @@ import structlog
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
 from streams.runtime import marks
 from streams.runtime.effects import Effects, Output
+from streams.runtime.epoch import Epoch, Progress
+from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import Stamp, stamp
+from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -80,42 +83,45 @@ class Rig:
     def __init__(self, stage: Stage) -> None:
         self.publisher = HandPublisher()
         self.metrics = Metrics()
-        self.confirmed: dict[bytes, bytes] = {}
         self.acked: list[int] = []
         self.discarded: list[int] = []
         self.failure: BaseException | None = None
         self.is_stalled = False
         self.runtime = SimpleNamespace(
             name="ingest",
-            epoch=1,
             settings=Settings(retry_min_seconds=0.001, retry_max_seconds=0.002, step_timeout_seconds=0.05),
             metrics=self.metrics,
             health=HealthState(60),
             log=structlog.get_logger(),
             publisher=self.publisher,
             slots=asyncio.Semaphore(8),
-            settled=asyncio.Event(),
             discard=lambda message: self.discarded.append(message.offset),
             fail=self._fail,
-            sought_position=lambda batch: 0,
             stalled=lambda: self.is_stalled,
             caught_up=lambda bound, partition: True,
-            ends_at_seek=lambda bound, partition: {SOURCE: 2},
+            topic=lambda source: source,
         )
         self.bound = BoundStage(stage, {SOURCE: 0}, CHANGELOG)
-        self.state = PartitionState(self.confirmed, 1)
-        self.lane = Lane(self.runtime, self.bound, 3, self.state)  # type: ignore[arg-type]  # a fake service
+        self.stored = StoredPartition((SOURCE,))
+        self.confirmed = self.stored.values
+        self.state = PartitionState(self.stored)
+        self.epoch = Epoch()
+        self.epoch.partitions[TP(SOURCE, 3)] = Progress.at(0, 2, None)
+        self.lane = self.another_lane()
         self.arrived = 0
         self._next = 0
+
+    def another_lane(self) -> Lane:
+        return Lane(self.runtime, self.epoch, self.bound, 3, self.state)  # type: ignore[arg-type]  # a fake service
 
     def _fail(self, exc: BaseException) -> None:
         self.failure = self.failure or exc
 
-    def deliver(self, *values: bytes, epoch: int = 1, position: int | None = None, key: bytes = b"k") -> None:
+    def deliver(self, *values: bytes, position: int | None = None, key: bytes = b"k") -> None:
         first = self._next
         batch = RecordBatch(
             [Record(value, key, first + n, SOURCE, 3, self.arrived) for n, value in enumerate(values)],
-            epoch=epoch,
+            epoch=self.epoch,
             source=SOURCE,
             position=position if position is not None else first,
         )
@@ -212,9 +218,11 @@ async def test_a_failed_confirmation_stops_the_worker_and_acks_nothing(rig: Rig)
 
 
 async def test_a_batch_of_an_older_epoch_is_dropped_and_discarded(rig: Rig) -> None:
-    rig.deliver(b"old", epoch=0)
+    rig.deliver(b"old")
+    rig.epoch.stop()
     await rig.until(lambda: rig.discarded == [0])
     assert rig.publisher.submitted == []
+    assert rig.state.read(b"count") == (0, None), "no step may have seen it"
 
 
 async def test_a_new_epoch_gives_up_what_was_computed_but_not_submitted(rig: Rig) -> None:
@@ -222,7 +230,7 @@ async def test_a_new_epoch_gives_up_what_was_computed_but_not_submitted(rig: Rig
         await rig.runtime.slots.acquire()
     rig.deliver(b"a")
     await rig.settle()
-    rig.runtime.epoch = 2
+    rig.epoch.stop()
     rig.runtime.slots.release()
     await rig.until(lambda: rig.discarded == [0])
     assert rig.publisher.submitted == []
@@ -405,7 +413,7 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     rig.lane.close()
     rig.confirmed[b"key"] = marks.seal(None, b"due", 1, 0, 77)
     rig.confirmed[b"other"] = marks.seal(None, b"not", 1, 0, 78)
-    rig.lane = Lane(rig.runtime, rig.bound, 3, rig.state)  # type: ignore[arg-type]  # a fake service
+    rig.lane = rig.another_lane()
     await rig.until(lambda: len(rig.publisher.submitted) == 1)
     rig.publisher.give(0)
     await rig.until(lambda: len(rig.publisher.submitted) == 2)
@@ -467,14 +475,14 @@ async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -
     rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
     rig.lane.close()
     rig.bound = BoundStage(rig.bound.stage, {SOURCE: 8}, CHANGELOG)
-    rig.lane = Lane(rig.runtime, rig.bound, 3, rig.state)  # type: ignore[arg-type]  # a fake service
+    rig.lane = rig.another_lane()
     from streams.runtime.partitioner import partition_of
 
     right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == 3)
     wrong = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) != 3)
     batch = RecordBatch(
         [Record(b"1", wrong, 0, SOURCE, 3, headers=[("h", b"x")]), Record(b"2", right, 1, SOURCE, 3)],
-        epoch=1,
+        epoch=rig.epoch,
         source=SOURCE,
     )
     rig.lane.put(

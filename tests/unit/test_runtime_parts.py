@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from aiokafka.partitioner import murmur2 as reference_murmur2
@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from streams.runtime import marks
 from streams.runtime.effects import Effects, StateChange
-from streams.runtime.faust_internals import TP
+from streams.runtime.faust_internals import TP, Table
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
+from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState, StateTable
 from streams.runtime.timers import Timers
 
@@ -66,16 +67,15 @@ class TestLedger:
         ledger.settle(ready)
         assert ledger.committable() == {TP0: 20}
 
-    def test_outstanding_and_forget(self) -> None:
+    def test_outstanding_and_clear(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
         ledger.deliver(TP0, Message(1))
         ledger.deliver(TP0, Message(2, acked=True))
-        ledger.deliver(TP1, Message(1))
-        assert (ledger.outstanding(TP0), ledger.total_outstanding()) == (1, 2)
-        ledger.forget([TP0])
-        assert (ledger.outstanding(TP0), ledger.total_outstanding()) == (0, 1)
-        ledger.forget_all()
-        assert ledger.total_outstanding() == 0
+        ledger.deliver(TP1, Message(1, acked=True))
+        assert (ledger.outstanding(TP0), ledger.outstanding(TP1)) == (1, 0)
+        ledger.clear()
+        assert ledger.outstanding(TP0) == 0
+        assert ledger.committable() == {}
 
     async def test_an_ack_wakes_who_waits_for_room(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
@@ -237,125 +237,104 @@ class TestScheduler:
 
 class TestPartitionState:
     def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
-        confirmed: dict[bytes, bytes] = {}
-        state = PartitionState(confirmed, 1)
+        stored = StoredPartition(("s",))
+        state = PartitionState(stored)
         first = state.store({b"k": StateChange(b"1", 1)})
         second = state.store({b"k": StateChange(b"2", 2)})
         assert state.read(b"k") == (2, b"2")
         state.confirm(first)
         assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
         state.confirm(second)
-        assert confirmed == second
+        assert stored.values == second
 
     def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
-        confirmed: dict[bytes, bytes] = {}
-        PartitionState(confirmed, 1).store({b"k": StateChange(b"1", 1)})
-        assert PartitionState(confirmed, 1).read(b"k") == (0, None)
+        stored = StoredPartition(("s",))
+        PartitionState(stored).store({b"k": StateChange(b"1", 1)})
+        assert PartitionState(stored).read(b"k") == (0, None)
 
     def test_items_show_each_key_once(self) -> None:
-        state = PartitionState({b"a": marks.seal(None, b"old", 1, 0, 1)}, 1)
+        state = PartitionState(StoredPartition(("s",)))
+        state.confirm(state.store({b"a": StateChange(b"old", 1)}))
         state.store({b"a": StateChange(b"new", 2), b"b": StateChange(b"b", 1)})
         assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
 
     def test_a_stage_without_a_table_cannot_store(self) -> None:
         with pytest.raises(TypeError, match=r"Stage\.table"):
             NoState().store({b"k": StateChange(b"v", 1)})
+        assert NoState().store({}) == {}
 
 
-class Event(NamedTuple):
-    value: RecordBatch
+class TestStoredPartition:
+    def stored(self, *values: tuple[bytes, bytes | None], sources: tuple[str, ...] = ("s",)) -> StoredPartition:
+        stored = StoredPartition(sources)
+        stored.fold(Record(value, key, offset) for offset, (key, value) in enumerate(values))
+        return stored
+
+    def test_the_last_value_wins(self) -> None:
+        old, new = marks.seal(None, b"1", 1, 0, 5), marks.seal(None, b"2", 1, 0, 9)
+        stored = self.stored((b"k", old), (b"k", new))
+        assert stored.values == {b"k": new}
+        assert (stored.stale, stored.repairs) == (0, set())
+
+    @pytest.mark.parametrize("sources", [("s",), ("s", "t")])
+    def test_a_zombies_late_write_is_ignored_and_to_be_repaired(self, sources: tuple[str, ...]) -> None:
+        """Compaction keeps what stands last."""
+        new = marks.seal(None, b"new", len(sources), 0, 9)
+        late = marks.seal(None, b"late", len(sources), 0, 5)
+        stored = self.stored((b"k", new), (b"k", late), sources=sources)
+        assert stored.values == {b"k": new}
+        assert (stored.stale, stored.repairs) == (1, {b"k"})
+
+    def test_what_was_written_again_behind_it_needs_no_repair(self) -> None:
+        new, late = marks.seal(None, b"new", 1, 0, 9), marks.seal(None, b"late", 1, 0, 5)
+        assert self.stored((b"k", new), (b"k", late), (b"k", new)).repairs == set()
+        assert self.stored((b"k", new), (b"k", late), (b"other", new)).repairs == {b"k"}
+
+    def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
+        one, two = marks.seal(None, b"open", 1, 0, 9), marks.seal(None, b"flushed", 1, 0, 9)
+        assert self.stored((b"k", one), (b"k", two)).values == {b"k": two}
+
+    def test_a_tombstone_removes(self) -> None:
+        assert self.stored((b"k", marks.seal(None, b"1", 1, 0, 5)), (b"k", None)).values == {}
+
+    def test_own_writes_need_not_be_read_unless_somebody_else_wrote_between(self) -> None:
+        stored = self.stored()
+        stored.wrote(0, 5)
+        assert stored.read_to == 5
+        stored.wrote(7, 2)
+        assert stored.read_to == 5
+
+    def test_the_highest_mark(self) -> None:
+        assert self.stored().highest_mark(0) == 0
+        one = marks.seal(marks.seal(None, b"", 2, 0, 300), b"", 2, 1, 4)
+        two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)
+        stored = self.stored((b"a", one), (b"b", two), sources=("s", "t"))
+        assert (stored.highest_mark(0), stored.highest_mark(1)) == (300, 9)
 
 
 class BareTable(StateTable):
-    """A table without a Faust app under it, to which partition 3 of the changelog ``c`` is assigned."""
+    """A table without a Faust app under it, whose changelog is ``c``."""
 
     changelog_topic_name = "c"
 
-    def __init__(self, sources: int = 1) -> None:
-        self.sources = sources
-        self.confirmed = {}
-        self.read_to = {3: 0}
-        self.recovered_records = 0
-        self._recovery_started = None
+    def __init__(self) -> None:
+        self.sources = ("s",)
+        self._partitions = {}
 
 
-class TestRecovery:
-    def changelog(self, *values: tuple[bytes, bytes | None]) -> list[Event]:
-        return [Event(RecordBatch([Record(v, k, offset, "c", 3) for offset, (k, v) in enumerate(values)]))]
+class TestTable:
+    async def test_what_is_no_longer_ours_is_forgotten_and_what_stays_is_kept(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def by_faust(self: Any, *_: Any) -> None: ...
 
-    def test_unpacks_batches_and_the_last_value_wins(self) -> None:
+        monkeypatch.setattr(Table, "on_rebalance", by_faust)
         table = BareTable()
-        old, new = marks.seal(None, b"1", 1, 0, 5), marks.seal(None, b"2", 1, 0, 9)
-        table.apply_changelog_batch(self.changelog((b"k", old), (b"k", new)))
-        assert table.partition(3) == {b"k": new}
-        assert table.recovered_records == 2
-
-    @pytest.mark.parametrize("sources", [1, 2])
-    def test_a_zombies_late_write_is_ignored(self, sources: int) -> None:
-        table = BareTable(sources)
-        new, late = marks.seal(None, b"new", sources, 0, 9), marks.seal(None, b"late", sources, 0, 5)
-        table.apply_changelog_batch(self.changelog((b"k", new), (b"k", late)))
-        assert table.partition(3) == {b"k": new}
-
-    def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
-        table = BareTable()
-        one, two = marks.seal(None, b"open", 1, 0, 9), marks.seal(None, b"flushed", 1, 0, 9)
-        table.apply_changelog_batch(self.changelog((b"k", one), (b"k", two)))
-        assert table.partition(3) == {b"k": two}
-
-    def test_a_tombstone_removes(self) -> None:
-        table = BareTable()
-        table.apply_changelog_batch(self.changelog((b"k", marks.seal(None, b"1", 1, 0, 5)), (b"k", None)))
-        assert table.partition(3) == {}
-
-    def batch(self, first: int, last: int, *, position: int, topic: str = "c", partition: int = 3) -> Event:
-        value = marks.seal(None, b"", 1, 0, 1)
-        fetched = [Record(value, b"%d" % n, n, topic, partition) for n in range(first, last + 1)]
-        return Event(RecordBatch(fetched, position=position))
-
-    def test_a_batch_that_would_leave_a_hole_is_read_again(self) -> None:
-        """Faust drops what waits in its queue when it resumes the flow, and counts it as read."""
-        table = BareTable()
-        table.apply_changelog_batch([self.batch(0, 4, position=0), self.batch(9, 12, position=9)])
-        assert table.unread(3, beginning=0, end=13) == 5
-        assert table.persisted_offset(TP("c", 3)) == 4
-        table.apply_changelog_batch([self.batch(5, 12, position=5)])
-        assert table.unread(3, beginning=0, end=13) is None
-        assert len(table.partition(3)) == 13
-
-    def test_offsets_that_compaction_removed_are_no_hole(self) -> None:
-        table = BareTable()
-        table.apply_changelog_batch([self.batch(7, 9, position=0), self.batch(20, 20, position=10)])
-        assert table.unread(3, beginning=0, end=21) is None
-
-    def test_a_changelog_whose_beginning_was_deleted_is_read_from_there(self) -> None:
-        table = BareTable()
-        assert table.unread(3, beginning=50, end=60) == 50
-        assert table.unread(3, beginning=60, end=60) is None
-
-    def test_what_belongs_elsewhere_is_not_taken_in(self) -> None:
-        """Faust hands events of a partition that is no longer ours to the table of the event before."""
-        table = BareTable()
-        table.apply_changelog_batch([self.batch(0, 4, position=0, partition=2)])
-        table.apply_changelog_batch([self.batch(0, 4, position=0, topic="other")])
-        assert table.confirmed.get(2) is None
-        assert table.unread(3, beginning=0, end=5) == 0
-
-    def test_own_writes_need_not_be_read_unless_somebody_else_wrote_between(self) -> None:
-        table = BareTable()
-        state = table.state_of(3)
-        state.wrote(0, 5)
-        assert table.unread(3, beginning=0, end=5) is None
-        state.wrote(7, 2)
-        assert table.unread(3, beginning=0, end=9) == 5
-
-    def test_the_highest_mark_of_a_partition(self) -> None:
-        table = BareTable(2)
-        assert table.highest_mark(3, 0) == 0
-        one = marks.seal(marks.seal(None, b"", 2, 0, 300), b"", 2, 1, 4)
-        two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)
-        table.apply_changelog_batch(self.changelog((b"a", one), (b"b", two)))
-        assert (table.highest_mark(3, 0), table.highest_mark(3, 1)) == (300, 9)
+        lost, kept = table.partition(2), table.partition(3)
+        assert table.partition(3) is kept
+        await table.on_rebalance({TP("c", 3), TP("c", 4), TP("other", 2)}, {TP("c", 2)}, {TP("c", 4)})
+        assert table.partition(3) is kept
+        assert table.partition(2) is not lost, "somebody else may have written to it meanwhile"
 
 
 class TestEffects:

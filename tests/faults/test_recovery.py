@@ -1,0 +1,76 @@
+"""State comes back whole: from a changelog that comes slowly, and that somebody else still writes to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.consumer.fetcher import Fetcher
+from faust.tables.base import Collection
+from test_in_process import has_processed, serving
+from topic_reader import read_topic
+from workers import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+
+CHANGELOG = "switchboard-ingest-conversations-changelog"
+
+
+@asynccontextmanager
+async def zombie(stream) -> AsyncIterator[list[int]]:
+    """Write to the end of the changelog what it held before, again and again: a worker of long ago."""
+    topic = stream.catalog.name(CHANGELOG)
+    old = await read_topic(stream.servers, topic, stream.catalog.partitions(CHANGELOG))
+    written = [0]
+
+    async def write() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=stream.servers, acks="all", linger_ms=5) as producer:
+            while True:
+                for record in old:
+                    await producer.send(topic, record.value, record.key, partition=record.partition)
+                    written[0] += 1
+                    if written[0] % 20 == 0:
+                        await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(write())
+    try:
+        yield written
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+def slow_changelog(monkeypatch) -> None:
+    """Hand over what was fetched of a changelog a little late."""
+    fetched_records = Fetcher.fetched_records
+
+    async def slowly(self, partitions, *args, **options):
+        taken = await fetched_records(self, partitions, *args, **options)
+        if any(tp.topic.endswith("-changelog") for tp in taken):
+            await asyncio.sleep(0.02)
+        return taken
+
+    monkeypatch.setattr(Fetcher, "fetched_records", slowly)
+
+    async def slow_event(self, event):
+        await asyncio.sleep(0.1)
+
+    monkeypatch.setattr(Collection, "on_changelog_event", slow_event)
+
+
+async def test_a_changelog_that_comes_slowly_and_is_still_written_to_is_read_to_its_end(stream, slow_changelog):
+    load = stream.load(6000, rate=6000)
+    async with serving(stream, "a") as first:
+        await has_processed(first, 6000)
+        await load.finish()
+    async with zombie(stream) as written:
+        await eventually(lambda: written[0] > 100, "the zombie writes")
+        async with serving(stream, "b"):
+            more = stream.load(500, rate=4000, records=stream.messages(name="more"))
+            await more.finish()
+            await stream.drained()
+    await stream.verdict()

@@ -1,0 +1,255 @@
+"""Recovery: reading changelogs to their ends, and mending them (with a broker: faults/test_recovery.py)."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaConnectionError
+from aiokafka.structs import TopicPartition
+
+from models.errors import ConsistencyError
+from streams.runtime import marks, recovery
+from streams.runtime.effects import Output
+from streams.runtime.epoch import Epoch, EpochOver
+from streams.runtime.faust_internals import TP
+from streams.runtime.records import Record
+from streams.runtime.recovery import recover, repair
+from streams.runtime.stored import StoredPartition
+
+HERE = TP("changelog", 3)
+
+
+def sealed(payload: bytes, mark: int) -> bytes:
+    return marks.seal(None, payload, 1, 0, mark)
+
+
+class Log:
+    """A changelog of one partition, as aiokafka's consumer gives it out: ``step`` offsets at a time."""
+
+    def __init__(self, first: int, end: int, *, step: int = 3, skips: frozenset[int] = frozenset()) -> None:
+        self.first, self.end, self.step, self.skips = first, end, step, skips
+        self.at = 0
+        self.polls = 0
+        self.limits: list[int] = []
+        self.stuck_at = end
+        self.closed = False
+        self.on_poll = lambda: None
+        self.failure: Exception | None = None
+
+    async def start(self) -> None:
+        if self.failure:
+            raise self.failure
+
+    def assign(self, tps: list[TopicPartition]) -> None:
+        assert tps == [TopicPartition(*HERE)]
+
+    async def beginning_offsets(self, tps: list[Any]) -> dict[Any, int]:
+        return dict.fromkeys(tps, self.first)
+
+    async def end_offsets(self, tps: list[Any]) -> dict[Any, int]:
+        return dict.fromkeys(tps, self.end)
+
+    def seek(self, tp: Any, offset: int) -> None:
+        self.at = offset
+
+    async def position(self, tp: Any) -> int:
+        return self.at
+
+    async def getmany(self, *tps: Any, timeout_ms: float, max_records: int) -> dict[Any, list[Record]]:
+        self.polls += 1
+        self.limits.append(max_records)
+        self.on_poll()
+        to = min(self.at + self.step, self.stuck_at)
+        records = [
+            Record(sealed(b"%d" % offset, offset + 1), b"key%d" % offset, offset)
+            for offset in range(self.at, to)
+            if offset not in self.skips
+        ]
+        self.at = max(self.at, to)
+        return {tps[0]: records} if records else {}
+
+    async def stop(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def settings() -> Any:
+    return SimpleNamespace(request_timeout_seconds=0.05, bootstrap_servers="", fetch_max_wait_ms=10)
+
+
+@pytest.fixture
+def part() -> StoredPartition:
+    return StoredPartition(("messages",))
+
+
+async def read(log: Log, part: StoredPartition, settings: Any, epoch: Epoch | None = None) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recovery, "_consumer", lambda settings, client_id: log)
+        return await recover({HERE: part}, epoch or Epoch(), settings, "test", "switchboard state reset x")
+
+
+class TestRecover:
+    async def test_it_reads_to_the_end_in_bounded_batches(self, part: StoredPartition, settings: Any) -> None:
+        log = Log(0, 10)
+        assert await read(log, part, settings) == 10
+        assert sorted(part.values) == sorted(b"key%d" % offset for offset in range(10))
+        assert part.read_to == 10
+        assert log.polls == 4
+        assert max(log.limits) <= 10_000
+        assert log.closed
+
+    async def test_the_event_loop_has_its_turn_between_batches(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        """Records that are in memory already are handed over without a pause; the watchdog needs one."""
+        log, beats = Log(0, 30), []
+
+        async def beat() -> None:
+            while True:
+                beats.append(log.polls)
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(beat())
+        await read(log, part, settings)
+        task.cancel()
+        assert set(beats) >= set(range(1, 10))
+
+    async def test_it_goes_on_where_it_stood(self, part: StoredPartition, settings: Any) -> None:
+        part.read_to = 7
+        assert await read(Log(0, 10), part, settings) == 3
+
+    async def test_nothing_is_read_of_what_is_known(self, part: StoredPartition, settings: Any) -> None:
+        part.read_to = 10
+        log = Log(0, 10)
+        assert await read(log, part, settings) == 0
+        assert log.polls == 0
+
+    async def test_it_begins_where_the_changelog_does(self, part: StoredPartition, settings: Any) -> None:
+        assert await read(Log(4, 10), part, settings) == 6
+
+    async def test_what_carries_no_record_is_read_too(self, part: StoredPartition, settings: Any) -> None:
+        """The ends of transactions, and what compaction has removed."""
+        assert await read(Log(0, 10, skips=frozenset(range(4, 10))), part, settings) == 4
+        assert part.read_to == 10
+
+    async def test_a_large_state_may_take_longer_than_one_request(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        log = Log(0, 12, step=1)
+        settings.request_timeout_seconds = 0.05
+        loop, began = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+        getmany = log.getmany
+
+        async def slow(*tps: Any, **options: Any) -> dict[Any, list[Record]]:
+            await asyncio.sleep(0.01)
+            return await getmany(*tps, **options)
+
+        log.getmany = slow  # type: ignore[method-assign]
+        assert await read(log, part, settings) == 12
+        assert loop.time() - began > settings.request_timeout_seconds, "or this shows nothing"
+
+    async def test_a_changelog_that_does_not_go_on_stops_the_worker(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        log = Log(0, 10)
+        log.stuck_at = 5
+        with pytest.raises(ConsistencyError, match=r"changelog-3 is not read to its end"):
+            await read(log, part, settings)
+        assert part.read_to == 5, "the next attempt goes on from here"
+        assert log.closed
+
+    async def test_a_changelog_that_is_shorter_than_what_was_read_stops_the_worker(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        part.read_to = 11
+        with pytest.raises(ConsistencyError, match=r"deleted and made again\. switchboard state reset x"):
+            await read(Log(0, 10), part, settings)
+
+    async def test_a_revoke_ends_it_and_takes_nothing_in(self, part: StoredPartition, settings: Any) -> None:
+        log, epoch = Log(0, 10), Epoch()
+        log.on_poll = epoch.stop
+        with pytest.raises(EpochOver):
+            await read(log, part, settings, epoch)
+        assert part.values == {}
+        assert log.closed
+
+    async def test_a_broker_that_is_away_stops_the_worker(self, part: StoredPartition, settings: Any) -> None:
+        log = Log(0, 10)
+        log.failure = KafkaConnectionError("nobody there")
+        with pytest.raises(ConsistencyError, match="nobody there"):
+            await read(log, part, settings)
+
+    async def test_a_broker_that_is_away_from_a_revoked_partition_is_no_failure(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        log, epoch = Log(0, 10), Epoch()
+        log.failure = KafkaConnectionError("nobody there")
+        epoch.stop()
+        with pytest.raises(EpochOver):
+            await read(log, part, settings, epoch)
+
+    async def test_a_worker_without_changelogs_asks_nobody(self, settings: Any) -> None:
+        assert await recover({}, Epoch(), settings, "test", "") == 0
+
+
+class Batch(list[Output]):
+    def record_count(self) -> int:
+        return len(self)
+
+
+class Publisher:
+    """Confirms at once; packed batches have consecutive offsets from 100."""
+
+    def __init__(self) -> None:
+        self.written: list[Output] = []
+        self.on_confirm = lambda: None
+
+    def pack(self, outputs: Any) -> list[tuple[str, int, Batch]]:
+        return [("topic", 3, Batch(outputs))]
+
+    async def submit(self, packed: list[tuple[str, int, Batch]]) -> list[int]:
+        offsets = []
+        for _, _, batch in packed:
+            offsets.append(100 + len(self.written))
+            self.written += batch
+        return offsets
+
+    async def confirm(self, offsets: list[int]) -> list[int]:
+        self.on_confirm()
+        return offsets
+
+
+class TestRepair:
+    def spoiled(self, part: StoredPartition, keys: int) -> None:
+        for number in range(keys):
+            key = b"key%d" % number
+            part.fold([Record(sealed(b"new", 9), key), Record(sealed(b"late", 5), key)])
+        part.read_to = 100
+
+    async def test_the_newer_value_is_written_behind_the_older_one(self, part: StoredPartition) -> None:
+        self.spoiled(part, 2500)
+        part.fold([Record(sealed(b"fine", 1), b"fine")])
+        publisher = Publisher()
+        assert await repair({HERE: part}, Epoch(), "changelog.v1", publisher) == 2500  # type: ignore[arg-type]  # a fake
+        assert {(output.topic, output.partition, output.value) for output in publisher.written} == {
+            ("changelog.v1", 3, sealed(b"new", 9))
+        }
+        assert {output.key for output in publisher.written} == {b"key%d" % number for number in range(2500)}
+        assert part.repairs == set()
+        assert part.read_to == 2600, "what it wrote itself need not be read"
+
+    async def test_what_is_not_confirmed_stays_to_be_repaired(self, part: StoredPartition) -> None:
+        self.spoiled(part, 1)
+        publisher, epoch = Publisher(), Epoch()
+        publisher.on_confirm = epoch.stop
+        with pytest.raises(EpochOver):
+            await repair({HERE: part}, epoch, "changelog.v1", publisher)  # type: ignore[arg-type]  # a fake
+        assert part.repairs == {b"key0"}
+
+    async def test_a_changelog_without_late_writes_is_left_alone(self, part: StoredPartition) -> None:
+        publisher = Publisher()
+        assert await repair({HERE: part}, Epoch(), "changelog.v1", publisher) == 0  # type: ignore[arg-type]  # a fake
+        assert publisher.written == []
