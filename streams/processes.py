@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from models.errors import ConfigurationError
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for
 
 #: From one process of a service to the next; the services' own default ports lie closer together.
 PORT_STEP = 10
@@ -50,7 +50,7 @@ def port_of(first: int, index: int) -> int:
 
 def most_processes(service: str, settings: Settings) -> int:
     """Return how many processes can share the work of ``service``: the partitions of its widest source."""
-    catalog = load_catalog(settings.topic_prefix)
+    catalog = catalog_for(settings)
     return max(spec.partitions for spec in catalog.all() if service in spec.readers and not spec.is_changelog)
 
 
@@ -62,7 +62,7 @@ def check_count(service: str, settings: Settings, count: int) -> None:
     """
     if count > 1 and service == "memory" and not settings.qdrant_url:
         raise ConfigurationError(
-            f"worker memory --processes {count}: the embedded Qdrant in {settings.data_dir} belongs to one "
+            f"worker memory --processes {count}: the embedded Qdrant in {settings.folder} belongs to one "
             "process. Set SWITCHBOARD_QDRANT_URL to a Qdrant server, or run one process"
         )
     most = most_processes(service, settings)

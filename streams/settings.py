@@ -19,6 +19,7 @@ from pydantic.config import JsonDict
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.errors import ConfigurationError
+from streams.namespace import Namespace
 from streams.settings_text import PREFIX, SettingRow, describe, env_name, explain, unknown_variables
 
 __all__ = ["SettingRow", "Settings", "describe", "load_settings"]
@@ -84,11 +85,14 @@ class Settings(BaseSettings):
         pattern=r"^(|https?://.+)$",
     )
     data_dir: Path = _setting(
-        _data_dir, "folder of the embedded Qdrant and of what else is kept locally", allowed="path"
+        _data_dir,
+        "folder of the embedded Qdrant and of what else is kept locally; each prefix has a folder in it",
+        allowed="path",
     )
     topic_prefix: str = _setting(
         "",
-        "put before the name of every topic, changelog and consumer group: lets tenants share a broker",
+        "put before the name of every topic, consumer group, collection, local folder and Redis key: "
+        "deployments that differ in it share a broker, a Qdrant and a machine and see nothing of each other",
         allowed="up to 60 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{0,60}$",
     )
@@ -264,9 +268,19 @@ class Settings(BaseSettings):
         """Return the values of these settings by name."""
         return {name: getattr(self, name) for name in names}
 
+    @property
+    def namespace(self) -> Namespace:
+        """The names of what is this deployment's own."""
+        return Namespace(self.topic_prefix)
+
+    @property
+    def folder(self) -> Path:
+        """Where this deployment keeps what is local; inside ``data_dir``, which deployments may share."""
+        return self.namespace.folder(self.data_dir)
+
     def group(self, service: str) -> str:
-        """Return the consumer group (and Faust app id) of ``service``: ``switchboard-ingest``, prefixed."""
-        return f"{self.topic_prefix}switchboard-{service}"
+        """Return the consumer group (and Faust app id) of ``service``; see :class:`Namespace`."""
+        return self.namespace.group(service)
 
     def static_member(self, service: str) -> str:
         """Return the static membership id (``group.instance.id``) of ``service`` in this process."""

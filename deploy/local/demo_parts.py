@@ -52,7 +52,7 @@ class Parts:
             bootstrap_servers=settings.bootstrap_servers if self._own_broker else f"{LOOPBACK}:{kafka_port}",
             api_port=settings.api_port or free_ports(1)[0],
         )
-        self.folder = settings.data_dir
+        self.folder = settings.folder
 
     def __enter__(self) -> Self:
         try:
@@ -96,7 +96,7 @@ class Parts:
             "SWITCHBOARD_BOOTSTRAP_SERVERS": self.settings.bootstrap_servers,
             "SWITCHBOARD_METRICS_PORT": str(self.metrics_ports[service]),
             "SWITCHBOARD_API_PORT": str(self.settings.api_port),
-            "SWITCHBOARD_DATA_DIR": str(self.folder),
+            "SWITCHBOARD_DATA_DIR": str(self.settings.data_dir),
             # The conversations are history: nobody waits for the next message of one.
             "SWITCHBOARD_IDLE_GRACE_SECONDS": os.environ.get("SWITCHBOARD_IDLE_GRACE_SECONDS", "1"),
         }

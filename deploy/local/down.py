@@ -31,7 +31,7 @@ def down(folder: Path) -> list[str]:
 def main() -> None:
     """Entry point of ``python -m deploy.local.down``."""
     try:
-        folder = load_settings().data_dir
+        folder = load_settings().folder
         ended = down(folder)
     except SwitchboardError as error:
         print(f"make down: {error}", file=sys.stderr)

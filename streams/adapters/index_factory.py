@@ -6,7 +6,7 @@ from models.ports import FactIndex
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.settings import Settings
 
-#: Folder of the embedded index, inside ``SWITCHBOARD_DATA_DIR``.
+#: Folder of the embedded index, inside ``Settings.folder``.
 EDGE_FOLDER = "qdrant"
 
 
@@ -21,5 +21,5 @@ def open_fact_index(settings: Settings, dimensions: int) -> FactIndex:
         # Imported here because the client takes a second to load, which embedded mode need not pay.
         from streams.adapters.qdrant_server import QdrantServerIndex
 
-        return QdrantServerIndex(settings.qdrant_url, dimensions=dimensions)
-    return QdrantEdgeIndex(settings.data_dir / EDGE_FOLDER, dimensions)
+        return QdrantServerIndex(settings.qdrant_url, settings.namespace.collection, dimensions=dimensions)
+    return QdrantEdgeIndex(settings.folder / EDGE_FOLDER, dimensions)

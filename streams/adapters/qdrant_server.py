@@ -37,9 +37,7 @@ class QdrantServerIndex:
     other dimensions.
     """
 
-    def __init__(
-        self, url: str, collection: str = "switchboard_facts", *, dimensions: int, timeout: float = 10.0
-    ) -> None:
+    def __init__(self, url: str, collection: str, *, dimensions: int, timeout: float = 10.0) -> None:
         self._url = url
         self._collection = collection
         self._dimensions = dimensions

@@ -59,7 +59,7 @@ def examine(
 
 
 async def _findings(settings: Settings, sample: int) -> list[Finding]:
-    findings = [Finding("ok", "the settings are valid"), _disk(settings.data_dir)]
+    findings = [Finding("ok", "the settings are valid"), _disk(settings.folder)]
     catalog = catalog_for(settings)
     try:
         present = await broker.partitions_of(settings)

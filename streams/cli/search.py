@@ -108,7 +108,7 @@ async def _search_here(settings: Settings, query: str, user: str, tenant: str, l
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.search import FactSearch
 
-    folder = settings.data_dir / EDGE_FOLDER
+    folder = settings.folder / EDGE_FOLDER
     if not settings.qdrant_url and not folder.exists():
         raise ConfigurationError(
             f"no memory service listens on port {settings.api_port}, and {folder} does not exist: nothing is "

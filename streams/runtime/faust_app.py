@@ -54,7 +54,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
         store="memory://",
         web_enabled=False,
-        datadir=settings.data_dir / "faust",  # made by Faust; with tables in memory it stays empty
+        datadir=settings.folder / "faust",  # made by Faust; with tables in memory it stays empty
         topic_disable_leader=True,
         topic_allow_declare=False,
         stream_wait_empty=True,

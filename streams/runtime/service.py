@@ -78,10 +78,10 @@ class ServiceRuntime:
         """
         settings = self.settings
         try:
-            settings.data_dir.mkdir(parents=True, exist_ok=True)
+            settings.folder.mkdir(parents=True, exist_ok=True)
         except OSError as exc:
             raise ConfigurationError(
-                f"SWITCHBOARD_DATA_DIR={settings.data_dir} cannot be written: {exc.strerror}"
+                f"{settings.folder} (SWITCHBOARD_DATA_DIR) cannot be written: {exc.strerror}"
             ) from exc
         self._producer = make_producer(settings, self.name)
         async with asyncio.timeout(settings.request_timeout_seconds):

@@ -29,6 +29,7 @@ import msgspec
 import yaml
 
 from models.errors import ConfigurationError
+from streams.namespace import Namespace
 from streams.settings import Settings
 from streams.topics.partitions import check_counts, fit, read_counts
 
@@ -188,7 +189,9 @@ def load_catalog(prefix: str = "", partitions: str = "") -> Catalog:
     partitions.
     """
     specs = fit(read_specs(files("schemas") / "topics"), read_counts(partitions))
-    return Catalog([msgspec.structs.replace(spec, name=prefix + spec.name) for spec in specs], prefix)
+    return Catalog(
+        [msgspec.structs.replace(spec, name=Namespace(prefix).topic(spec.name)) for spec in specs], prefix
+    )
 
 
 def read_specs(folder: Traversable) -> list[TopicSpec]:

@@ -34,9 +34,8 @@ from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, w
 
 _POLL_SECONDS = 0.2
 
-#: The service that owns the index of facts, and its collection on a Qdrant server.
+#: The service that owns the index of facts.
 _INDEX_SERVICE = "memory"
-INDEX_COLLECTION = "switchboard_facts"
 
 
 class ResetDone(NamedTuple):
@@ -78,14 +77,14 @@ def index_folder(settings: Settings, service: str) -> Path | None:
         return None
     from streams.adapters.index_factory import EDGE_FOLDER  # loads the engine: only who needs it waits
 
-    return settings.data_dir / EDGE_FOLDER
+    return settings.folder / EDGE_FOLDER
 
 
 def index_collection(settings: Settings, service: str) -> str | None:
     """Return the URL of the collection that ``service`` keeps on a Qdrant server, ``None`` if it keeps none."""
     if service != _INDEX_SERVICE or not settings.qdrant_url:
         return None
-    return f"{settings.qdrant_url.rstrip('/')}/collections/{INDEX_COLLECTION}"
+    return f"{settings.qdrant_url.rstrip('/')}/collections/{settings.namespace.collection}"
 
 
 async def reset_state(

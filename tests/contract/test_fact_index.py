@@ -39,7 +39,7 @@ async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
             case "edge":
                 opened.append(QdrantEdgeIndex(tmp_path, DIMENSIONS))
             case "local":
-                opened.append(QdrantServerIndex(str(tmp_path), dimensions=DIMENSIONS))
+                opened.append(QdrantServerIndex(str(tmp_path), "facts", dimensions=DIMENSIONS))
             case _:
                 opened.append(QdrantServerIndex(SERVER_URL, collection, dimensions=DIMENSIONS))
         return opened[0]

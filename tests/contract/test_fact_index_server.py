@@ -51,7 +51,7 @@ async def a_server(status: str, body: object, headers: str = "") -> AsyncIterato
 
 @asynccontextmanager
 async def an_index(url: str, patience: float = 30.0) -> AsyncIterator[QdrantServerIndex]:
-    index = QdrantServerIndex(url, dimensions=DIMENSIONS, timeout=patience)
+    index = QdrantServerIndex(url, "facts", dimensions=DIMENSIONS, timeout=patience)
     yield index
     await index.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from models.errors import ConfigurationError
-from streams.adapters.qdrant_server import QdrantServerIndex
 from streams.cli import main, state
 from streams.runtime.stage import Stage
 from streams.services import SERVICES, open_service
@@ -72,11 +70,6 @@ def test_refusals_name_the_way_out() -> None:
         reset.rewindable(CATALOG, "memory", "chat.messages.v1")
     with pytest.raises(ConfigurationError, match=r"read again: nothing"):
         reset.rewindable(CATALOG, "ingest", "memory.facts.v1")
-
-
-def test_the_collection_is_the_one_that_the_index_uses() -> None:
-    parameters = inspect.signature(QdrantServerIndex).parameters
-    assert parameters["collection"].default == reset.INDEX_COLLECTION
 
 
 def test_only_memory_has_an_index_and_it_is_a_folder_or_a_collection(tmp_path: Path) -> None:
