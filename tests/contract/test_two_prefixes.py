@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fact_samples import DIMENSIONS, make_fact
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
@@ -23,13 +23,14 @@ PREFIXES = st.from_regex(r"[A-Za-z0-9._-]{0,60}", fullmatch=True)
 
 def names(prefix: str) -> set[str]:
     """Everything that outlives a process and is found by its name."""
-    settings = Settings(topic_prefix=prefix, data_dir=Path("/data"), qdrant_url="http://q")
+    own = Settings(topic_prefix=prefix, data_dir=Path("/data"), qdrant_url="http://q")
     found = {spec.name for spec in load_catalog(prefix)}
-    found |= {settings.group(service) for service in ("ingest", "memory", "respond")}
-    found |= {settings.namespace.redis_key("context", "ada"), str(settings.folder)}
-    return found | {str(reset.index_collection(settings, "memory"))}
+    found |= {own.group(service) for service in ("ingest", "memory", "respond")}
+    found |= {own.namespace.redis_key("context", "ada"), str(own.folder)}
+    return found | {str(reset.index_collection(own, "memory"))}
 
 
+@settings(deadline=None)  # the catalog of a new prefix is read
 @given(PREFIXES, PREFIXES)
 def test_two_prefixes_share_no_name(one: str, other: str) -> None:
     assert one == other or names(one).isdisjoint(names(other))
