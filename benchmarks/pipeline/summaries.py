@@ -14,9 +14,9 @@ import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from models.messages import ChatMessage, Role
-from processors.conversations.state import decode_state
 from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.ingest.conversations import STATE
 from streams.runtime import marks
 from streams.settings import load_settings
 from streams.topics.catalog import catalog_for
@@ -94,7 +94,7 @@ async def _probe(
     async with asyncio.timeout(_PATIENCE):
         async for record in states:
             if record.key == name.encode():
-                state = decode_state(marks.payload(record.value, _SOURCES))
+                state = STATE.decode(marks.payload(record.value, _SOURCES))
                 if state.tokens.summaries:
                     return time.perf_counter() - began
     raise AssertionError("the changelog has no end")

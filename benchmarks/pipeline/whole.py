@@ -11,11 +11,10 @@ from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
     Kept,
-    decode_state,
-    encode_state,
 )
 from processors.text.validation import decode_chat_message
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.ingest.conversations import STATE
 
 #: After every ``sent_at`` of the load (ms).
 _ARRIVED_MS = 1_800_000_000_000
@@ -36,7 +35,7 @@ class WholeStep:
     def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
         """Return the outputs and the new state."""
         message = decode_chat_message(None, value, max_content_bytes=65_536, arrived_ms=_ARRIVED_MS)
-        state = decode_state(payload) if payload else ConversationState(message.tenant_id, message.user_id)
+        state = STATE.decode(payload) if payload else ConversationState(message.tenant_id, message.user_id)
         name = message.conversation_id
         fold = Fold(
             name,
@@ -51,4 +50,4 @@ class WholeStep:
         after = fold.finish(0.0)
         self._pages.update({(name, begins): page for begins, page in fold.pages.items()})
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
-        return outputs, encode_state(after)
+        return outputs, STATE.encode(after)

@@ -1,16 +1,13 @@
-"""What a conversation remembers: one immutable :class:`ConversationState`, and how it is stored.
+"""What a conversation remembers: one immutable :class:`ConversationState`, and pages of bodies beside it.
 
 Bodies of messages are kept once, already encoded, as long as the open window or the token table still needs
 them; everything else about a message is forgotten.  The state is written with every change, so it must stay
 small: bodies that a window has left and only the token table needs are moved to a page under a key of its own,
-and of the latest message ids only hashes are kept.  MessagePack, because it passes over a body without
-reading it.
+and of the latest message ids only hashes are kept.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
 from hashlib import blake2b
 
 import msgspec
@@ -18,8 +15,6 @@ import msgspec
 from processors.conversations import token_table
 from processors.conversations.token_table import TokenTable
 from processors.conversations.windows import WindowCursor, WindowSizes
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class ConversationPolicy(msgspec.Struct, frozen=True):
@@ -89,35 +84,11 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pages: tuple[int, ...] = ()
 
 
-_decode_state = msgspec.msgpack.Decoder(ConversationState).decode
-
-
-#: First byte of a zlib stream; a state begins with a MessagePack array.
-_ZLIB = 0x78
-
-
-def encode_state(state: ConversationState, *, idle: bool = False) -> bytes:
-    """Return the state as stored in the changelog; that of an ``idle`` conversation is compressed.
-
-    Most conversations are idle most of the time, so this is what memory holds: a quarter of the size for
-    some microseconds when the conversation goes on.
-    """
-    payload = _encode(state)
-    return zlib.compress(payload, 1) if idle else payload
-
-
-def decode_state(payload: bytes) -> ConversationState:
-    """Return the state that :func:`encode_state` wrote."""
-    return _decode_state(zlib.decompress(payload) if payload[0] == _ZLIB else payload)
-
-
 #: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
 ID_HASH_BYTES = 8
 
 #: What parts a page's key from its conversation's: no id holds it.
 _PAGE_MARK = b"\x00"
-
-_decode_page = msgspec.msgpack.Decoder(tuple[Kept, ...]).decode
 
 
 def id_hash(message_id: str) -> bytes:
@@ -141,16 +112,6 @@ def page_key(conversation: bytes, from_index: int) -> bytes:
 def is_page(key: bytes) -> bool:
     """Say whether ``key`` is that of a page and not of a conversation."""
     return _PAGE_MARK in key
-
-
-def encode_page(messages: Sequence[Kept]) -> bytes:
-    """Return a page as stored in the changelog."""
-    return _encode(messages)
-
-
-def decode_page(payload: bytes) -> tuple[Kept, ...]:
-    """Return the messages that :func:`encode_page` wrote."""
-    return _decode_page(payload)
 
 
 def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | None:

@@ -78,20 +78,6 @@ class Sequenced(msgspec.Struct, frozen=True):
     said: tuple[str, ...] = ()
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(ResponseState).decode
-
-
-def encode_state(state: ResponseState) -> bytes:
-    """Return the state as stored in the changelog."""
-    return _encode(state)
-
-
-def decode_state(payload: bytes) -> ResponseState:
-    """Return the state that :func:`encode_state` wrote."""
-    return _decode(payload)
-
-
 class ResponseSequencer:
     """Takes responses from their first chunk to their last; what it knows of each is in its state."""
 

@@ -15,8 +15,8 @@ from aiokafka import TopicPartition
 
 from models.errors import ConfigurationError
 from processors.conversations import token_table
-from processors.conversations.state import ID_HASH_BYTES, ConversationState, decode_state
-from streams.agents.ingest.conversations import MESSAGES, SUMMARIES
+from processors.conversations.state import ID_HASH_BYTES, ConversationState
+from streams.agents.ingest.conversations import MESSAGES, STATE, SUMMARIES
 from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
 from streams.runtime import marks
@@ -92,7 +92,7 @@ async def find(settings: Settings, conversation_id: str) -> Stored | None:
     if latest is None:
         return None
     offsets = [marks.next_offset(latest, number) for number in range(len(_SOURCES))]
-    return Stored(place.partition, offsets, decode_state(marks.payload(latest, len(_SOURCES))))
+    return Stored(place.partition, offsets, STATE.decode(marks.payload(latest, len(_SOURCES)), key))
 
 
 def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 
@@ -55,8 +56,9 @@ class Stage:
     state's changelog; without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000
     for a pure step, a few dozen where each record costs a call.  ``on_timer`` gets the keys whose timers
     (``Effects.wake``) are due; ``timer_at`` says, from a key and its stored payload, when its timer is due, and
-    is asked for every key of a partition that is newly assigned.  ``decided_by`` names what decides about the
-    outputs besides the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
+    is asked for every key of a partition that is newly assigned.  ``codecs``: those of the values in the table.
+    ``decided_by`` names what decides about the outputs besides the records and the code, with its value: settings,
+    models (:mod:`streams.runtime.stamp`).
     """
 
     name: str
@@ -67,6 +69,7 @@ class Stage:
     batch_records: int = 1000
     on_timer: OnTimer | None = None
     timer_at: Callable[[bytes, bytes], float | None] | None = None
+    codecs: tuple[Codec[Any], ...] = ()
     decided_by: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

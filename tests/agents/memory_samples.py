@@ -7,13 +7,13 @@ from datetime import timedelta
 from zlib import crc32
 
 import numpy as np
-from stage_harness import PARTITION, START
 
 from models import ids
 from models.facts import Category, FactCandidate, Provenance
 from models.messages import Role
 from models.ports import ExtractedStatement, Vectors
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from streams.runtime.testing import PARTITION, START
 
 MESSAGES = "chat.messages.v1"
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from stage_harness import START, StageHarness
 
 from models.ids import window_id
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
-from processors.conversations.state import decode_state, is_page, page_key
+from processors.conversations.state import is_page, page_key
 from processors.conversations.token_table import ranges
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.ingest.conversations import MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Conversations
+from streams.agents.ingest.conversations import MESSAGES, REQUESTS, STATE, SUMMARIES, WINDOWS, Conversations
 from streams.runtime.effects import Effects
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 from streams.topics.catalog import load_catalog
 
@@ -58,7 +58,7 @@ class Harness(StageHarness):
     def payload(self, key: bytes = b"c") -> Any:
         _, payload = self.state.read(key)
         assert payload is not None
-        return decode_state(payload)
+        return STATE.decode(payload)
 
 
 def messages(count: int, first: int = 0, conversation: str = "c", **replace: Any) -> Iterator[ChatMessage]:

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 from memory_samples import WordEmbedder, candidate
-from stage_harness import START, StageHarness
 
 from models.errors import DependencyUnavailable
 from models.facts import EmbeddingRequest, EmbeddingResult, Fact
@@ -18,6 +17,7 @@ from processors.facts.consolidation import apply_candidate
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.memory.embedding import EMBEDDINGS, Embedding
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
 ADA = FactFilter(user_id="ada")

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 import orjson
 import pytest
-from stage_harness import StageHarness
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES
 from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.runtime.effects import Effects, Output
 from streams.runtime.stage import Stage
+from streams.runtime.testing import StageHarness
 from streams.services import SERVICES, open_service
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics

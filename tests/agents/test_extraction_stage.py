@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
-from stage_harness import PARTITION, StageHarness
 
 from models import ids
 from models.errors import DependencyUnavailable
@@ -17,6 +16,7 @@ from models.windows import Window
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
+from streams.runtime.testing import PARTITION, StageHarness
 from streams.settings import Settings
 
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import candidate
-from stage_harness import START, StageHarness
 
 from models.facts import EmbeddingResult, Fact, FactCandidate, FactChange, FactStatus
 from models.ids import fact_id
-from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACTS, Facts
+from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACT, FACTS, Facts
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
 PARTIAL = "likes blueberries"
@@ -43,7 +43,7 @@ class Harness(StageHarness):
 
     def stored(self) -> dict[str, Fact]:
         """The facts that the state holds, by id."""
-        return {key.decode(): msgspec.json.decode(value, type=Fact) for key, value in self.state.items()}
+        return {key.decode(): FACT.decode(value, key) for key, value in self.state.items()}
 
     def marks(self, fact: Fact) -> tuple[int, int]:
         """The state's marks of a fact: how far candidates and how far embeddings are folded in."""

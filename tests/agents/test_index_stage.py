@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 from memory_samples import candidate
-from stage_harness import START, StageHarness
 
 from models.errors import DependencyUnavailable
 from models.facts import EmbeddingRequest, Fact, FactChange, FactStatus
@@ -18,6 +17,7 @@ from models.ports import FactFilter
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.memory.index import FACTS, REQUESTS, Index
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
 DIMENSIONS = 4

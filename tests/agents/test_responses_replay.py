@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stage_harness import PARTITION, START
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
@@ -25,6 +24,7 @@ from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
+from streams.runtime.testing import PARTITION, START
 from streams.settings import Settings
 
 HOLD, IDLE = 0.5, 60.0

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from stage_harness import START, StageHarness
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import filter_text
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
 TEXT = (

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 from memory_samples import MESSAGES, said
-from stage_harness import PARTITION, START, StageHarness
 
 from models.errors import DependencyUnavailable
 from models.ids import roll_up_id, summary_id
@@ -20,6 +19,7 @@ from processors.summaries.building import summary_tokens
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
 
 COUNT = cl100k_counter()

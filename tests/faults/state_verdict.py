@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from aiokafka import ConsumerRecord
 
-from processors.conversations.state import ConversationState, Kept, decode_page, decode_state, is_page, page_key
+from processors.conversations.state import ConversationState, Kept, is_page, page_key
 from processors.conversations.token_table import TokenTable
+from streams.agents.ingest.conversations import PAGE, STATE
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 
@@ -30,7 +31,7 @@ def compare_states(
     tables: Mapping[bytes, TokenTable],
 ) -> Iterator[str]:
     """Yield what is wrong.  ``tables``: what counting from scratch gives; ``bodies``: all messages as kept."""
-    found = {key: decode_state(payload) for key, payload in stored.items() if not is_page(key)}
+    found = {key: STATE.decode(payload, key) for key, payload in stored.items() if not is_page(key)}
     for key in found.keys() - expected.keys():
         yield f"state of {key!r} is not expected"
     for key, folded in expected.items():
@@ -54,7 +55,7 @@ def _compare_bodies(
         if page is None:
             yield f"state of {key!r} names a page at {begins} that is not there"
         else:
-            found.update(enumerate(decode_page(page), begins))
+            found.update(enumerate(PAGE.decode(page), begins))
     found.update(enumerate(state.kept, state.kept_from))
     for index in range(min(state.cursor.from_index, state.tokens.from_index), state.next_index):
         if found.get(index) != kept.get(index):

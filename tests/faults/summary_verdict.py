@@ -20,10 +20,11 @@ from models.messages import ChatMessage
 from models.ports import Summarizer
 from models.summaries import Summary, SummaryRequest
 from processors.conversations import token_table
-from processors.conversations.state import ConversationState, decode_state, is_page
+from processors.conversations.state import ConversationState, is_page
 from processors.conversations.token_table import RangeState, TokenTable
 from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter, message_tokens
+from streams.agents.ingest.conversations import STATE
 from streams.topics.catalog import Catalog
 
 
@@ -71,7 +72,7 @@ class SummaryVerdict:
                 yield record
 
         stored, _ = await stored_states(changelog())
-        return {key.decode(): decode_state(value) for key, value in stored.items() if not is_page(key)}
+        return {key.decode(): STATE.decode(value) for key, value in stored.items() if not is_page(key)}
 
     def _recount(self, records: Iterable[ConsumerRecord]) -> dict[str, list[int]]:
         """Return the tokens of each message, by conversation, a repeated message once."""

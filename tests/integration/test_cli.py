@@ -17,7 +17,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
-from processors.conversations.state import ConversationState, encode_state
+from processors.conversations.state import ConversationState
+from streams.agents.ingest.conversations import STATE
 from streams.cli import conversations, main
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
@@ -277,7 +278,7 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
 ) -> None:
     def stored(messages: int, mark: int) -> bytes:
         state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
-        value = marks.seal(None, encode_state(state), 2, 0, mark)
+        value = marks.seal(None, STATE.encode(state), 2, 0, mark)
         return marks.seal(value, marks.payload(value, 2), 2, 1, 1)
 
     changes = [

@@ -12,9 +12,8 @@ from processors.responses.sequence import (
     ResponseSequencer,
     ResponseState,
     Sequenced,
-    decode_state,
-    encode_state,
 )
+from streams.agents.respond.responses import STATE
 
 OPENING = "The museum opens at nine in the morning."
 
@@ -44,7 +43,7 @@ class Response:
         return "".join(part.text for part in self.out)
 
     def _take(self, step: Sequenced) -> Sequenced:
-        self.state = None if step.state is None else decode_state(encode_state(step.state))
+        self.state = None if step.state is None else STATE.decode(STATE.encode(step.state))
         assert self.state == step.state
         self.out += step.chunks
         assert [part.sequence for part in self.out] == list(range(len(self.out)))
@@ -162,7 +161,7 @@ def test_state_stays_small_however_large_the_chunks_ahead_are() -> None:
     for number in range(1, 20):
         response.push(number, "word " * 40_000)
         assert response.state is not None
-        assert len(encode_state(response.state)) < 2_000_000
+        assert len(STATE.encode(response.state)) < 2_000_000
     assert response.text.count("word") == 19 * 40_000
 
 
@@ -265,4 +264,4 @@ def test_state_stays_small() -> None:
     for number, start in enumerate(range(0, len(text), 7)):
         response.push(number, text[start : start + 7])
     assert response.state is not None
-    assert len(encode_state(response.state)) < 1.2 * len(text)
+    assert len(STATE.encode(response.state)) < 1.2 * len(text)

@@ -18,10 +18,6 @@ from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
     Kept,
-    decode_page,
-    decode_state,
-    encode_page,
-    encode_state,
     is_page,
     page_key,
     wake_at,
@@ -30,15 +26,21 @@ from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode, decode_chat_message
 from streams import cloudevents
-from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
-from streams.runtime.stage import Stage, StateReader, TimerContext
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 SUMMARIES = "memory.summaries.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
+
+#: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
+#: passes over a body without reading it.
+STATE: Codec[ConversationState] = Codec("conversation", ConversationState)
+PAGE: Codec[Sequence[Kept]] = Codec("page", tuple[Kept, ...])
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/ingest"
@@ -77,183 +79,152 @@ def policy_of(settings: Settings) -> ConversationPolicy:
 
 
 class Conversations:
-    """The step, its timers, and what they need to know."""
+    """What the stage does with messages, summaries and timers, and what it needs to know for that."""
 
     def __init__(self, settings: Settings, count: TokenCounter) -> None:
         self._settings = settings
         self._policy = policy_of(settings)
+        self._max_content_bytes = settings.max_content_bytes
         self._count = count
 
     def stage(self) -> Stage:
         """Return the stage."""
-        return Stage(
+        return keyed_stage(
             name="conversations",
-            sources=(MESSAGES, SUMMARIES),
             table="conversations",
-            step=self.step,
-            on_timer=self.on_timer,
+            codec=STATE,
+            others=(PAGE,),
+            sources={
+                MESSAGES: Source(decode=self._decode, fold=self._fold_messages, home=_home),
+                SUMMARIES: Source(
+                    decode=lambda record: decode(Summary, record.value),
+                    fold=self._fold_summary,
+                    key=lambda summary: summary.conversation_id.encode(),
+                    each=True,
+                ),
+            },
+            wake_at=self._wake_at,
+            on_timer=self._on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
         )
 
-    def _timer_at(self, key: bytes, payload: bytes) -> float | None:
-        return None if is_page(key) else wake_at(decode_state(payload), self._policy)
-
-    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Fold a batch of messages or of summaries, conversation by conversation."""
-        effects = Effects()
-        if batch.source == SUMMARIES:
-            self._fold_summaries(batch, state, effects)
-        else:
-            self._fold_messages(batch, state, effects)
-        return effects
-
-    def _fold_messages(self, batch: RecordBatch, state: StateReader, effects: Effects) -> None:
-        conversations: dict[bytes, list[tuple[ChatMessage, SourceRecord]]] = {}
-        limit = self._settings.max_content_bytes
-        for record in batch.records:
-            try:
-                message = decode_chat_message(
-                    record.key, record.value, max_content_bytes=limit, arrived_ms=record.timestamp
-                )
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-                continue
-            if record.key is None:
-                # Without a key it lies in an arbitrary partition: send it to its conversation's.
-                effects.forward(MESSAGES, message.conversation_id.encode(), record.value, record.headers)
-                effects.count("misrouted_records_total", "conversations", MESSAGES)
-                continue
-            conversations.setdefault(record.key, []).append((message, record))
-        for key, run in conversations.items():
-            self._fold_run(key, run, batch, state, effects)
-
-    def _fold_run(
-        self,
-        key: bytes,
-        run: Sequence[tuple[ChatMessage, SourceRecord]],
-        batch: RecordBatch,
-        state: StateReader,
-        effects: Effects,
-    ) -> None:
-        folded_to, payload = state.read(key)
-        first = run[0][0]
-        before = decode_state(payload) if payload else ConversationState(first.tenant_id, first.user_id)
-        new: list[tuple[ChatMessage, int, float]] = []
-        last, replayed = run[0][1], 0
-        for message, record in run:
-            if message.tenant_id != before.tenant_id:
-                if record.offset >= folded_to:
-                    effects.dead_letter(record, _STRANGER)
-            elif record.offset < folded_to:
-                replayed += 1
-            else:
-                new.append((message, record.offset, record.timestamp / 1000))
-                last = record
-        if replayed:
-            effects.count("skipped_records_total", "conversations", "replayed", by=replayed)
-        if new:
-            fold = self._fold(key, before, batch.partition, state, effects)
-            fold.add(new)
-            if fold.duplicates:
-                effects.count("skipped_records_total", "conversations", "duplicate", by=fold.duplicates)
-            self._store(key, fold, last.timestamp / 1000, last.offset + 1, effects, last.headers)
-
-    def _fold_summaries(self, batch: RecordBatch, state: StateReader, effects: Effects) -> None:
-        for record in batch.records:
-            try:
-                summary = decode(Summary, record.value)
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-                continue
-            key = summary.conversation_id.encode()
-            staged = effects.changes.get(key)
-            folded_to, payload = state.read(key)
-            payload = staged.payload if staged is not None else payload
-            if payload is None or record.offset < folded_to:
-                effects.count("skipped_records_total", "conversations", "replayed")
-                continue
-            fold = self._fold(key, decode_state(payload), batch.partition, state, effects)
-            if not fold.answer(summary):
-                effects.count("skipped_records_total", "conversations", "duplicate")
-            self._store(key, fold, record.timestamp / 1000, record.offset + 1, effects)
-
-    def on_timer(self, keys: Sequence[bytes], context: TimerContext, state: StateReader) -> Effects:
-        """Flush what has gone idle and repeat what was not answered, once the partition is caught up."""
-        effects = Effects()
-        for key in keys:
-            _, payload = state.read(key)
-            if payload is None:
-                continue
-            if not context.caught_up:
-                # Messages that decide whether it is idle may still be in the log.
-                effects.wake(key, context.now + self._settings.tick_seconds)
-                continue
-            fold = self._fold(key, decode_state(payload), context.partition, state, effects)
-            fold.pause(context.now)
-            self._store(key, fold, context.now, None, effects, idle=True)
-        return effects
-
-    def _fold(
-        self, key: bytes, before: ConversationState, partition: int, state: StateReader, effects: Effects
-    ) -> Fold:
-        return Fold(
-            key.decode(), before, self._policy, self._count, (MESSAGES, partition), _pages(key, state, effects)
+    def _decode(self, record: SourceRecord) -> ChatMessage:
+        limit = self._max_content_bytes
+        return decode_chat_message(
+            record.key, record.value, max_content_bytes=limit, arrived_ms=record.timestamp
         )
 
-    def _store(
+    def _wake_at(self, state: ConversationState) -> float | None:
+        return wake_at(state, self._policy)
+
+    def _timer_at(self, key: bytes, payload: bytes) -> float | None:
+        return None if is_page(key) else self._wake_at(STATE.decode(payload, key))
+
+    def _fold_messages(
+        self, before: ConversationState | None, run: Run[ChatMessage], work: Work
+    ) -> ConversationState | None:
+        first = run.items[0][0]
+        state = before or ConversationState(first.tenant_id, first.user_id)
+        tenant_id = state.tenant_id
+        new: list[tuple[ChatMessage, int, float]] = []
+        last = run.last
+        for message, record in run.items:
+            if message.tenant_id == tenant_id:
+                new.append((message, record.offset, record.timestamp / 1000))
+                last = record
+            else:
+                work.dead_letter(record, _STRANGER)
+        if not new:
+            return before
+        fold = self._fold(run.key, state, last.partition, work)
+        fold.add(new)
+        if fold.duplicates:
+            work.skip("duplicate", by=fold.duplicates)
+        return self._finish(run.key, fold, last.timestamp / 1000, work, last.headers)
+
+    def _fold_summary(
+        self, before: ConversationState | None, run: Run[Summary], work: Work
+    ) -> ConversationState | None:
+        if before is None:
+            work.skip("replayed")
+            return None
+        ((summary, record),) = run.items
+        fold = self._fold(run.key, before, record.partition, work)
+        if not fold.answer(summary):
+            work.skip("duplicate")
+        return self._finish(run.key, fold, record.timestamp / 1000, work)
+
+    def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
+        """Flush what has gone idle and repeat what was not answered, once the partition is caught up."""
+        before = work.get(key, STATE)
+        if before is None:
+            return
+        if not context.caught_up:
+            # Messages that decide whether it is idle may still be in the log.
+            work.wake(key, context.now + self._settings.tick_seconds)
+            return
+        fold = self._fold(key, before, context.partition, work)
+        fold.pause(context.now)
+        # Most conversations are idle most of the time, so this is what memory holds: packed, a quarter of the
+        # size for some microseconds when the conversation goes on.
+        after = self._finish(key, fold, context.now, work)
+        work.put(key, after, STATE, packed=True)
+        if (at := self._wake_at(after)) is not None:
+            work.wake(key, max(at, context.now + self._settings.tick_seconds))
+
+    def _fold(self, key: bytes, before: ConversationState, partition: int, work: Work) -> Fold:
+        return Fold(key.decode(), before, self._policy, self._count, (MESSAGES, partition), _pages(key, work))
+
+    def _finish(
         self,
         key: bytes,
         fold: Fold,
         now: float,
-        next_offset: int | None,
-        effects: Effects,
+        work: Work,
         cause: Sequence[tuple[str, bytes | None]] = (),
-        *,
-        idle: bool = False,
-    ) -> None:
+    ) -> ConversationState:
         after = fold.finish(now)
         inherited = cloudevents.incoming(cause) if cause else None
         for window in fold.windows:
-            effects.emit(
+            work.emit(
                 WINDOWS,
                 key,
                 _encode(window),
                 cloudevents.outgoing("memory.window.v1", _SOURCE, window.window_id, cause=inherited),
             )
-            effects.count("windows_total", window.reason)
+            work.count("windows_total", window.reason)
         for request in fold.requests:
-            effects.emit(
+            work.emit(
                 REQUESTS,
                 key,
                 _encode(request),
                 cloudevents.outgoing("memory.summary-request.v1", _SOURCE, request.request_id),
             )
             kind = "repeat" if request.attempt > 1 else "roll_up" if request.roll_up else "range"
-            effects.count("summary_requests_total", kind)
-        # In an order that a crash in between does not harm: a page is there before the state names it, and
-        # goes after the state has let it go.
-        for begins, page in fold.pages.items():
-            if page is not None:
-                effects.store(page_key(key, begins), encode_page(page))
-        effects.store(key, encode_state(after, idle=idle), next_offset)
+            work.count("summary_requests_total", kind)
+        # A crash in between must not harm: a page is there before the state names it, and goes after the state
+        # has let it go.
         for begins, page in fold.pages.items():
             if page is None:
-                effects.remove(page_key(key, begins))
-        at = wake_at(after, self._policy)
-        effects.wake(key, max(at, now + self._settings.tick_seconds) if at is not None and idle else at)
+                work.remove(page_key(key, begins))
+            else:
+                work.put(page_key(key, begins), page, PAGE)
+        return after
 
 
-def _pages(key: bytes, state: StateReader, effects: Effects) -> LoadPage:
-    """Return what loads pages of ``key``: those that this very batch stored, and those stored before."""
+def _home(message: ChatMessage) -> tuple[str, bytes]:
+    return MESSAGES, message.conversation_id.encode()
+
+
+def _pages(key: bytes, work: Work) -> LoadPage:
+    """Return what loads pages of ``key``."""
 
     def load(begins: int) -> Sequence[Kept]:
-        name = page_key(key, begins)
-        staged = effects.changes.get(name)
-        payload = staged.payload if staged is not None else state.read(name)[1]
-        if payload is None:
+        page = work.get(page_key(key, begins), PAGE)
+        if page is None:
             raise ConsistencyError(f"the state of a conversation names a page at {begins} that is not there")
-        return decode_page(payload)
+        return page
 
     return load

@@ -18,7 +18,9 @@ from models.windows import Window
 from processors.facts.consolidation import fresh, to_candidate
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
+from streams.runtime.keyed import Work
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
@@ -47,7 +49,7 @@ class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
     extracted_ids: tuple[str, ...] = ()
 
 
-_decode_state = msgspec.json.Decoder(ExtractionState).decode
+STATE: Codec[ExtractionState] = Codec("extraction", ExtractionState)
 
 
 class Extraction:
@@ -64,44 +66,43 @@ class Extraction:
             sources=(WINDOWS,),
             table="extraction",
             async_step=self.step,
+            codecs=(STATE,),
             batch_records=self._settings.call_batch_records,
             decided_by={"extractor": self._extractor.name},
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Extract from every window of the batch that was not processed before."""
-        effects = Effects()
-        progress: dict[bytes, ExtractionState] = {}
-        work: list[tuple[bytes, Window, SourceRecord]] = []
-        for record in batch.records:
-            try:
-                window = decode(Window, record.value)
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-                continue
+        work = Work("extraction", state)
+        new: list[tuple[bytes, Window, SourceRecord]] = []
+        asked: dict[tuple[bytes, str], Window] = {}
+        for window, record in work.decoded(batch.records, lambda record: decode(Window, record.value)):
             key = window.conversation_id.encode()
-            folded_to, payload = state.read(key)
-            if key not in progress:
-                progress[key] = _decode_state(payload) if payload else ExtractionState()
-            end_mark = window.message_ids[-1]
-            if record.offset < folded_to or end_mark in progress[key].end_marks:
-                effects.count("skipped_records_total", "extraction", "replayed")
+            if not work.is_new(key, record):
                 continue
-            end_marks = (*progress[key].end_marks, end_mark)[-_REMEMBERED_WINDOWS:]
-            progress[key] = msgspec.structs.replace(progress[key], end_marks=end_marks)
-            work.append((key, window, record))
-        found = await self._extractor.extract([window for _, window, _ in work]) if work else []
-        for (key, window, record), statements in zip(work, found, strict=True):
+            if _is_processed(window, work.get(key, STATE)):
+                work.skip("replayed")
+                continue
+            new.append((key, window, record))
+            asked.setdefault((key, window.message_ids[-1]), window)
+        answers = await self._extractor.extract(list(asked.values())) if asked else []
+        found = dict(zip(asked, answers, strict=True))
+        for key, window, record in new:
+            before = work.get(key, STATE)
+            if _is_processed(window, before):
+                work.skip("replayed")
+                continue
+            before = before or ExtractionState()
             try:
-                candidates = self._candidates(window, statements, progress[key])
+                candidates = self._candidates(window, found[key, window.message_ids[-1]], before)
             except InvalidRecord as error:
-                effects.dead_letter(record, error)
+                work.dead_letter(record, error)
                 continue
             for candidate in candidates:
-                self._emit(candidate, effects)
-            progress[key] = _advance(progress[key], window, candidates)
-            effects.store(key, _encode(progress[key]), record.offset + 1)
-        return effects
+                self._emit(candidate, work)
+            work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
+        work.flush()
+        return work
 
     def _candidates(
         self, window: Window, statements: Sequence[ExtractedStatement], before: ExtractionState
@@ -122,8 +123,13 @@ class Extraction:
         effects.count("candidates_total", candidate.category)
 
 
+def _is_processed(window: Window, before: ExtractionState | None) -> bool:
+    return before is not None and window.message_ids[-1] in before.end_marks
+
+
 def _advance(before: ExtractionState, window: Window, candidates: Sequence[FactCandidate]) -> ExtractionState:
     extracted = dict.fromkeys(before.extracted_ids)
     for candidate in candidates:
         extracted.update(dict.fromkeys(candidate.source_message_ids))
-    return ExtractionState(before.end_marks, tuple(extracted)[-_REMEMBERED:])
+    end_marks = (*before.end_marks, window.message_ids[-1])[-_REMEMBERED_WINDOWS:]
+    return ExtractionState(end_marks, tuple(extracted)[-_REMEMBERED:])

@@ -9,134 +9,129 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
 from models.errors import InvalidRecord
 from models.facts import EmbeddingResult, Fact, FactCandidate
 from models.ids import fact_id
-from processors.facts.consolidation import Lookup, apply_embedding, consolidate
+from processors.facts.consolidation import apply_embedding, consolidate
 from processors.text.validation import decode
 from streams import cloudevents
-from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
-from streams.runtime.stage import Stage, StateReader
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage
 from streams.settings import Settings
 
 CANDIDATES = "memory.fact-candidates.v1"
 EMBEDDINGS = "memory.embeddings.v1"
 FACTS = "memory.facts.v1"
 
+#: A fact under its id.  JSON, because what was stored must be published as what was just made: MessagePack
+#: would turn the times into UTC.
+FACT: Codec[Fact] = Codec("fact", Fact, form=msgspec.json)
+
 _encode = msgspec.json.Encoder().encode
-_decode_fact = msgspec.json.Decoder(Fact).decode
 _SOURCE = "/switchboard/memory"
 
 
 class Facts:
-    """The step; pure, so it needs nothing but its batch size."""
+    """What the stage does with candidates and vectors; it needs nothing but its batch size."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def stage(self) -> Stage:
         """Return the stage."""
-        return Stage(
+        return keyed_stage(
             name="facts",
-            sources=(CANDIDATES, EMBEDDINGS),
             table="facts",
-            step=self.step,
+            codec=FACT,
+            sources={
+                CANDIDATES: Source(
+                    decode=lambda record: decode(FactCandidate, record.value),
+                    fold=self._fold_candidate,
+                    key=lambda said: _key(fact_id(said.tenant_id, said.user_id, said.statement)),
+                    each=True,
+                ),
+                EMBEDDINGS: Source(
+                    decode=lambda record: decode(EmbeddingResult, record.value),
+                    fold=self._fold_embedding,
+                    key=lambda result: _key(result.fact_id),
+                    each=True,
+                ),
+            },
             batch_records=self._settings.batch_records,
         )
 
-    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Fold candidates or stored vectors into the facts that they are about."""
-        effects = Effects()
-        staged: dict[str, tuple[Fact, int]] = {}
+    def _fold_candidate(self, own: Fact | None, run: Run[FactCandidate], work: Work) -> Fact | None:
+        ((candidate, record),) = run.items
 
         def known(wanted_id: str) -> Fact | None:
-            if wanted_id in staged:
-                return staged[wanted_id][0]
-            _, payload = state.read(wanted_id.encode())
-            return _decode_fact(payload) if payload else None
-
-        change = self._candidate if batch.source == CANDIDATES else self._embedding
-        for record in batch.records:
-            try:
-                changes = change(record, state, known)
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-                continue
-            if not changes:
-                effects.count("skipped_records_total", "facts", "replayed")
-            for fact in changes:
-                self._publish(fact, effects)
-            _stage(changes, record.offset + 1, staged)
-        for fact, next_offset in staged.values():
-            effects.store(fact.fact_id.encode(), _encode(fact), next_offset)
-        return effects
-
-    @staticmethod
-    def _candidate(record: SourceRecord, state: StateReader, known: Lookup) -> list[Fact]:
-        candidate = decode(FactCandidate, record.value)
-
-        def known_then(wanted_id: str) -> Fact | None:
             """Hide what only later records made: a batch whose state was stored in part is read again."""
-            return known(wanted_id) if state.read(wanted_id.encode())[0] <= record.offset + 1 else None
+            later = work.mark(_key(wanted_id)) > run.next_offset
+            return None if later else work.get(_key(wanted_id), FACT)
 
-        own_id = fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
-        if _has_folded(own_id, record, state, known):
-            return []
-        for partial in filter(None, map(known_then, candidate.refines)):
+        if own is not None and _stands_for_folded(own, record, work):
+            work.skip("replayed")
+            return own
+        for partial in filter(None, map(known, candidate.refines)):
             if (partial.tenant_id, partial.user_id) != (candidate.tenant_id, candidate.user_id):
                 raise InvalidRecord(
                     "another_person", f"refines names fact {partial.fact_id}, which is about somebody else"
                 )
-        return consolidate(candidate, known_then, _arrival(record))
+        return self._take(consolidate(candidate, known, _arrival(record)), own, run, work)
+
+    def _fold_embedding(self, fact: Fact | None, run: Run[EmbeddingResult], work: Work) -> Fact | None:
+        ((result, record),) = run.items
+        after = None if fact is None else apply_embedding(fact, result, _arrival(record))
+        return self._take([] if after is None or after is fact else [after], fact, run, work)
+
+    def _take(self, changes: Sequence[Fact], own: Fact | None, run: Run[Any], work: Work) -> Fact | None:
+        """Publish the changes and store the last of each fact; return that of the run's own fact.
+
+        A partial fact comes before the one that it was merged into, wherever that stood so far: if a crash
+        parts the two, the replay finds the merge half done and completes it; the other way round it would find
+        the mark of the complete fact, and the partial one would stay alive.
+        """
+        if not changes:
+            work.skip("replayed")
+        for fact in changes:
+            self._publish(fact, work)
+        latest = {_key(fact.fact_id): fact for fact in changes}
+        after = latest.pop(run.key, own)
+        for key, fact in sorted(latest.items(), key=lambda entry: entry[1].merged_into_id is None):
+            work.put(key, fact, FACT, run.next_offset)
+        return after
 
     @staticmethod
-    def _embedding(record: SourceRecord, state: StateReader, known: Lookup) -> list[Fact]:
-        result = decode(EmbeddingResult, record.value)
-        fact = known(result.fact_id)
-        if fact is None or record.offset < state.read(result.fact_id.encode())[0]:
-            return []
-        after = apply_embedding(fact, result, _arrival(record))
-        return [] if after is fact else [after]
-
-    @staticmethod
-    def _publish(fact: Fact, effects: Effects) -> None:
-        effects.emit(
+    def _publish(fact: Fact, work: Work) -> None:
+        work.emit(
             FACTS,
-            fact.fact_id.encode(),
+            _key(fact.fact_id),
             _encode(fact),
             cloudevents.outgoing(
                 "memory.fact.v1", _SOURCE, f"{fact.fact_id}/{fact.version}", subject=fact.user_id
             ),
             route=fact.user_id.encode(),
         )
-        effects.count("facts_total", fact.category, fact.status, fact.change)
+        work.count("facts_total", fact.category, fact.status, fact.change)
 
 
-def _has_folded(wanted_id: str, record: SourceRecord, state: StateReader, known: Lookup) -> bool:
-    """Whether a fact, or one that it was merged into since, has the candidate in ``record`` folded in."""
-    while record.offset >= state.read(wanted_id.encode())[0]:
-        fact = known(wanted_id)
-        if fact is None or fact.merged_into_id is None:
-            return False
-        wanted_id = fact.merged_into_id
-    return True
+def _key(wanted_id: str) -> bytes:
+    return wanted_id.encode()
 
 
-def _stage(changes: Sequence[Fact], next_offset: int, staged: dict[str, tuple[Fact, int]]) -> None:
-    """Note the last of each fact's changes, in the order in which they are to be stored.
-
-    A partial fact comes before the one that it was merged into, wherever that stood so far: if a crash parts
-    the two, the replay finds the merge half done and completes it; the other way round it would find the mark
-    of the complete fact, and the partial one would stay alive.
-    """
-    latest = {fact.fact_id: fact for fact in changes}
-    for fact in sorted(latest.values(), key=lambda fact: fact.merged_into_id is None):
-        staged.pop(fact.fact_id, None)
-        staged[fact.fact_id] = fact, next_offset
+def _stands_for_folded(fact: Fact, record: SourceRecord, work: Work) -> bool:
+    """Whether what ``fact`` was merged into since has the candidate in ``record`` folded in."""
+    into: Fact | None = fact
+    while into is not None and into.merged_into_id is not None:
+        if work.mark(_key(into.merged_into_id)) > record.offset:
+            return True
+        into = work.get(_key(into.merged_into_id), FACT)
+    return False
 
 
 def _arrival(record: SourceRecord) -> datetime:

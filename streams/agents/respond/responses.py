@@ -5,14 +5,14 @@ chunks first pass :mod:`streams.agents.respond.routing`, which sends all respons
 partition; what the conversation has said is then kept beside its responses.
 
 Chunks that are read again after a crash must give what they gave before, number by number.  What depends on
-the log alone does; for what the clock does see :meth:`Responses.on_timer`, for what one response takes over
-from another see :class:`_Said`.
+the log alone does; for what the clock does see :meth:`Responses._on_timer`, for what one response takes over
+from another see :class:`Said`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -25,15 +25,14 @@ from processors.responses.sequence import (
     ResponseSequencer,
     ResponseState,
     Sequenced,
-    decode_state,
-    encode_state,
 )
 from streams import cloudevents
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
+from streams.runtime.codec import Codec
 from streams.runtime.deadletters import DLQ_SUFFIX
-from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
-from streams.runtime.stage import Stage, StateReader, TimerContext
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 
 RESPONSES = "chat.responses.v1"
@@ -46,7 +45,7 @@ _MEMORY_MARK = b"\x01"
 _LOOK_AGAIN_SECONDS = 1.0
 
 
-class _Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A sentence that a response said (``at``, epoch seconds), known from offset ``since`` of the log on.
 
     A response takes over what was known at its first chunk.  When that is read again, its conversation may
@@ -58,11 +57,13 @@ class _Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: float = 0.0
 
 
-Memory = tuple[_Said, ...]
+Memory = tuple[Said, ...]
+
+#: A response under its id, and what a conversation has said under a key of its own.
+STATE: Codec[ResponseState] = Codec("response", ResponseState)
+MEMORY: Codec[Memory] = Codec("memory of a conversation", Memory)
 
 _encode = msgspec.json.Encoder().encode
-_encode_memory = msgspec.msgpack.Encoder().encode
-_decode_memory = msgspec.msgpack.Decoder(Memory).decode
 _SOURCE = "/switchboard/respond"
 
 
@@ -88,7 +89,7 @@ def policy_of(settings: Settings) -> FilterPolicy:
 
 
 class Responses:
-    """The filter's step and its timers.
+    """What the stage does with chunks and timers.
 
     ``observe_latency`` takes the seconds that one comparison of a sentence took.
     """
@@ -102,12 +103,24 @@ class Responses:
 
     def stage(self) -> Stage:
         """Return the stage."""
-        return Stage(
+        return keyed_stage(
             name="responses",
-            sources=(self._source,),
             table="responses",
-            step=self.step,
-            on_timer=self.on_timer,
+            codec=STATE,
+            others=(MEMORY,),
+            sources={
+                self._source: Source(
+                    decode=lambda record: decode_chunk(
+                        record, None if self._spans_conversation else record.key
+                    ),
+                    fold=self._fold,
+                    key=lambda chunk: chunk.response_id.encode(),
+                    home=lambda chunk: (CHUNKS, chunk.response_id.encode()),
+                    each=True,
+                )
+            },
+            wake_at=self._sequencer.wake_at,
+            on_timer=self._on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
@@ -115,85 +128,62 @@ class Responses:
 
     def _timer_at(self, key: bytes, payload: bytes) -> float:
         if key.startswith(_MEMORY_MARK):
-            return self._forgotten_at(_decode_memory(payload))
-        return self._sequencer.wake_at(decode_state(payload))
+            return self._forgotten_at(MEMORY.decode(payload, key))
+        return self._sequencer.wake_at(STATE.decode(payload, key))
 
-    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Put the chunks of each response in order and filter them."""
-        effects = Effects()
-        known: dict[bytes, ResponseState | None] = {}
-        memory: dict[bytes, Memory] = {}
-        next_offsets: dict[bytes, int] = {}
-        for record in batch.records:
-            try:
-                chunk = decode_chunk(record, None if self._spans_conversation else record.key)
-            except InvalidRecord as error:
-                effects.dead_letter(record, error)
-                continue
-            key = chunk.response_id.encode()
-            if record.key is None:
-                effects.forward(CHUNKS, key, record.value, record.headers)
-                effects.count("misrouted_records_total", "responses", CHUNKS)
-                continue
-            folded_to, payload = state.read(key)
-            if record.offset < folded_to:
-                effects.count("skipped_records_total", "responses", "replayed")
-                continue
-            if key not in known:
-                known[key] = decode_state(payload) if payload else None
-            now = record.timestamp / 1000
-            said: tuple[str, ...] = ()
-            if known[key] is None:
-                memories = self._memory(chunk.conversation_id, state, memory)
-                said = tuple(
-                    each.sentence for each in self._still_known(memories, now) if each.since <= record.offset
-                )
-            done = self._sequencer.push(known[key], chunk, now, said)
-            known[key] = done.state
-            next_offsets[key] = record.offset + 1
-            effects.count("response_characters_total", by=len(chunk.text))
-            self._publish(key, done, effects, (record, chunk))
-            self._remember(chunk.conversation_id, done.said, (record.offset + 1, now), state, memory, effects)
-        for key, next_offset in next_offsets.items():
-            self._store(key, known[key], next_offset, effects)
-        return effects
+    def _fold(self, before: ResponseState | None, run: Run[ResponseChunk], work: Work) -> ResponseState | None:
+        ((chunk, record),) = run.items
+        now = record.timestamp / 1000
+        said: tuple[str, ...] = ()
+        if before is None:
+            memory = self._still_known(self._memory(chunk.conversation_id, work), now)
+            said = tuple(each.sentence for each in memory if each.since <= record.offset)
+        done = self._sequencer.push(before, chunk, now, said)
+        work.count("response_characters_total", by=len(chunk.text))
+        self._publish(run.key, done, work, (record, chunk))
+        self._remember(chunk.conversation_id, done.said, (run.next_offset, now), work)
+        return done.state
 
-    def on_timer(self, keys: Sequence[bytes], context: TimerContext, state: StateReader) -> Effects:
+    def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
         """Release what was held for long enough, go on without lost chunks, close silent responses.
 
         Two calls for each: the first stores the time, the second does what was due then.  What goes out thus
         follows from what is stored: the runtime lets nothing leave that comes after a timer's call before the
         call's changes are confirmed.
         """
-        effects = Effects()
-        memory: dict[bytes, Memory] = {}
         # What the clock has seen pass may still be unread.
         now = context.now if context.caught_up else min(context.now, context.log_time)
-        for key in keys:
-            _, payload = state.read(key)
-            if payload is None:
-                continue
-            due = self._timer_at(key, payload)
-            if due > now:
-                again = context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)
-                effects.wake(key, max(due, again))
-            elif key.startswith(_MEMORY_MARK):
-                if key not in memory:  # else a response has just added to it
-                    self._store(key, None, None, effects)
-            elif (before := decode_state(payload)).clock is None:
-                self._store(key, self._sequencer.note(before, now), None, effects)
+        again = context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)
+        if key.startswith(_MEMORY_MARK):
+            memory = work.get(key, MEMORY)
+            if memory is None:
+                return
+            if (due := self._forgotten_at(memory)) > now:
+                work.wake(key, max(due, again))
             else:
-                done = self._sequencer.tick(before, before.clock)
-                self._publish(key, done, effects)
-                self._remember(before.conversation_id, done.said, (0, before.clock), state, memory, effects)
-                self._store(key, done.state, None, effects)
-        return effects
+                work.remove(key)
+            return
+        before = work.get(key, STATE)
+        if before is None:
+            return
+        if (due := self._sequencer.wake_at(before)) > now:
+            work.wake(key, max(due, again))
+        elif before.clock is None:
+            work.put(key, self._sequencer.note(before, now), STATE)
+        else:
+            done = self._sequencer.tick(before, before.clock)
+            self._publish(key, done, work)
+            self._remember(before.conversation_id, done.said, (0, before.clock), work)
+            if done.state is None:
+                work.remove(key)
+            else:
+                work.put(key, done.state, STATE)
 
     def _publish(
         self,
         key: bytes,
         done: Sequenced,
-        effects: Effects,
+        work: Work,
         current: tuple[SourceRecord, ResponseChunk] | None = None,
     ) -> None:
         cause = cloudevents.incoming(current[0].headers) if current is not None else None
@@ -201,7 +191,7 @@ class Responses:
         for chunk in done.chunks:
             event_id = f"{about}/{chunk.sequence}"
             headers = cloudevents.outgoing("chat.response.v1", _SOURCE, event_id, subject=about, cause=cause)
-            effects.emit(RESPONSES, key, _encode(chunk), headers)
+            work.emit(RESPONSES, key, _encode(chunk), headers)
         for duplicate in done.duplicates:
             headers = cloudevents.outgoing(
                 "chat.duplicate.v1",
@@ -211,27 +201,27 @@ class Responses:
                 time=duplicate.timestamp,
                 cause=cause,
             )
-            effects.emit(DUPLICATES, key, _encode(duplicate), headers)
+            work.emit(DUPLICATES, key, _encode(duplicate), headers)
         for late in done.late:
             if current is not None and late is current[1]:
-                effects.dead_letter(
+                work.dead_letter(
                     current[0],
                     InvalidRecord("late_chunk", "the response went on, or ended, without this chunk"),
                 )
             else:
                 why = [("dlq_reason", b"late_chunk"), ("dlq_stage", b"responses")]
-                effects.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
-        self._count(done, effects)
+                work.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
+        self._count(done, work)
 
     @staticmethod
-    def _count(done: Sequenced, effects: Effects) -> None:
+    def _count(done: Sequenced, work: Work) -> None:
         for metric, n in (
             ("content_duplicates_detected_total", len(done.duplicates)),
             ("content_detection_errors_total", done.errors),
             ("response_held_characters_total", done.held),
         ):
             if n:
-                effects.count(metric, by=n)
+                work.count(metric, by=n)
         for kind, n in (
             ("repeated", done.repeated),
             ("missing", done.missing),
@@ -239,43 +229,23 @@ class Responses:
             ("silent", int(done.silent)),
         ):
             if n:
-                effects.count("response_irregularities_total", kind, by=n)
+                work.count("response_irregularities_total", kind, by=n)
         for seconds in done.waited:
-            effects.observe("response_hold_seconds", seconds)
+            work.observe("response_hold_seconds", seconds)
 
-    def _store(
-        self, key: bytes, after: ResponseState | None, next_offset: int | None, effects: Effects
-    ) -> None:
-        if after is None:
-            effects.remove(key)
-            effects.wake(key, None)
-        else:
-            effects.store(key, encode_state(after), next_offset)
-            effects.wake(key, self._sequencer.wake_at(after))
-
-    def _memory(self, conversation_id: str, state: StateReader, memory: dict[bytes, Memory]) -> Memory:
+    def _memory(self, conversation_id: str, work: Work) -> Memory:
         if not self._spans_conversation:
             return ()
-        name = _MEMORY_MARK + conversation_id.encode()
-        if name not in memory:
-            _, payload = state.read(name)
-            memory[name] = _decode_memory(payload) if payload else ()
-        return memory[name]
+        return work.get(_memory_key(conversation_id), MEMORY) or ()
 
-    def _still_known(self, memory: Memory, now: float) -> list[_Said]:
+    def _still_known(self, memory: Memory, now: float) -> list[Said]:
         return [said for said in memory if now < said.at + self._settings.response_memory_seconds]
 
     def _forgotten_at(self, memory: Memory) -> float:
         return max(said.at for said in memory) + self._settings.response_memory_seconds
 
     def _remember(
-        self,
-        conversation_id: str,
-        said: Iterable[str],
-        since_and_now: tuple[int, float],
-        state: StateReader,
-        memory: dict[bytes, Memory],
-        effects: Effects,
+        self, conversation_id: str, said: Iterable[str], since_and_now: tuple[int, float], work: Work
     ) -> None:
         """Add what a finished response said to its conversation's memory.
 
@@ -285,15 +255,19 @@ class Responses:
         if not self._spans_conversation or not said:
             return
         since, now = since_and_now
-        before = self._memory(conversation_id, state, memory)
+        before = self._memory(conversation_id, work)
         known = {said.sentence for said in self._still_known(before, now)}
-        new = tuple(_Said(sentence, since, now) for sentence in dict.fromkeys(said) if sentence not in known)
+        new = tuple(Said(sentence, since, now) for sentence in dict.fromkeys(said) if sentence not in known)
         if not new:
             return
-        name = _MEMORY_MARK + conversation_id.encode()
-        memory[name] = (*before, *new)[-EXACT_MEMORY:]
-        effects.store(name, _encode_memory(memory[name]))
-        effects.wake(name, self._forgotten_at(memory[name]))
+        after = (*before, *new)[-EXACT_MEMORY:]
+        # Before any response: one whose end is stored is not read again, and what it said would be forgotten.
+        work.put(_memory_key(conversation_id), after, MEMORY, first=True)
+        work.wake(_memory_key(conversation_id), self._forgotten_at(after))
+
+
+def _memory_key(conversation_id: str) -> bytes:
+    return _MEMORY_MARK + conversation_id.encode()
 
 
 def _timed(

@@ -1,0 +1,372 @@
+"""Keyed stages: what every stage with state needs, so that it is left with its decisions.
+
+A stage names its sources.  Each says how a record is decoded, under which key its state lies, and how it is
+folded::
+
+    fold(state before, run of records, work) -> state after
+
+Here the records of a batch are decoded (what is invalid is dead-lettered alone), those that were folded in
+before are skipped, and the rest is grouped by key.  The state after is stored with its mark.  A fold sees what
+those before it in the same batch have stored, although nothing of it is encoded before the end of the batch.
+
+What else a fold wants it tells :class:`Work`: outputs, further keys of state, timers, counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from models.errors import InvalidRecord
+from streams.runtime.codec import Codec
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader, TimerContext
+
+S = TypeVar("S")
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class Run(NamedTuple, Generic[T]):
+    """Records of one key, at least one, in the order of the log, none of them folded in yet, and what they
+    say."""
+
+    key: bytes
+    items: Sequence[tuple[T, SourceRecord]]
+
+    @property
+    def last(self) -> SourceRecord:
+        """The last record."""
+        return self.items[-1][1]
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last record: the mark of state that has folded the run in."""
+        return self.items[-1][1].offset + 1
+
+
+class _Order(IntEnum):
+    """When a change is stored."""
+
+    FIRST = 0
+    USUAL = 1
+    REMOVED = 2
+
+
+class _Staged(NamedTuple):
+    """A value that this batch stores or, without a codec, removes.  ``next_offset``: see
+    :class:`StateChange`."""
+
+    value: Any
+    codec: Codec[Any] | None
+    next_offset: int | None
+    packed: bool
+    order: _Order
+
+
+_REMOVED = _Staged(None, None, None, False, _Order.REMOVED)
+
+
+class Work(Effects):
+    """What one call of a stage wants to happen, and the state that it reads and writes meanwhile.
+
+    Values are read and written as objects: they are decoded once, and encoded once in :meth:`flush`, whatever
+    happens to them in between.  They must not be changed in place.
+
+    Each time, changes are stored in this order, so that a stage decides what a crash between two of them leaves
+    behind: what was put ``first``; what was put otherwise, in the order of the last call for each key; what was
+    removed.
+    """
+
+    __slots__ = ("_decoded", "_staged", "_state", "_stored", "stage")
+
+    def __init__(self, stage: str, state: StateReader) -> None:
+        super().__init__()
+        self.stage = stage
+        self._state = state
+        self._stored: dict[bytes, tuple[int, bytes | None]] = {}
+        self._decoded: dict[bytes, Any] = {}
+        self._staged: dict[bytes, _Staged] = {}
+
+    def _read(self, key: bytes) -> tuple[int, bytes | None]:
+        stored = self._stored.get(key)
+        if stored is None:
+            stored = self._stored[key] = self._state.read(key)
+        return stored
+
+    def mark(self, key: bytes) -> int:
+        """Return up to which offset of the batch's source ``key`` was folded in before this batch."""
+        return self._read(key)[0]
+
+    def get(self, key: bytes, codec: Codec[V]) -> V | None:
+        """Return the value of ``key`` as this batch has left it so far; ``None`` if there is none.
+
+        Raises:
+            ConsistencyError: what is stored cannot be decoded.
+        """
+        staged = self._staged.get(key)
+        if staged is not None:
+            return staged.value  # type: ignore[no-any-return]  # a key has values of one kind
+        if key in self._decoded:
+            return self._decoded[key]  # type: ignore[no-any-return]
+        change = self.changes.get(key)
+        payload = self._read(key)[1] if change is None else change.payload
+        value = self._decoded[key] = codec.decode(payload, key) if payload is not None else None
+        return value
+
+    def put(
+        self,
+        key: bytes,
+        value: V,
+        codec: Codec[V],
+        next_offset: int | None = None,
+        *,
+        first: bool = False,
+        packed: bool = False,
+    ) -> None:
+        """Store ``value`` under ``key``.
+
+        ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not.
+        ``packed``: compressed, for state that nothing will read for some time.
+        """
+        before = self._staged.pop(key, None)
+        if before is not None and next_offset is None:
+            next_offset = before.next_offset
+        order = _Order.FIRST if first else _Order.USUAL
+        self._staged[key] = _Staged(value, codec, next_offset, packed, order)
+
+    def remove(self, key: bytes) -> None:
+        """Remove ``key`` and its mark, after what was put is stored.
+
+        Only for keys whose records cannot come back.
+        """
+        self._staged.pop(key, None)
+        self._staged[key] = _REMOVED
+
+    def skip(self, why: str, by: int = 1) -> None:
+        """Count records that changed nothing: ``replayed`` or ``duplicate``."""
+        self.count("skipped_records_total", self.stage, why, by=by)
+
+    def decoded(
+        self, records: Sequence[SourceRecord], decode: Callable[[SourceRecord], T]
+    ) -> Iterator[tuple[T, SourceRecord]]:
+        """Yield what the records say; those that ``decode`` refuses are dead-lettered."""
+        for record in records:
+            try:
+                item = decode(record)
+            except InvalidRecord as error:
+                self.dead_letter(record, error)
+            else:
+                yield item, record
+
+    def is_new(self, key: bytes, record: SourceRecord) -> bool:
+        """Say whether ``record`` is still to be folded into ``key``; if not, it is counted as replayed."""
+        if record.offset >= self.mark(key):
+            return True
+        self.skip("replayed")
+        return False
+
+    def wake_all(self, codec: Codec[V], wake_at: Callable[[V], float | None]) -> None:
+        """Set the timers of what was put with ``codec`` and clear those of what was removed, if no fold has."""
+        for key, staged in self._staged.items():
+            if key not in self.timers and (staged.codec is codec or staged.codec is None):
+                self.wake(key, wake_at(staged.value) if staged.codec is codec else None)
+
+    def flush(self) -> None:
+        """Encode what is to be stored, in order, and let go of it: what is still in a cache is encoded fast."""
+        changes = self._staged.items()
+        for key, staged in changes if len(changes) == 1 else sorted(changes, key=_order):
+            if staged.codec is None:
+                super().remove(key)
+            else:
+                payload = staged.codec.encode(staged.value, packed=staged.packed)
+                self.store(key, payload, staged.next_offset)
+        self._staged.clear()
+        self._decoded.clear()
+        self._stored.clear()
+
+
+def _order(change: tuple[bytes, _Staged]) -> int:
+    return change[1].order
+
+
+_NO_KEY = InvalidRecord("no_key", "the record has no key, and nothing in it says which one it belongs to")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(Generic[S, T]):
+    """What a keyed stage does with the records of one topic.
+
+    ``decode`` returns what a record says, or raises :class:`InvalidRecord`.  ``fold`` takes the state before, a
+    run and the :class:`Work`, and returns the state after: ``None`` removes it, and the very same object leaves
+    it, mark included, as it is.
+
+    ``key`` is the key of the state that a record is folded into; left out, it is the record's own.  ``home``
+    says where a record without a key belongs, as (topic, key): it lies in an arbitrary partition and is sent
+    there.  Without ``home`` it is folded where it lies, or dead-lettered if there is no ``key`` either.
+
+    ``each``: one record per run, in the order of the batch, where what one key does matters to others; raising
+    :class:`InvalidRecord` dead-letters it; do so before anything else is told.  Otherwise a run has all the
+    batch's records of its key, and what is wrong with one of them is told to ``Work.dead_letter``.
+    """
+
+    decode: Callable[[SourceRecord], T]
+    fold: Callable[[S | None, Run[T], Work], S | None]
+    key: Callable[[T], bytes] | None = None
+    home: Callable[[T], tuple[str, bytes]] | None = None
+    each: bool = False
+
+
+class _KeyedStep(Generic[S]):
+    """The step and the timers of a keyed stage."""
+
+    def __init__(
+        self,
+        name: str,
+        codec: Codec[S],
+        sources: Mapping[str, Source[S, Any]],
+        on_timer: Callable[[bytes, TimerContext, Work], None] | None,
+        wake_at: Callable[[S], float | None] | None,
+    ) -> None:
+        self._name = name
+        self._codec = codec
+        self._sources = sources
+        self._on_timer = on_timer
+        self._wake_at = wake_at
+
+    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        source = self._sources[batch.source]
+        work = Work(self._name, state)
+        if source.each:
+            self._fold_each(source, batch, work)
+        else:
+            self._fold_runs(source, batch, work)
+        self._flush(work)
+        return work
+
+    def _fold_each(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
+        for item, record in work.decoded(batch.records, source.decode):
+            key = self._key(source, item, record, work)
+            if key is None or not work.is_new(key, record):
+                continue
+            try:
+                self._fold(source, Run(key, [(item, record)]), work)
+            except InvalidRecord as error:
+                work.dead_letter(record, error)
+
+    def _fold_runs(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
+        runs: dict[bytes, list[tuple[Any, SourceRecord]]] = {}
+        # This loop runs once for every record there is, so it calls as little as it can.
+        decode, by_own_key = source.decode, source.key is None
+        for record in batch.records:
+            try:
+                item = decode(record)
+            except InvalidRecord as error:
+                work.dead_letter(record, error)
+                continue
+            key = record.key if by_own_key else None
+            if key is None:
+                key = self._key(source, item, record, work)
+                if key is None:
+                    continue
+            run = runs.get(key)
+            if run is None:
+                runs[key] = [(item, record)]
+            else:
+                run.append((item, record))
+        for key, items in runs.items():
+            mark = work.mark(key)
+            if items[0][1].offset < mark:
+                new = [each for each in items if each[1].offset >= mark]
+                work.skip("replayed", by=len(items) - len(new))
+                items = new
+            if items:
+                self._fold(source, Run(key, items), work)
+                self._flush(work)
+
+    def _key(self, source: Source[S, Any], item: Any, record: SourceRecord, work: Work) -> bytes | None:
+        """Return the key that ``record`` is folded into, or ``None`` if it was sent elsewhere instead."""
+        if record.key is None and source.home is not None:
+            to, key = source.home(item)
+            work.forward(to, key, record.value, record.headers)
+            work.count("misrouted_records_total", self._name, to)
+            return None
+        if source.key is not None:
+            return source.key(item)
+        if record.key is None:
+            work.dead_letter(record, _NO_KEY)
+        return record.key
+
+    def _fold(self, source: Source[S, Any], run: Run[Any], work: Work) -> None:
+        before = work.get(run.key, self._codec)
+        after = source.fold(before, run, work)
+        if after is before:
+            return
+        if after is None:
+            work.remove(run.key)
+        else:
+            work.put(run.key, after, self._codec, run.next_offset)
+
+    def timers(self, keys: Sequence[bytes], context: TimerContext, state: StateReader) -> Effects:
+        assert self._on_timer is not None
+        work = Work(self._name, state)
+        for key in keys:
+            self._on_timer(key, context, work)
+        self._flush(work)
+        return work
+
+    def _flush(self, work: Work) -> None:
+        if self._wake_at is not None:
+            work.wake_all(self._codec, self._wake_at)
+        work.flush()
+
+
+def keyed_stage(
+    *,
+    name: str,
+    table: str,
+    codec: Codec[S],
+    sources: Mapping[str, Source[S, Any]],
+    others: Sequence[Codec[Any]] = (),
+    wake_at: Callable[[S], float | None] | None = None,
+    on_timer: Callable[[bytes, TimerContext, Work], None] | None = None,
+    timer_at: Callable[[bytes, bytes], float | None] | None = None,
+    batch_records: int = 1000,
+    decided_by: Mapping[str, Any] | None = None,
+) -> Stage:
+    """Return a stage whose state, encoded by ``codec``, is folded key by key.
+
+    ``sources``: by topic, in the order of the marks in stored values.  ``others`` encode what folds keep under
+    further keys.
+
+    ``wake_at`` says of a state when the clock alone may change it (epoch seconds): timers are set by it, unless
+    a fold sets one itself.  ``on_timer`` is called for each key whose timer is due, whatever is stored under
+    it. ``timer_at`` says the same as ``wake_at`` of any key, and what is stored under it, after a restart; it
+    may be left out if there are no ``others``.  For ``table``, ``batch_records`` and ``decided_by`` see :class:`Stage`.
+
+    Raises:
+        ValueError: timers that a restart would lose.
+    """
+    if wake_at is not None and timer_at is None:
+        if others:
+            raise ValueError(f"stage {name}: say in timer_at which keys have timers")
+        at = wake_at
+
+        def timer_at(key: bytes, payload: bytes) -> float | None:
+            return at(codec.decode(payload, key))
+
+    keyed = _KeyedStep(name, codec, sources, on_timer, wake_at)
+    return Stage(
+        name=name,
+        sources=tuple(sources),
+        table=table,
+        step=keyed.step,
+        on_timer=keyed.timers if on_timer else None,
+        timer_at=timer_at,
+        batch_records=batch_records,
+        codecs=(codec, *others),
+        decided_by=decided_by or {},
+    )

@@ -1,0 +1,258 @@
+"""What earlier releases have stored is read, and what cannot be read stops the worker.
+
+``golden/<kind>.v<version>.hex`` holds a value of each kind in each format that is read, as it lies in a
+changelog without its marks.  A test that fails after a change of a struct says that stored state would not be
+read as it was meant: give the codec a new version and a reader of the old one.  A missing file is written by
+the test, which then fails once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from models.errors import ConsistencyError
+from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.responses import ResponseChunk
+from processors.conversations.state import ConversationState, Kept, KeptSummary
+from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
+from processors.conversations.windows import WindowCursor
+from processors.responses.filter_state import FilterState
+from processors.responses.gaps import Gap
+from processors.responses.sequence import ResponseState
+from streams.agents.ingest import conversations
+from streams.agents.memory import extraction, facts
+from streams.agents.respond import responses
+from streams.runtime.codec import Codec
+from streams.runtime.records import RecordBatch
+from streams.runtime.stage import Stage
+from streams.runtime.testing import StageHarness
+from streams.services import SERVICES, open_service
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+from streams.topics.examples import load_examples
+
+GOLDEN = Path(__file__).parent / "golden"
+
+KEPT = (Kept(7, "m-7", b'{"content":"seven"}'), Kept(9, "m-9", b'{"content":"n\xc3\xb6ne"}'))
+
+PROVENANCE = Provenance(
+    conversation_id="c-1",
+    window_id="w-1",
+    window_end_id="m-9",
+    message_ids=("m-7", "m-9"),
+    quote="I love blueberries.",
+    topic="chat.messages.v1",
+    partition=5,
+    offsets=(7, 9),
+)
+
+#: A value of each kind, with every field set.
+VALUES: dict[Codec[Any], Any] = {
+    conversations.STATE: ConversationState(
+        "acme",
+        "ada",
+        12,
+        WindowCursor(7, 3),
+        9,
+        KEPT,
+        bytes(range(16)),
+        1772359200.5,
+        1772359201.25,
+        "m-9",
+        TokenTable(
+            7,
+            (11, 12, 13, 14, 15),
+            (AcceptedSummary("s-1", 0, 6, 81, ("s-0",)),),
+            OpenRequest(7, 9, 1772359200.5, 2, True),
+        ),
+        (KeptSummary(b'{"key_facts":[]}', 0, 6),),
+        (0, 5),
+    ),
+    conversations.PAGE: KEPT,
+    extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
+    facts.FACT: Fact(
+        fact_id="f-1",
+        user_id="ada",
+        category=Category.PREFERENCE,
+        statement="User likes blueberries",
+        confidence=0.81,
+        status=FactStatus.ACTIVE,
+        change=FactChange.EMBEDDED,
+        version=2,
+        evidence_count=1,
+        provenance=(PROVENANCE,),
+        valid_from=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+        recorded_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+        valid_to=datetime(2026, 4, 1, tzinfo=UTC),
+        merged_into_id="f-2",
+        tenant_id="acme",
+    ),
+    responses.STATE: ResponseState(
+        "r-1",
+        "c-1",
+        1772359200.5,
+        3,
+        2,
+        (ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=4, text="Bye.", final=True),),
+        1772359200.5,
+        ((1, 1),),
+        False,
+        FilterState(
+            ("The harbour is lovely.",),
+            "And so ",
+            3,
+            23,
+            False,
+            "```",
+            Gap("\n", "- ", True, "\n"),
+            True,
+            1772359200.5,
+            2,
+        ),
+        1772359201.0,
+        (1772359200.5,),
+    ),
+    responses.MEMORY: (responses.Said("The harbour is lovely.", 41, 1772359200.5),),
+}
+
+FORMATS = [(codec, version) for codec in VALUES for version in codec.reads]
+
+
+def file_of(codec: Codec[Any], version: int) -> Path:
+    return GOLDEN / f"{codec.name.replace(' ', '-')}.v{version}.hex"
+
+
+def test_there_is_a_value_of_everything_that_services_store(stages: list[Stage]) -> None:
+    stored = [stage for stage in stages if stage.table]
+    assert stored
+    assert {codec for stage in stored for codec in stage.codecs} == VALUES.keys()
+    assert all(stage.codecs for stage in stored)
+
+
+@pytest.mark.parametrize(("codec", "version"), FORMATS, ids=[file_of(*each).stem for each in FORMATS])
+def test_what_was_stored_is_read(codec: Codec[Any], version: int) -> None:
+    golden = file_of(codec, version)
+    if not golden.exists() and version == codec.version:
+        golden.write_text(codec.encode(VALUES[codec]).hex() + "\n")
+        pytest.fail(f"{golden.name} was not there; it has been written: look at it and commit it")
+    payload = bytes.fromhex(golden.read_text())
+    assert payload[0] == version
+    assert codec.decode(payload) == VALUES[codec]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("codec", VALUES, ids=lambda codec: codec.name)
+def test_what_is_stored_now_is_read(codec: Codec[Any], packed: bool) -> None:
+    assert codec.decode(codec.encode(VALUES[codec], packed=packed)) == VALUES[codec]
+
+
+def test_no_two_formats_share_a_file() -> None:
+    names = {file_of(*each).name for each in FORMATS}
+    assert len(names) == len(FORMATS)
+    assert {file.name for file in GOLDEN.iterdir()} == names
+
+
+@pytest.fixture
+async def stages(tmp_path: Path) -> AsyncIterator[list[Stage]]:
+    """The stages of all services, as a worker opens them."""
+    async with AsyncExitStack() as resources:
+        found: list[Stage] = []
+        for name in SERVICES:
+            service = await open_service(name, Settings(data_dir=tmp_path / name), Metrics(), resources)
+            found += service.stages
+        yield found
+
+
+def damaged(codec: Codec[Any]) -> dict[str, bytes]:
+    good = codec.encode(VALUES[codec])
+    packed = codec.encode(VALUES[codec], packed=True)
+    return {
+        "empty": b"",
+        "of no format": b"\x00" + good[1:],
+        "of a later format": bytes([codec.version + 1]) + good[1:],
+        "without its format": good[1:],
+        "cut off": good[:-3],
+        "cut off and packed": packed[:-3],
+        "of another shape": good[:1] + msgspec.msgpack.encode({"a": 1}),
+        "text": b"garbage",
+    }
+
+
+@pytest.mark.parametrize("how", damaged(facts.FACT))
+@pytest.mark.parametrize("codec", VALUES, ids=lambda codec: codec.name)
+def test_what_cannot_be_read_is_an_error_of_state(codec: Codec[Any], how: str) -> None:
+    with pytest.raises(ConsistencyError, match=rf"{codec.name} of b'k'.*state reset"):
+        codec.decode(damaged(codec)[how], b"k")
+
+
+def test_a_later_format_is_named() -> None:
+    with pytest.raises(ConsistencyError, match="it has format 9, and this program reads 1"):
+        facts.FACT.decode(b"\x09{}", b"f-1")
+
+
+async def test_good_records_on_damaged_state_are_not_dead_lettered(stages: list[Stage]) -> None:
+    """The step raises what stops the worker; as a dead letter, each of the conversation's messages would go."""
+    for stage in stages:
+        if not stage.table:
+            continue
+        for source in stage.sources:
+            examples = [example for example in load_examples(source) if example.value is not None]
+            tried = 0
+            for example in examples:
+                harness = StageHarness(stage)
+                record = harness.record(example.value, source, key=example.key)
+                reads = KeysRead(b"garbage")
+                batch = RecordBatch([record], source=source, source_index=stage.sources.index(source))
+                with pytest.raises(ConsistencyError):
+                    if stage.step is not None:
+                        stage.step(batch, reads)
+                    else:
+                        assert stage.async_step is not None
+                        await stage.async_step(batch, reads)
+                tried += 1
+            assert tried, source
+
+
+class KeysRead:
+    """State in which every key holds the same."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload = payload
+
+    def read(self, key: bytes) -> tuple[int, bytes | None]:
+        return 0, self._payload
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        return iter(())
+
+
+class TestVersions:
+    def test_the_version_before_is_read_and_written_anew(self) -> None:
+        class Now(msgspec.Struct, frozen=True):
+            total: int
+
+        before: Codec[int] = Codec("count", int)
+        now = Codec(
+            "count", Now, version=2, older={1: lambda body: Now(msgspec.msgpack.decode(body, type=int))}
+        )
+        assert now.reads == (1, 2)
+        assert now.decode(before.encode(7)) == now.decode(before.encode(7, packed=True)) == Now(7)
+        assert now.decode(now.encode(Now(8))) == Now(8)
+        with pytest.raises(ConsistencyError, match="format 2, and this program reads 1"):
+            before.decode(now.encode(Now(8)))
+
+    def test_a_version_without_a_reader_for_the_one_before_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="version 2 must be able to read version 1"):
+            Codec("count", int, version=2)
+
+    @pytest.mark.parametrize("version", [0, 128])
+    def test_a_version_must_fit_into_the_format_byte(self, version: int) -> None:
+        with pytest.raises(ValueError, match="1 to 127"):
+            Codec("count", int, version=version, older={127: lambda body: 0})

@@ -1,0 +1,293 @@
+"""Keyed stages: grouping, marks, reading their own writes, the order of what is stored, timers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from models.errors import InvalidRecord
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import Record, SourceRecord
+from streams.runtime.stage import Stage, TimerContext
+from streams.runtime.testing import START, StageHarness
+
+TEXTS: Codec[tuple[str, ...]] = Codec("texts", tuple[str, ...])
+NOTE: Codec[str] = Codec("note", str)
+
+ONE, TWO, OUT = "chat.messages.v1", "memory.summaries.v1", "memory.windows.v1"
+
+
+def decode(record: SourceRecord) -> str:
+    if record.value is None or record.value.startswith(b"!"):
+        raise InvalidRecord("bad", "it begins with an exclamation mark")
+    return record.value.decode()
+
+
+class Texts:
+    """Remembers what it was given, by key, and how it was called.  ``/text`` goes to the key ``text[0]``."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[bytes, list[str]]] = []
+
+    def fold(self, before: tuple[str, ...] | None, run: Run[str], work: Work) -> tuple[str, ...] | None:
+        said = [text for text, _ in run.items]
+        self.runs.append((run.key, said))
+        if "forget" in said:
+            return None
+        if "nothing" in said:
+            return before
+        if "refuse" in said:
+            raise InvalidRecord("refused", "it asks for it")
+        work.emit(OUT, run.key, " ".join(said).encode())
+        return (*(before or ()), *said)
+
+    def stage(self, *, each: bool = False, **more: Any) -> Stage:
+        sources: dict[str, Source[tuple[str, ...], str]] = {
+            ONE: Source(decode=decode, fold=self.fold, home=lambda text: (ONE, text[:1].encode()), each=each),
+            TWO: Source(decode=decode, fold=self.fold, key=lambda text: text[:1].encode(), each=each),
+        }
+        return keyed_stage(name="texts", table="texts", codec=TEXTS, sources=sources, **more)
+
+
+class Harness(StageHarness):
+    def __init__(self, *, each: bool = False, **more: Any) -> None:
+        self.texts = Texts()
+        super().__init__(self.texts.stage(each=each, **more))
+
+    def records(self, *said: str, source: str = ONE) -> list[Record]:
+        """Records keyed by their first letter."""
+        return [self.record(text.encode(), source, key=text[:1].encode()) for text in said]
+
+    def stored(self) -> dict[bytes, tuple[str, ...]]:
+        return {key: TEXTS.decode(payload) for key, payload in self.state.items()}
+
+    def marks(self, key: bytes) -> list[int]:
+        found = []
+        for source_index in range(self.sources):
+            self.state.source_index = source_index
+            found.append(self.state.read(key)[0])
+        return found
+
+
+class TestRuns:
+    def test_a_batch_is_grouped_by_key_in_the_order_of_the_log(self) -> None:
+        harness = Harness()
+        effects = harness.feed(*harness.records("b1", "a1", "b2", "a2", "b3"))
+        assert harness.texts.runs == [(b"b", ["b1", "b2", "b3"]), (b"a", ["a1", "a2"])]
+        assert harness.stored() == {b"b": ("b1", "b2", "b3"), b"a": ("a1", "a2")}
+        assert {key: change.next_offset for key, change in effects.changes.items()} == {b"b": 5, b"a": 4}
+
+    def test_one_by_one_keeps_the_order_of_the_batch_and_reads_what_it_wrote(self) -> None:
+        harness = Harness(each=True)
+        effects = harness.feed(*harness.records("b1", "a1", "b2"))
+        assert harness.texts.runs == [(b"b", ["b1"]), (b"a", ["a1"]), (b"b", ["b2"])]
+        assert harness.stored() == {b"b": ("b1", "b2"), b"a": ("a1",)}
+        assert [*effects.changes] == [b"a", b"b"], "once each, in the order of the last"
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_what_was_folded_in_is_skipped_and_counted(self, each: bool) -> None:
+        harness = Harness(each=each)
+        records = harness.records("a1", "b1", "a2", "b2", "a3")
+        harness.feed(*records[:3])
+        effects = harness.feed(*records)
+        assert harness.stored() == {b"a": ("a1", "a2", "a3"), b"b": ("b1", "b2")}
+        assert effects.counts["skipped_records_total", ("texts", "replayed")] == 3
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_each_source_has_a_mark_and_a_key_of_its_own(self, each: bool) -> None:
+        harness = Harness(each=each)
+        harness.feed(*harness.records("a1", "a2"))
+        harness.feed(harness.record(b"a3", TWO, key=b"of another kind", offset=70))
+        assert harness.stored() == {b"a": ("a1", "a2", "a3")}
+        assert harness.marks(b"a") == [2, 71]
+        harness.feed(*harness.records("a4"))
+        assert harness.marks(b"a") == [3, 71]
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_a_bad_record_is_dead_lettered_alone(self, each: bool) -> None:
+        harness = Harness(each=each)
+        records = harness.records("a1", "!", "a2")
+        effects = harness.feed(*records)
+        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(records[1], "bad")]
+        assert harness.stored() == {b"a": ("a1", "a2")}
+
+    def test_what_a_fold_refuses_is_dead_lettered_alone(self) -> None:
+        harness = Harness(each=True)
+        harness.feed(harness.record(b"a1", key=b"a"), harness.record(b"refuse", key=b"a"))
+        assert [letter.reason for letter in harness.last.dead_letters] == ["refused"]
+        assert harness.stored() == {b"a": ("a1",)}
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_a_record_without_a_key_goes_where_it_belongs(self, each: bool) -> None:
+        harness = Harness(each=each)
+        effects = harness.feed(harness.record(b"a1", headers=[("trace", b"1")]))
+        (moved,) = effects.outputs
+        assert (moved.topic, moved.key, moved.value, moved.headers) == (ONE, b"a", b"a1", [("trace", b"1")])
+        assert effects.counts["misrouted_records_total", ("texts", ONE)] == 1
+        assert harness.stored() == {}
+
+    def test_without_a_key_and_a_home_it_is_dead_lettered(self) -> None:
+        texts = Texts()
+        sources = {ONE: Source(decode=decode, fold=texts.fold)}
+        harness = StageHarness(keyed_stage(name="texts", table="texts", codec=TEXTS, sources=sources))
+        harness.feed(harness.record(b"a1"), harness.record(b"b1", key=b"b"))
+        assert [letter.reason for letter in harness.last.dead_letters] == ["no_key"]
+        assert texts.runs == [(b"b", ["b1"])]
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_state_that_a_fold_returns_as_it_was_is_not_written(self, each: bool) -> None:
+        harness = Harness(each=each)
+        harness.feed(*harness.records("a1"))
+        assert harness.feed(harness.record(b"nothing", key=b"a")).changes == {}
+        assert harness.marks(b"a") == [1, 0]
+
+    @pytest.mark.parametrize("each", [False, True])
+    def test_no_state_after_removes_it(self, each: bool) -> None:
+        harness = Harness(each=each)
+        harness.feed(*harness.records("a1"))
+        harness.feed(harness.record(b"forget", key=b"a"))
+        assert harness.stored() == {}
+        assert harness.feed(harness.record(b"forget", key=b"unknown")).changes == {}
+
+
+class TestWork:
+    def work(self) -> Work:
+        return Work("texts", StageHarness(Texts().stage()).state)
+
+    def test_it_reads_its_own_writes_before_and_after_they_are_encoded(self) -> None:
+        work = self.work()
+        assert work.get(b"a", TEXTS) is None
+        work.put(b"a", ("1",), TEXTS, 7)
+        assert work.get(b"a", TEXTS) == ("1",)
+        work.flush()
+        assert work.get(b"a", TEXTS) == ("1",)
+        work.remove(b"a")
+        assert work.get(b"a", TEXTS) is None
+        work.flush()
+        assert work.get(b"a", TEXTS) is None
+        assert work.changes[b"a"].payload is None
+
+    def test_what_is_stored_keeps_its_order(self) -> None:
+        work = self.work()
+        work.remove(b"gone")
+        work.put(b"a", ("1",), TEXTS)
+        work.put(b"b", ("1",), TEXTS)
+        work.put(b"early", "x", NOTE, first=True)
+        work.put(b"a", ("2",), TEXTS)
+        work.put(b"removed", ("1",), TEXTS)
+        work.remove(b"removed")
+        work.flush()
+        assert [*work.changes] == [b"early", b"b", b"a", b"gone", b"removed"]
+        assert TEXTS.decode(work.changes[b"a"].payload or b"") == ("2",)
+
+    def test_a_later_put_without_a_mark_keeps_the_earlier_one(self) -> None:
+        work = self.work()
+        work.put(b"a", ("1",), TEXTS, 7)
+        work.put(b"a", ("2",), TEXTS)
+        work.flush()
+        assert work.changes[b"a"].next_offset == 7
+
+    def test_packed_state_is_smaller_and_read_like_any(self) -> None:
+        work = self.work()
+        value = ("again and again",) * 50
+        work.put(b"a", value, TEXTS, packed=True)
+        work.flush()
+        assert len(work.changes[b"a"].payload or b"") < len(TEXTS.encode(value)) / 5
+        assert work.get(b"a", TEXTS) == value
+
+    def test_a_value_is_decoded_once_and_encoded_once_per_batch(self) -> None:
+        counted: list[str] = []
+
+        class Counted(Codec[tuple[str, ...]]):
+            def encode(self, value: tuple[str, ...], *, packed: bool = False) -> bytes:
+                counted.append("encode")
+                return super().encode(value, packed=packed)
+
+            def decode(self, payload: bytes, key: bytes = b"") -> tuple[str, ...]:
+                counted.append("decode")
+                return super().decode(payload, key)
+
+        texts = Texts()
+        codec = Counted("texts", tuple[str, ...])
+        sources = {ONE: Source(decode=decode, fold=texts.fold, each=True)}
+        harness = StageHarness(keyed_stage(name="texts", table="texts", codec=codec, sources=sources))
+        for _ in range(2):
+            harness.feed(*[harness.record(f"a{n}".encode(), key=b"a") for n in range(5)])
+        assert counted == ["encode", "decode", "encode"]
+
+
+class TestTimers:
+    HOUR = 3600.0
+
+    def due(self, state: Sequence[str]) -> float | None:
+        return START.timestamp() + self.HOUR * len(state) if "never" not in state else None
+
+    def on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
+        before = work.get(key, TEXTS)
+        if before is None:
+            return
+        if before == ("last",):
+            work.remove(key)
+        elif "wait" in before:
+            work.wake(key, 1.0)
+            work.put(key, (*before, "tick"), TEXTS)
+        else:
+            work.put(key, (*before, "tick"), TEXTS)
+
+    def harness(self, **more: Any) -> Harness:
+        return Harness(wake_at=self.due, on_timer=self.on_timer, **more)
+
+    def test_what_is_stored_sets_the_timer(self) -> None:
+        harness = self.harness()
+        harness.feed(*harness.records("a1", "a2", "b1"), harness.record(b"never", key=b"c"))
+        at = START.timestamp()
+        assert harness.last.timers == {b"a": at + 2 * self.HOUR, b"b": at + self.HOUR, b"c": None}
+
+    def test_a_removed_key_has_no_timer(self) -> None:
+        harness = self.harness()
+        harness.feed(harness.record(b"last", key=b"a"))
+        harness.tick(START + timedelta(hours=1), b"a")
+        assert harness.last.timers == {b"a": None}
+        assert harness.stored() == {}
+
+    def test_a_fold_may_set_its_own(self) -> None:
+        harness = self.harness()
+        harness.feed(harness.record(b"wait", key=b"a"))
+        harness.tick(START + timedelta(hours=1), b"a", b"unknown")
+        assert harness.last.timers == {b"a": 1.0}
+
+    def test_a_timer_leaves_the_marks(self) -> None:
+        harness = self.harness()
+        harness.feed(*harness.records("a1", "a2"))
+        harness.tick(START + timedelta(hours=2), b"a")
+        assert harness.stored() == {b"a": ("a1", "a2", "tick")}
+        assert harness.marks(b"a") == [2, 0]
+
+    def test_timers_survive_a_restart(self) -> None:
+        harness = self.harness()
+        harness.feed(*harness.records("a1", "a2"))
+        timer_at = harness.spec.timer_at
+        assert timer_at is not None
+        assert {key: timer_at(key, payload) for key, payload in harness.state.items()} == harness.last.timers
+
+    def test_keys_of_another_kind_must_be_told_apart(self) -> None:
+        with pytest.raises(ValueError, match="timer_at"):
+            self.harness(others=(NOTE,))
+
+
+def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states() -> None:
+    """The runtime looks for the record then."""
+
+    class Number(msgspec.Struct):
+        n: int
+
+    codec = Codec("number", Number)
+    sources = {ONE: Source(decode=decode, fold=lambda before, run, work: Number(2**70))}
+    harness = StageHarness(keyed_stage(name="numbers", table="texts", codec=codec, sources=sources))
+    with pytest.raises(OverflowError):
+        harness.feed(harness.record(b"a", key=b"a"))
