@@ -40,7 +40,10 @@ from streams.topics.examples import load_examples
 
 GOLDEN = Path(__file__).parent / "golden"
 
-KEPT = (Kept(7, "m-7", b'{"content":"seven"}'), Kept(9, "m-9", b'{"content":"n\xc3\xb6ne"}'))
+KEPT = (
+    Kept(7, "m-7", b'{"content":"seven"}', 1772359200.5),
+    Kept(9, "m-9", b'{"content":"n\xc3\xb6ne"}', 1772359201.25),
+)
 
 PROVENANCE = Provenance(
     conversation_id="c-1",
@@ -70,9 +73,9 @@ VALUES: dict[Codec[Any], Any] = {
             7,
             (11, 12, 13, 14, 15),
             (AcceptedSummary("s-1", 0, 6, 81, ("s-0",)),),
-            OpenRequest(7, 9, 1772359200.5, 2, True),
+            OpenRequest("s-2", 7, 9, 1772359200.5, 2, True),
         ),
-        (KeptSummary(b'{"key_facts":[]}', 0, 6),),
+        (KeptSummary(b'{"key_facts":[]}', 0, 6, 1772359199.75),),
         (0, 5),
     ),
     conversations.PAGE: KEPT,
