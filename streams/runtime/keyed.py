@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from models.errors import InvalidRecord
@@ -48,26 +47,10 @@ class Run(NamedTuple, Generic[T]):
         return self.items[-1][1].offset + 1
 
 
-class _Order(IntEnum):
-    """When a change is stored."""
+#: What a batch stores of a key: value, codec (``None``: the key is removed), next offset, packed.
+_Staged = tuple[Any, Codec[Any] | None, int | None, bool]
 
-    FIRST = 0
-    USUAL = 1
-    REMOVED = 2
-
-
-class _Staged(NamedTuple):
-    """A value that this batch stores or, without a codec, removes.  ``next_offset``: see
-    :class:`StateChange`."""
-
-    value: Any
-    codec: Codec[Any] | None
-    next_offset: int | None
-    packed: bool
-    order: _Order
-
-
-_REMOVED = _Staged(None, None, None, False, _Order.REMOVED)
+_REMOVED: _Staged = (None, None, None, False)
 
 
 class Work(Effects):
@@ -81,7 +64,7 @@ class Work(Effects):
     removed.
     """
 
-    __slots__ = ("_decoded", "_staged", "_state", "_stored", "stage")
+    __slots__ = ("_decoded", "_first", "_staged", "_state", "_stored", "stage")
 
     def __init__(self, stage: str, state: StateReader) -> None:
         super().__init__()
@@ -90,6 +73,7 @@ class Work(Effects):
         self._stored: dict[bytes, tuple[int, bytes | None]] = {}
         self._decoded: dict[bytes, Any] = {}
         self._staged: dict[bytes, _Staged] = {}
+        self._first: dict[bytes, _Staged] = {}
 
     def _read(self, key: bytes) -> tuple[int, bytes | None]:
         stored = self._stored.get(key)
@@ -107,9 +91,9 @@ class Work(Effects):
         Raises:
             ConsistencyError: what is stored cannot be decoded.
         """
-        staged = self._staged.get(key)
+        staged = self._staged.get(key) or self._first.get(key)
         if staged is not None:
-            return staged.value  # type: ignore[no-any-return]  # a key has values of one kind
+            return staged[0]  # type: ignore[no-any-return]  # a key has values of one kind
         if key in self._decoded:
             return self._decoded[key]  # type: ignore[no-any-return]
         change = self.changes.get(key)
@@ -132,18 +116,17 @@ class Work(Effects):
         ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not.
         ``packed``: compressed, for state that nothing will read for some time.
         """
-        before = self._staged.pop(key, None)
+        before = self._staged.pop(key, None) or self._first.pop(key, None)
         if before is not None and next_offset is None:
-            next_offset = before.next_offset
-        order = _Order.FIRST if first else _Order.USUAL
-        self._staged[key] = _Staged(value, codec, next_offset, packed, order)
+            next_offset = before[2]
+        (self._first if first else self._staged)[key] = (value, codec, next_offset, packed)
 
     def remove(self, key: bytes) -> None:
         """Remove ``key`` and its mark, after what was put is stored.
 
         Only for keys whose records cannot come back.
         """
-        self._staged.pop(key, None)
+        self._first.pop(key, None)
         self._staged[key] = _REMOVED
 
     def skip(self, why: str, by: int = 1) -> None:
@@ -169,28 +152,28 @@ class Work(Effects):
         self.skip("replayed")
         return False
 
-    def wake_all(self, codec: Codec[V], wake_at: Callable[[V], float | None]) -> None:
-        """Set the timers of what was put with ``codec`` and clear those of what was removed, if no fold has."""
-        for key, staged in self._staged.items():
-            if key not in self.timers and (staged.codec is codec or staged.codec is None):
-                self.wake(key, wake_at(staged.value) if staged.codec is codec else None)
+    def flush(self, codec: Codec[V] | None = None, wake_at: Callable[[V], float | None] | None = None) -> None:
+        """Encode what is to be stored, in order, and let go of it: what is still in a cache is encoded fast.
 
-    def flush(self) -> None:
-        """Encode what is to be stored, in order, and let go of it: what is still in a cache is encoded fast."""
-        changes = self._staged.items()
-        for key, staged in changes if len(changes) == 1 else sorted(changes, key=_order):
-            if staged.codec is None:
-                super().remove(key)
-            else:
-                payload = staged.codec.encode(staged.value, packed=staged.packed)
-                self.store(key, payload, staged.next_offset)
-        self._staged.clear()
+        ``wake_at`` sets the timers of values that were put with ``codec``, and clears those of what was
+        removed, unless they were set before.
+        """
+        removed = []
+        for staged_by_key in (self._first, self._staged):
+            for key, (value, its_codec, next_offset, packed) in staged_by_key.items():
+                if wake_at is not None and its_codec is codec and key not in self.timers:
+                    self.timers[key] = wake_at(value)
+                if its_codec is None:
+                    removed.append(key)
+                else:
+                    self.store(key, its_codec.encode(value, packed=packed), next_offset)
+            staged_by_key.clear()
+        for key in removed:
+            super().remove(key)
+            if wake_at is not None:
+                self.timers.setdefault(key, None)
         self._decoded.clear()
         self._stored.clear()
-
-
-def _order(change: tuple[bytes, _Staged]) -> int:
-    return change[1].order
 
 
 _NO_KEY = InvalidRecord("no_key", "the record has no key, and nothing in it says which one it belongs to")
@@ -244,7 +227,7 @@ class _KeyedStep(Generic[S]):
             self._fold_each(source, batch, work)
         else:
             self._fold_runs(source, batch, work)
-        self._flush(work)
+        work.flush(self._codec, self._wake_at)
         return work
 
     def _fold_each(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
@@ -285,7 +268,7 @@ class _KeyedStep(Generic[S]):
                 items = new
             if items:
                 self._fold(source, Run(key, items), work)
-                self._flush(work)
+                work.flush(self._codec, self._wake_at)
 
     def _key(self, source: Source[S, Any], item: Any, record: SourceRecord, work: Work) -> bytes | None:
         """Return the key that ``record`` is folded into, or ``None`` if it was sent elsewhere instead."""
@@ -315,13 +298,8 @@ class _KeyedStep(Generic[S]):
         work = Work(self._name, state)
         for key in keys:
             self._on_timer(key, context, work)
-        self._flush(work)
+        work.flush(self._codec, self._wake_at)
         return work
-
-    def _flush(self, work: Work) -> None:
-        if self._wake_at is not None:
-            work.wake_all(self._codec, self._wake_at)
-        work.flush()
 
 
 def keyed_stage(

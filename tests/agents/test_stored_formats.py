@@ -73,7 +73,7 @@ VALUES: dict[Codec[Any], Any] = {
             7,
             (11, 12, 13, 14, 15),
             (AcceptedSummary("s-1", 0, 6, 81, ("s-0",)),),
-            OpenRequest("s-2", 7, 9, 1772359200.5, 2, True),
+            OpenRequest("s-2", 7, 9, 1772359200.5, 1772359201.5, 2, True),
         ),
         (KeptSummary(b'{"key_facts":[]}', 0, 6, 1772359199.75),),
         (0, 5),
