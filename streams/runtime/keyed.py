@@ -322,8 +322,9 @@ def keyed_stage(
 
     ``wake_at`` says of a state when the clock alone may change it (epoch seconds): timers are set by it, unless
     a fold sets one itself.  ``on_timer`` is called for each key whose timer is due, whatever is stored under
-    it. ``timer_at`` says the same as ``wake_at`` of any key, and what is stored under it, after a restart; it
-    may be left out if there are no ``others``.  For ``table``, ``batch_records`` and ``decided_by`` see :class:`Stage`.
+    it.  ``timer_at`` says the same as ``wake_at`` of any key, and what is stored under it, after a restart; it
+    may be left out if there are no ``others``.  For ``table``, ``batch_records`` and ``decided_by`` see
+    :class:`Stage`.
 
     Raises:
         ValueError: timers that a restart would lose.

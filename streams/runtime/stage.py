@@ -50,15 +50,15 @@ OnTimer = Callable[[Sequence[bytes], TimerContext, StateReader], Effects]
 class Stage:
     """How a step is driven.
 
-    Exactly one of ``step`` (pure, no I/O, runs on the event loop) and ``async_step`` (calls out: one
-    batch per partition at a time, so order per key holds; it raises ``DependencyUnavailable`` to wait in
-    place) is set.  ``sources`` are catalog topic names with equal partition counts.  ``table`` names the
-    state's changelog; without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000
-    for a pure step, a few dozen where each record costs a call.  ``on_timer`` gets the keys whose timers
-    (``Effects.wake``) are due; ``timer_at`` says, from a key and its stored payload, when its timer is due, and
-    is asked for every key of a partition that is newly assigned.  ``codecs``: those of the values in the table.
-    ``decided_by`` names what decides about the outputs besides the records and the code, with its value: settings,
-    models (:mod:`streams.runtime.stamp`).
+    Exactly one of ``step`` (pure, no I/O, runs on the event loop) and ``async_step`` (calls out: one batch per
+    partition at a time, so order per key holds; it raises ``DependencyUnavailable`` to wait in place) is set.
+    ``sources`` are catalog topic names with equal partition counts.  ``table`` names the state's changelog;
+    without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000 for a pure step, a few
+    dozen where each record costs a call.  ``on_timer`` gets the keys whose timers (``Effects.wake``) are due;
+    ``timer_at`` says, from a key and its stored payload, when its timer is due, and is asked for every key of a
+    partition that is newly assigned.  ``codecs``: those of the values in the table. ``decided_by`` names what
+    decides about the outputs besides the records and the code, with its value: settings, models
+    (:mod:`streams.runtime.stamp`).
     """
 
     name: str
