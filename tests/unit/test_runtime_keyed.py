@@ -68,7 +68,7 @@ class Harness(StageHarness):
 
     def marks(self, key: bytes) -> list[int]:
         found = []
-        for source_index in range(self.sources):
+        for source_index in range(len(self.spec.sources)):
             self.state.source_index = source_index
             found.append(self.state.read(key)[0])
         return found
