@@ -6,6 +6,7 @@
     ├── ConfigurationError      a setting or the environment is wrong: say what to set, exit 78
     ├── InvalidRecord           one record cannot be processed as it is: dead-lettered, never retried
     ├── DependencyUnavailable   something outside is down or slow: retried in place, never dead-lettered
+    │   └── Unanswered          it took a call and did not answer in time
     └── ConsistencyError        going on would lose or invent data: the worker stops
 """
 
@@ -38,6 +39,13 @@ class DependencyUnavailable(SwitchboardError):
     def __init__(self, dependency: str, message: str) -> None:
         super().__init__(f"{dependency}: {message}")
         self.dependency = dependency
+
+
+class Unanswered(DependencyUnavailable):
+    """Something outside took a call and did not answer in time.
+
+    Tried again like the rest; but a record that alone is never answered, while others are, is dead-lettered.
+    """
 
 
 class ConsistencyError(SwitchboardError):

@@ -188,6 +188,13 @@ class Settings(BaseSettings):
     batch_bytes: int = _setting(
         1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
     )
+    max_batch_uncompressed_bytes: int = _setting(
+        64 << 20,
+        "largest batch, decompressed, that is read; one that is larger goes to the dead-letter queue as it is",
+        "bytes",
+        ge=1 << 20,
+        le=1 << 30,
+    )
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = _setting(
         "none", "how what the services write is compressed; whoever reads the topics must know the codec"
     )

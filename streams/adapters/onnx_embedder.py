@@ -25,7 +25,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.ports import Vectors
 
 MODEL = "all-MiniLM-L6-v2-onnx-int8"
@@ -115,7 +115,7 @@ class OnnxEmbedder:
         try:
             return await asyncio.wait_for(computed, self._timeout)
         except TimeoutError:
-            raise DependencyUnavailable(
+            raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
             ) from None
         except asyncio.CancelledError:

@@ -14,7 +14,7 @@ from qdrant_client import models as q
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.facts import Fact
 from models.ports import FactFilter, FoundFact, Vectors
 from streams.adapters import qdrant_payload as stored
@@ -225,8 +225,10 @@ class QdrantServerIndex:
         """
         try:
             return await asyncio.wait_for(request, self._timeout)
-        except (TimeoutError, ResponseHandlingException, ResourceExhaustedResponse) as error:
-            reason = str(error) or f"no answer within {self._timeout:g} s"
+        except TimeoutError as error:
+            raise Unanswered("qdrant", f"{self._url}: no answer within {self._timeout:g} s") from error
+        except (ResponseHandlingException, ResourceExhaustedResponse) as error:
+            reason = str(error) or type(error).__name__
             raise DependencyUnavailable("qdrant", f"{self._url}: {reason}") from error
         except UnexpectedResponse as error:
             status = error.status_code or 0

@@ -25,11 +25,17 @@ Where it can fail, and what then happens
 
 =================================================  ==========================================================
 a record cannot be decoded or is invalid           the step dead-letters it (``Effects.dead_letter``)
-the step raises                                    the batch is run again record by record; what fails alone
-                                                   is dead-lettered; if everything fails, the worker stops
-an output is larger than its topic takes           the same, for the record that caused it
+the step raises                                    the batch is halved until what fails stands alone and is
+                                                   dead-lettered; 100 in a row, over all batches and
+                                                   partitions of the stage, stop the worker
+an output, or state, is larger than its topic      the same, for the record that caused it
+takes
+a compressed batch is huge or damaged              it is not unpacked; one dead letter keeps it as it is
+a dead letter does not fit into its queue          it is split; beyond 16 MiB its beginning is kept
+state cannot be decoded                            the worker stops
 the step raises ``DependencyUnavailable``          it waits in place with jittered backoff; nothing is lost,
-or hangs in a call                                 reordered or dead-lettered, and metrics show the wait
+or a call hangs                                    reordered or dead-lettered, and metrics show the wait
+a call hangs for one record, not for others        that record is dead-lettered (``no_answer``)
 the step hangs without awaiting                    the watchdog ends the process; another worker takes over
 a confirmation fails for good                      the worker stops; nothing after it is acked
 a changelog does not come                          it is waited for while it goes on, however slowly; the worker
@@ -59,10 +65,11 @@ The eleven rules, and where they live
    ``service.py`` (``check_end``)
 7. state carries its high-water mark: ``marks.py``, ``stored.py``; late writes: ``lease.py``, mended by
    ``recovery.py``
-8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``
+8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``, ``unpacking.py``; waiting:
+   ``patience.py``, ``standing.py``
 9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
-    ``stepping.py``
+    ``aside.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency
     above 1, its web server and its monitor
 

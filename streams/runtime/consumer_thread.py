@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import aiokafka
 from aiokafka.errors import (
     CommitFailedError,
+    CorruptRecordException,
     GroupCoordinatorNotAvailableError,
     IllegalStateError,
     KafkaError,
@@ -29,6 +30,7 @@ from streams.runtime.faust_internals import (
 )
 from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
+from streams.runtime.unpacking import Unpacker
 
 #: Kafka's error codes: unknown member; a static member whose name another one has taken.
 _FORGOTTEN = frozenset({UnknownMemberIdError.errno, 82})
@@ -69,7 +71,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
         # and it keeps equal partition numbers of all topics of a service on one worker.
         self._assignor = self.app.assignor
-        return aiokafka.AIOKafkaConsumer(
+        consumer = aiokafka.AIOKafkaConsumer(
             client_id=f"switchboard-{self.runtime.name}",
             group_id=self.app.conf.id,
             group_instance_id=settings.static_member(self.runtime.name),
@@ -90,6 +92,9 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             retry_backoff_ms=100,
             metadata_max_age_ms=30_000,
         )
+        self._unpacker = Unpacker(settings.max_batch_uncompressed_bytes)
+        self._unpacker.watch(consumer._client)
+        return consumer
 
     async def on_start(self) -> None:
         """Start the consumer, and renew the lease with each heartbeat that the group answers."""
@@ -184,9 +189,18 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         if not epoch.running or fetcher._subscriptions.reassignment_in_progress:
             return {}
         starts = self._positions(wanted)
-        with fetcher._subscriptions.fetch_context():
-            records = await fetcher.fetched_records(wanted, timeout=0)
-        taken = {TP(tp.topic, tp.partition): batch for tp, batch in records.items()}
+        try:
+            with fetcher._subscriptions.fetch_context():
+                records = await fetcher.fetched_records(wanted, timeout=0)
+        except (CorruptRecordException, ValueError) as exc:
+            if not self._unpacker.distrust(wanted):
+                raise
+            self.runtime.log.warning("a batch could not be read; fetching it again", error=repr(exc))
+            # What was taken of other partitions, or of this one before the error, is lost with it.
+            for tp, position in starts.items():
+                fetcher.seek_to(ensure_aiokafka_TP(tp), position)
+            return {}
+        taken = {TP(tp.topic, tp.partition): self._unpacker.put_back(batch) for tp, batch in records.items()}
         return {
             tp: Fetch(starts.get(tp), taken.get(tp, []), end)
             for tp, end in self._positions(wanted).items()

@@ -10,13 +10,19 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
+from aiokafka.consumer.fetcher import PartitionRecords
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.producer.message_accumulator import MessageAccumulator
 from aiokafka.producer.sender import SendProduceReqHandler
+from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.group import HeartbeatRequest
 from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.memory_records import MemoryRecords
+from aiokafka.record.util import calc_crc32c
 from faust.app.base import App
 from faust.tables.base import Collection
 from faust.tables.manager import TableManager
@@ -45,7 +51,10 @@ __all__ = [
     "Consumer",
     "ConsumerMessage",
     "ConsumerStoppedError",
+    "DefaultRecordBatchBuilder",
+    "FetchRequest",
     "HeartbeatRequest",
+    "MemoryRecords",
     "Message",
     "ProduceRequest",
     "RebalanceAgain",
@@ -56,6 +65,7 @@ __all__ = [
     "TableManager",
     "Transport",
     "ack_lock",
+    "calc_crc32c",
     "ensure_aiokafka_TP",
     "server_list",
 ]
@@ -74,6 +84,13 @@ def _mentions(thing: Any, *words: str) -> Callable[[], bool]:
 
 def _parameters(thing: Any, *names: str) -> Callable[[], bool]:
     return lambda: [*inspect.signature(thing).parameters][: len(names)] == [*names]
+
+
+def _round_trip() -> tuple[Any, ...]:
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 0)
+    builder.append(0, 1, b"k", None, [("h", None)])
+    [record] = MemoryRecords(bytes(builder.build())).next_batch()
+    return record.key, record.value, record.headers
 
 
 ASSUMPTIONS = [
@@ -170,6 +187,35 @@ ASSUMPTIONS = [
     Assumption(
         "an empty set of partitions means all of them to aiokafka's fetcher",
         _mentions(AIOKafkaFetcher.fetched_records, "if partitions and tp not in partitions"),
+    ),
+    Assumption(
+        "the fetcher asks through client.send(node, FetchRequest) and reads the answer's topics",
+        _mentions(
+            AIOKafkaFetcher._proc_fetch_request,
+            "response = await self._client.send(node_id, request)",
+            "for topic, partitions in response.topics:",
+        ),
+    ),
+    Assumption(
+        "the last field of a partition in a fetch's answer is its batches, and it may hold none",
+        _mentions(
+            AIOKafkaFetcher._proc_fetch_request,
+            "for partition, error_code, highwater, *part_data in partitions:",
+            "records = MemoryRecords(part_data[-1])",
+            "elif records.size_in_bytes() > 0:",
+        ),
+    ),
+    Assumption(
+        "the consumer's client is made with the consumer, and its fetcher asks through it",
+        _mentions(AIOKafkaConsumer.__init__, "self._client = AIOKafkaClient("),
+    ),
+    Assumption(
+        "records of a batch are counted by its header: the next fetch begins after its last offset",
+        _mentions(PartitionRecords._unpack_records, "self.next_fetch_offset = next_batch.next_offset"),
+    ),
+    Assumption(
+        "DefaultRecordBatchBuilder and MemoryRecords write and read a record batch without a connection",
+        lambda: _round_trip() == (b"k", None, [("h", None)]),
     ),
     Assumption(
         "the app makes its transport in _new_transport()",

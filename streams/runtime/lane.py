@@ -88,6 +88,11 @@ class Lane:
         """True while the producer may hold something of this lane."""
         return bool(self._finishing)
 
+    def upcoming(self) -> RecordBatch | None:
+        """Return the batch that waits behind the one at work, if there is one."""
+        waiting = self._queue._queue  # type: ignore[attr-defined]  # a deque; there is no other way to look
+        return next((event.value for event in waiting if event is not None), None)
+
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""
         self.timers.close()

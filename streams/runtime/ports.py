@@ -14,6 +14,7 @@ from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lease import Lease
 from streams.runtime.publisher import Publisher
+from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
@@ -33,6 +34,9 @@ class StepperHost(Protocol):
     log: Any
     publisher: Publisher
 
+    @property
+    def reset_hint(self) -> str: ...
+
 
 class SteppedLane(Protocol):
     """The lane that a stepper works for."""
@@ -43,6 +47,7 @@ class SteppedLane(Protocol):
 
     @property
     def runtime(self) -> StepperHost: ...
+    def upcoming(self) -> RecordBatch | None: ...
 
 
 class LaneHost(StepperHost, Protocol):

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
 from streams.runtime.effects import Output
-from streams.runtime.partitioner import partition_of
+from streams.runtime.partitioner import partitions_of
 from streams.runtime.records import Headers
 from streams.runtime.stamp import Stamp
 from streams.settings import Settings
@@ -19,12 +19,24 @@ from streams.settings import Settings
 #: What a record needs in a Kafka batch beyond key, value and headers (varints, CRC, batch header).
 _RECORD_OVERHEAD = 100
 
+#: What a header needs beyond its name and value (two varints).
+_HEADER_OVERHEAD = 10
+
 #: How long the producer tries to deliver a batch before the worker gives up: a broker may be gone for
 #: this long without any worker stopping.
 DELIVERY_TIMEOUT_SECONDS = 180.0
 
 Packed = list[tuple[str, int, Any]]
 Confirmation = asyncio.Future[Any]
+
+
+def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """Return how many bytes a record takes at most in a Kafka batch of its own."""
+    size = _RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
+    for name, content in headers:
+        size += _HEADER_OVERHEAD + (len(name) if name.isascii() else len(name.encode()))
+        size += len(content) if content else 0
+    return size
 
 
 class OutputTooLarge(Exception):
@@ -74,6 +86,17 @@ class Publisher:
         self._layout = layout
         self._submit_timeout = submit_timeout
 
+    def largest(self, topic: str) -> int:
+        """Return how many bytes a record of ``topic`` may have (see :func:`record_bytes`)."""
+        return self._layout[topic][2]
+
+    def check(self, outputs: Iterable[Output], stamp: Stamp = ()) -> None:
+        """Raise :class:`OutputTooLarge` if a record exceeds what its topic takes."""
+        for output in outputs:
+            size = record_bytes(output.key, output.value, _headers(output, stamp))
+            if size > (limit := self._layout[output.topic][2]):
+                raise OutputTooLarge(output.topic, size, limit)
+
     def pack(self, outputs: Iterable[Output], stamp: Stamp = ()) -> Packed:
         """Pack ``outputs`` in order, without sending; ``stamp`` goes on all but the copies.
 
@@ -83,17 +106,13 @@ class Publisher:
         packed: Packed = []
         open_builders: dict[tuple[str, int], Any] = {}
         create_batch = self._producer.create_batch
-        for output in outputs:
-            topic, partitions, limit = self._layout[output.topic]
-            partition = output.partition
-            if partition is None:
-                route = output.route if output.route is not None else output.key
-                partition = partition_of(route, partitions) if route is not None else 0
-            key, value = output.key, output.value
-            headers = list(output.headers) if output.copy else [*output.headers, *stamp]
-            size = _RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
-            if size > limit or (headers and size + _headers_size(headers) > limit):
-                raise OutputTooLarge(output.topic, size + _headers_size(headers), limit)
+        outputs = outputs if isinstance(outputs, list) else list(outputs)
+        for output, partition in zip(outputs, self._partitions(outputs), strict=True):
+            topic, _, limit = self._layout[output.topic]
+            key, value, headers = output.key, output.value, _headers(output, stamp)
+            size = record_bytes(key, value, headers)
+            if size > limit:
+                raise OutputTooLarge(output.topic, size, limit)
             where = (topic, partition)
             builder = open_builders.get(where)
             # A full builder refuses the record; an empty one never does, so this ends.
@@ -103,6 +122,23 @@ class Publisher:
                 if not _append(builder, key, value, headers):
                     raise ConsistencyError(f"an empty batch for {topic} refused a record of {size} bytes")
         return packed
+
+    def _partitions(self, outputs: list[Output]) -> list[int]:
+        """Return where each output goes: to its partition, or to that of its route, or of its key, or to 0."""
+        result = [0] * len(outputs)
+        hashed: dict[int, list[tuple[int, bytes]]] = {}
+        for at, output in enumerate(outputs):
+            if output.partition is not None:
+                result[at] = output.partition
+                continue
+            route = output.route if output.route is not None else output.key
+            if route is not None:
+                hashed.setdefault(self._layout[output.topic][1], []).append((at, route))
+        for count, places in hashed.items():
+            found = partitions_of([route for _, route in places], count)
+            for (at, _), partition in zip(places, found, strict=True):
+                result[at] = partition
+        return result
 
     async def submit(self, packed: Packed) -> list[Confirmation]:
         """Hand packed batches to the producer, in order; return one future per batch.
@@ -156,11 +192,8 @@ def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[
     return builder.append(timestamp=None, key=key, value=value, headers=headers) is not None
 
 
-def _headers_size(headers: Headers) -> int:
-    size = 10 * len(headers)
-    for name, value in headers:
-        size += len(name) + (len(value) if value else 0)
-    return size
+def _headers(output: Output, stamp: Stamp) -> list[tuple[str, bytes | None]]:
+    return [*output.headers] if output.copy else [*output.headers, *stamp]
 
 
 def _retrieve(confirmation: Confirmation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -37,6 +37,38 @@ class Record(NamedTuple):
     partition: int = 0
     timestamp: int = 0
     headers: Headers = ()
+
+
+class UnreadBatch(NamedTuple):
+    """A compressed batch of the log that was not unpacked; it takes the place of its records.
+
+    As a record it has nothing but a place: ``offset`` is its last one, ``timestamp`` (ms) its latest.  It never
+    reaches a step.  ``record_count`` is what its header says, ``data`` the whole batch as it lies in the log,
+    ``reason`` and ``message`` why it was not unpacked.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    offset: int
+    timestamp: int
+    codec: str
+    record_count: int
+    data: bytes
+    reason: str
+    message: str
+
+    @property
+    def key(self) -> bytes | None:
+        return None
+
+    @property
+    def value(self) -> bytes | None:
+        return None
+
+    @property
+    def headers(self) -> Headers:
+        return ()
 
 
 class RecordBatch:
@@ -96,16 +128,29 @@ class RecordBatch:
         """Where the next batch of this partition continues."""
         return self.offset + 1
 
-    def singles(self) -> Iterator[RecordBatch]:
-        """Yield one batch per record, to find the one that makes a step fail."""
-        for record in self.records:
-            yield RecordBatch(
-                (record,),
-                position=record.offset,
-                epoch=self.epoch,
-                source=self.source,
-                source_index=self.source_index,
-            )
+    def only(self, records: Sequence[SourceRecord]) -> RecordBatch:
+        """Return this batch, in the same place, with only these of its records (maybe none)."""
+        rest = RecordBatch(
+            self.records,
+            position=self.position,
+            epoch=self.epoch,
+            source=self.source,
+            source_index=self.source_index,
+        )
+        rest.records = records
+        return rest
+
+    def single(self, number: int) -> RecordBatch:
+        """Return a batch of the record at ``number``."""
+        return self._part(self.records[number : number + 1 or None])
+
+    def halves(self) -> tuple[RecordBatch, RecordBatch]:
+        """Return a batch of the first half of the records, and one of the rest; there must be two or more."""
+        middle = len(self.records) // 2
+        return self._part(self.records[:middle]), self._part(self.records[middle:])
+
+    def _part(self, records: Sequence[SourceRecord]) -> RecordBatch:
+        return RecordBatch(records, epoch=self.epoch, source=self.source, source_index=self.source_index)
 
     def __len__(self) -> int:
         return len(self.records)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
+from streams.runtime.standing import Standing
 
 
 class StateReader(Protocol):
@@ -92,6 +93,10 @@ class BoundStage:
     stage: Stage
     hashed: dict[str, int]
     changelog: str
+    standing: Standing = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "standing", Standing(self.stage.name))
 
     @property
     def sources(self) -> int:

@@ -1,39 +1,60 @@
-"""Calling a stage's step: retries in place, isolation of the record that fails, routing of misplaced ones."""
+"""Calling a stage's step: retries in place, isolation of the record that fails.
+
+A batch whose step raises is cut in halves, and these again, until what fails stands alone: a pure step decides
+the same however its records are cut.  What fails alone is buried, that is, goes to the dead-letter queue.  Two
+kinds of records that failed are told from two kinds of failures that are not theirs:
+
+* *A defective step.*  :data:`MOST_BURIED` records buried one after the other, over all batches and partitions
+  of the stage, stop the worker; nothing of the batch in which that happens is published or acked.  A record
+  that the step gets done begins the count anew.  One that the step itself dead-letters counts neither way: it
+  was judged, not failed on, so a topic with 10,000 invalid records in a row is dead-lettered as it should be.
+* *Something outside is down*, not just silent on one record.  What says that it is down is waited for without
+  end.  A call that is not answered in time is made again, then for fewer records; a single record is
+  buried (``no_answer``) only if others of the stage are answered before and after its last attempts.
+* *State that cannot be decoded* is the worker's matter, never the record's, and stops it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from models.errors import ConsistencyError, DependencyUnavailable
-from streams.runtime.deadletters import to_output
-from streams.runtime.effects import DeadLetter, Effects
-from streams.runtime.partitioner import partition_of
+import msgspec
+
+from models.errors import ConsistencyError
+from streams.runtime.aside import set_aside
+from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
+from streams.runtime.effects import DeadLetter, Effects, StateChange
+from streams.runtime.patience import NoAnswer, Patience
 from streams.runtime.ports import SteppedLane
-from streams.runtime.publisher import OutputTooLarge, Packed
+from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
 from streams.runtime.records import RecordBatch
-from streams.runtime.stage import TimerContext
+from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.stamp import stamp
+from streams.runtime.table import NoState
 
 #: Errors that a step may not be isolated from: they say something about the worker, not about a record.
 _FATAL = (ConsistencyError, MemoryError)
 
-#: When every record of a batch of at least this size fails, the step is at fault, not the records.
-_DEFECT_RECORDS = 100
+#: After so many records that failed one after the other, the step is at fault, not the records.
+MOST_BURIED = 100
+
+#: What a stored value has beyond its payload, at most: its marks, and what says how it is laid out.
+_SEAL_BYTES = 64
+
+#: How often a call for several records, and one for a single record, goes unanswered before something is done
+#: about it: it is made for fewer records, or another record must show whether anything is answered at all.
+_ATTEMPTS = 2
 
 
-class Prepared:
-    """What a step wanted, ready to be carried out.  ``buried``: the record failed and was dead-lettered."""
+class Prepared(NamedTuple):
+    """What a step wanted, ready to be carried out."""
 
-    __slots__ = ("buried", "effects", "packed", "values")
-
-    def __init__(self, effects: Effects, packed: Packed, values: dict[bytes, bytes]) -> None:
-        self.effects = effects
-        self.packed = packed
-        self.values = values
-        self.buried = False
+    effects: Effects
+    packed: Packed
+    values: dict[bytes, bytes]
 
 
 class Stepper:
@@ -43,72 +64,87 @@ class Stepper:
         self._lane = lane
         self._bound = lane.bound
         self._stage = lane.bound.stage
+        self._standing = lane.bound.standing
         self._stamp = stamp(self._stage.decided_by)
+        self._patience = Patience(lane.runtime, self._standing)
+        self._values: dict[bytes, bytes] = {}
         self.running = False
 
     async def run(self, batch: RecordBatch) -> Prepared:
         """Run the step over ``batch``; a record that fails alone is dead-lettered, the rest goes on."""
         self.running = True
+        self._values = {}
         try:
-            batch, misplaced = self._split_misplaced(batch)
+            batch, aside = set_aside(batch, self._bound, self._lane.runtime.publisher.largest)
             with self._lane.runtime.metrics.step_seconds.labels(self._stage.name).time():
-                prepared = await self._attempt(batch) if batch.records else self._prepare(Effects(), batch)
-            if misplaced:
-                prepared.packed.extend(self._lane.runtime.publisher.pack(misplaced.outputs))
-                prepared.effects.absorb(misplaced)
-            return prepared
+                effects = await self._attempt(batch, batch) if batch.records else Effects()
+            effects.absorb(aside)
+            return self._prepared(effects, batch.source)
         finally:
+            self._patience.settle()
             self.running = False
 
     def run_timers(self, keys: Sequence[bytes], context: TimerContext) -> Prepared:
         """Call ``on_timer``; an error here is a defect of the stage and stops the worker."""
         assert self._stage.on_timer is not None
         self._lane.state.source_index = 0
+        self._values = {}
         effects = self._stage.on_timer(keys, context, self._lane.state)
-        return self._prepare(effects, None)
+        self._accept(effects)
+        return self._prepared(effects, "")
 
-    async def _attempt(self, batch: RecordBatch) -> Prepared:
+    # -- one attempt, and what follows when it fails --------------------------------------------------------
+
+    async def _attempt(self, batch: RecordBatch, whole: RecordBatch, attempts: int = 1) -> Effects:
+        """Run the step over ``batch``, a part of ``whole`` that was tried ``attempts`` times with this one."""
+        failure: Exception
         try:
-            effects = await self._call(batch)
+            effects = await self._call(batch, whole)
         except _FATAL:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: a step may raise anything
-            return await self._isolate(batch, exc)
-        try:
-            return self._prepare(effects, batch)
-        except OutputTooLarge as exc:
-            return await self._isolate(batch, exc)
+            failure = exc
+        else:
+            try:
+                self._accept(effects)
+            except OutputTooLarge as exc:
+                failure = exc
+            else:
+                if len(effects.dead_letters) < len(batch):
+                    self._standing.buried = 0
+                return effects
+        if len(batch) > 1:
+            return await self._halve(batch, whole, attempts, failure)
+        if isinstance(failure, msgspec.DecodeError):
+            await self._check_state(batch, failure)
+        return self._bury(batch, failure, attempts)
 
-    async def _isolate(self, batch: RecordBatch, exc: Exception) -> Prepared:
-        """Run the step record by record, each on the state that those before it left."""
-        if len(batch) == 1:
-            return self._bury(batch, exc)
-        self._lane.runtime.log.warning(
-            "a step failed; looking for the record",
-            stage=self._stage.name,
-            error=repr(exc),
-            topic=batch.topic,
-            partition=batch.partition,
-            first_offset=batch.first_offset,
-            last_offset=batch.offset,
-        )
-        parts = [await self._attempt(single) for single in batch.singles()]
-        if len(batch) >= _DEFECT_RECORDS and all(part.buried for part in parts):
-            raise ConsistencyError(
-                f"stage {self._stage.name} fails on every record of {batch!r} ({exc!r}): this is a defect "
-                "of the stage, not of the records; nothing of the batch was dead-lettered"
+    async def _halve(self, batch: RecordBatch, whole: RecordBatch, attempts: int, exc: Exception) -> Effects:
+        """Run the step over each half, the second on the state that the first one left."""
+        if batch is whole:
+            self._lane.runtime.log.warning(
+                "a step failed; looking for the record",
+                stage=self._stage.name,
+                error=repr(exc),
+                topic=batch.topic,
+                partition=batch.partition,
+                first_offset=batch.first_offset,
+                last_offset=batch.offset,
             )
-        whole = parts[0]
-        for part in parts[1:]:
-            whole.effects.absorb(part.effects)
-            whole.packed.extend(part.packed)
-            for key, value in part.values.items():
-                whole.values.pop(key, None)
-                whole.values[key] = value
-        return whole
+        first, second = batch.halves()
+        effects = await self._attempt(first, whole, attempts + 1)
+        effects.absorb(await self._attempt(second, whole, attempts + 1))
+        return effects
 
-    def _bury(self, batch: RecordBatch, exc: Exception) -> Prepared:
+    def _bury(self, batch: RecordBatch, exc: Exception, attempts: int) -> Effects:
         record = batch.records[0]
+        self._standing.buried += 1
+        if self._standing.buried >= MOST_BURIED:
+            raise ConsistencyError(
+                f"stage {self._stage.name} failed on {MOST_BURIED} records one after the other, the last "
+                f"of them in {batch!r} ({exc!r}): this is a defect of the stage, not of the records; nothing "
+                "of the batch in hand was dead-lettered"
+            ) from exc
         self._lane.runtime.log.error(
             "a record fails every time and goes to the dead-letter queue",
             stage=self._stage.name,
@@ -117,100 +153,124 @@ class Stepper:
             offset=batch.offset,
             error=type(exc).__name__,
         )
-        reason = "output_too_large" if isinstance(exc, OutputTooLarge) else "step_failed"
+        reason, text = "step_failed", f"{type(exc).__name__}: {exc}"
+        if isinstance(exc, OutputTooLarge):
+            reason = "output_too_large"
+        elif isinstance(exc, NoAnswer):
+            reason, text, attempts = "no_answer", str(exc), exc.attempts
         effects = Effects()
-        effects.dead_letters.append(DeadLetter(record, reason, f"{type(exc).__name__}: {exc}", attempts=2))
-        prepared = self._prepare(effects, batch)
-        prepared.buried = True
-        return prepared
+        effects.dead_letters.append(DeadLetter(record, reason, text, attempts))
+        return effects
 
-    def _prepare(self, effects: Effects, batch: RecordBatch | None) -> Prepared:
-        """Pack outputs and seal state; unconfirmed values become visible to the next step here."""
-        lane, source = self._lane, batch.source if batch is not None else ""
-        outputs = effects.outputs
-        if effects.dead_letters:
-            outputs = outputs + [
-                to_output(letter, source=source, stage=self._stage.name) for letter in effects.dead_letters
-            ]
-        packed = lane.runtime.publisher.pack(outputs, self._stamp)
-        values = lane.state.store(effects.changes)
-        for key, at in effects.timers.items():
-            lane.timers.set(key, at)
-        return Prepared(effects, packed, values)
+    async def _check_state(self, batch: RecordBatch, exc: Exception) -> None:
+        """Stop the worker if the step only fails to decode something because of what is stored."""
+        if not self._bound.changelog:
+            return
+        try:
+            await self._probe(batch)
+        except Exception:  # noqa: BLE001 - it fails on the record itself, with or without state
+            return
+        raise ConsistencyError(
+            f"stage {self._stage.name} cannot decode its state of {batch.topic}-{batch.partition} ({exc!r}): "
+            f"it was written by another version, or is damaged. {self._lane.runtime.reset_hint}"
+        ) from exc
 
-    async def _call(self, batch: RecordBatch) -> Effects:
+    # -- calls ----------------------------------------------------------------------------------------------
+
+    async def _call(self, batch: RecordBatch, whole: RecordBatch) -> Effects:
         stage, state = self._stage, self._lane.state
         state.source_index = batch.source_index
         if stage.step is not None:
             return stage.step(batch, state)
-        assert stage.async_step is not None
-        step = stage.async_step
-        return await self._patiently(lambda: step(batch, state))
+        since, answers = time.monotonic(), 0
 
-    async def _patiently(self, call: Callable[[], Awaitable[Effects]]) -> Effects:
-        """Call until the dependency answers: jittered backoff, then waiting in place, seen in metrics."""
-        runtime, name = self._lane.runtime, self._stage.name
-        settings, attempt = runtime.settings, 0
-        while True:
+        async def give_up(unanswered: int) -> bool:
+            nonlocal since, answers
+            if len(batch) > 1:
+                return unanswered >= (_ATTEMPTS if batch is whole else 1)
+            if unanswered % _ATTEMPTS == 0:
+                # Twice: if what was down has just come back, the record was not tried since.
+                answers = answers + 1 if await self._others_are_answered(batch, whole, since) else 0
+                since = time.monotonic()
+            return answers > 1
+
+        return await self._patience.call(lambda: self._call_out(batch, state), give_up)
+
+    async def _call_out(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Make one call, and remember it as answered if it did something or had to wait for something."""
+        assert self._stage.async_step is not None
+        began, waited = time.monotonic(), asyncio.Event()
+        handle = asyncio.get_running_loop().call_soon(waited.set)
+        effects = await self._stage.async_step(batch, state)
+        handle.cancel()
+        if waited.is_set() or effects.outputs or effects.changes:
+            self._standing.answered = began
+            self._standing.witness = batch.single(-1)
+        return effects
+
+    async def _others_are_answered(self, alone: RecordBatch, whole: RecordBatch, since: float) -> bool:
+        """Say whether a call that began after ``since`` was answered, or one for another record is now."""
+        if self._standing.answered > since:
+            return True
+        number = next(n for n, record in enumerate(whole.records) if record is alone.records[0])
+        others = [whole.single(n) for n in (number + 1, number - 1) if 0 <= n < len(whole)]
+        upcoming = self._lane.upcoming()
+        others += [upcoming.single(0)] if upcoming is not None else []
+        others += [self._standing.witness] if self._standing.witness is not None else []
+        for other in others:
             try:
-                async with asyncio.timeout(settings.step_timeout_seconds):
-                    return await call()
-            except DependencyUnavailable as exc:
-                dependency, error = exc.dependency, str(exc)
-            except TimeoutError:
-                dependency, error = name, f"no answer within {settings.step_timeout_seconds:g} s"
-            attempt += 1
-            ceiling = min(settings.retry_max_seconds, settings.retry_min_seconds * 2 ** min(attempt, 20))
-            delay = ceiling * random.uniform(0.5, 1.0)
-            runtime.metrics.retries_total.labels(name, dependency).inc()
-            runtime.log.warning(
-                "waiting for a dependency",
-                stage=name,
-                dependency=dependency,
-                attempt=attempt,
-                delay=round(delay, 2),
-                error=error,
-            )
-            await self._wait(name, dependency, delay)
+                await self._probe(other)
+            except Exception as exc:  # noqa: BLE001 - whatever it is, it is no answer
+                self._lane.runtime.log.info("another record has no answer either", error=repr(exc))
+            if self._standing.answered > since:
+                return True
+        return False
 
-    async def _wait(self, stage: str, dependency: str, delay: float) -> None:
-        runtime = self._lane.runtime
-        waiting = runtime.metrics.dependency_waiting.labels(stage, dependency)
-        runtime.health.waiting(dependency)
-        waiting.inc()
-        started = time.monotonic()
-        try:
-            await asyncio.sleep(delay)
-        finally:
-            waiting.dec()
-            runtime.health.arrived(dependency)
-            runtime.metrics.dependency_wait_seconds_total.labels(stage, dependency).inc(
-                time.monotonic() - started
-            )
+    async def _probe(self, batch: RecordBatch) -> None:
+        """Run the step as if nothing were stored, for what it tells; what it returns is thrown away."""
+        state = NoState()
+        state.source_index = batch.source_index
+        if self._stage.step is not None:
+            self._stage.step(batch, state)
+            return
+        async with asyncio.timeout(self._lane.runtime.settings.step_timeout_seconds):
+            await self._call_out(batch, state)
 
-    def _split_misplaced(self, batch: RecordBatch) -> tuple[RecordBatch, Effects | None]:
-        """Take out records that lie in a partition their key does not hash to (rule 10)."""
-        partitions = self._bound.hashed.get(batch.source, 0)
-        if not partitions:
-            return batch, None
-        here, records = batch.partition, batch.records
-        wrong = [r for r in records if r.key is not None and partition_of(r.key, partitions) != here]
-        if not wrong:
-            return batch, None
-        effects = Effects()
-        for record in wrong:
-            came_from = f"{record.topic}-{record.partition}-{record.offset}".encode()
-            effects.forward(
-                batch.source, record.key, record.value, [*record.headers, ("rerouted_from", came_from)]
-            )
-        effects.count("misrouted_records_total", self._stage.name, batch.source, by=len(wrong))
-        taken = {record.offset for record in wrong}
-        rest = RecordBatch(
-            records,
-            position=batch.position,
-            epoch=batch.epoch,
-            source=batch.source,
-            source_index=batch.source_index,
-        )
-        rest.records = [record for record in records if record.offset not in taken]
-        return rest, effects
+    # -- effects --------------------------------------------------------------------------------------------
+
+    def _accept(self, effects: Effects) -> None:
+        """Store what the step stored, where the next step sees it.
+
+        Raises:
+            OutputTooLarge: an output or a value is larger than its topic takes; nothing was stored.
+        """
+        lane, publisher = self._lane, self._lane.runtime.publisher
+        publisher.check(effects.outputs, self._stamp)
+        if effects.changes and self._bound.changelog:
+            self._check_changes(effects.changes)
+        for key, value in lane.state.store(effects.changes).items():
+            # In the order of the last write of each key.
+            self._values.pop(key, None)
+            self._values[key] = value
+        for key, at in effects.timers.items():
+            lane.timers.set(key, at)
+
+    def _check_changes(self, changes: Mapping[bytes, StateChange]) -> None:
+        changelog = self._bound.changelog
+        limit = self._lane.runtime.publisher.largest(changelog) - _SEAL_BYTES
+        for key, change in changes.items():
+            size = record_bytes(key, change.payload, ())
+            if size > limit:
+                raise OutputTooLarge(changelog, size, limit)
+
+    def _prepared(self, effects: Effects, source: str) -> Prepared:
+        """Pack everything at once, however often the batch was cut."""
+        publisher, outputs = self._lane.runtime.publisher, effects.outputs
+        if effects.dead_letters:
+            limit = publisher.largest(source + DLQ_SUFFIX)
+            outputs = [*outputs]
+            for letter in effects.dead_letters:
+                outputs += to_outputs(letter, source=source, stage=self._stage.name, limit=limit)
+                if is_cut(letter):
+                    effects.count("cut_dead_letters_total", self._stage.name, letter.record.topic)
+        return Prepared(effects, publisher.pack(outputs, self._stamp), self._values)

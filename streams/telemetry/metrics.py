@@ -119,6 +119,12 @@ class Metrics:
             "topic",
             "reason",
         )
+        self.cut_dead_letters_total = self._counter(
+            "cut_dead_letters_total",
+            "Dead letters of more than 16 MiB, of which only the first 64 KiB were kept.",
+            "stage",
+            "topic",
+        )
         self.skipped_records_total = self._counter(
             "skipped_records_total",
             "Records not processed because they were before: replayed (at or below the high-water mark) "

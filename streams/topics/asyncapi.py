@@ -71,6 +71,21 @@ _DEAD_LETTER_HEADERS: dict[str, Any] = {
     },
 }
 _DEAD_LETTER_HEADERS["required"] = list(_DEAD_LETTER_HEADERS["properties"])
+_DEAD_LETTER_HEADERS["properties"] |= {
+    "dlq_content": {
+        "enum": ["record", "batch", "cut"],
+        "description": "only where the letter is split: what the values of its parts, joined, are: the record "
+        "as a record batch (magic 2) of its own, a batch of the log that was not unpacked, or the first 64 KiB "
+        "of the value of a record that is larger than 16 MiB",
+    },
+    "dlq_part": {"type": "string", "pattern": "^[0-9]+$", "description": "which part this is, from 1"},
+    "dlq_parts": {"type": "string", "pattern": "^[0-9]+$", "description": "of how many"},
+    "dlq_bytes": {"type": "string", "pattern": "^[0-9]+$", "description": "length of the whole content"},
+    "dlq_sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "hash of the whole content"},
+    "dlq_last_offset": {"type": "string", "pattern": "^[0-9]+$", "description": "of a batch: its last record"},
+    "dlq_codec": {"type": "string", "description": "of a batch: how it is compressed"},
+    "dlq_records": {"type": "string", "description": "of a batch: how many records it declares"},
+}
 
 
 def asyncapi(catalog: Catalog) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED
-from streams.runtime.deadletters import to_output
+from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import Effects, Output
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import TimerContext
@@ -201,7 +201,9 @@ class _Life:
         for key, at in effects.timers.items():
             self._wake(key, at)
         letters = [
-            to_output(letter, source=self.broker.source, stage="responses") for letter in effects.dead_letters
+            output
+            for letter in effects.dead_letters
+            for output in to_outputs(letter, source=self.broker.source, stage="responses", limit=1 << 20)
         ]
         self.calls.append(Call(effects.outputs + letters, list(values.items()), offsets, self.broker.clock))
 

@@ -14,9 +14,9 @@ import yaml
 from jsonschema import Draft7Validator
 
 from schemas.generate import FOLDER
-from streams.runtime.deadletters import to_output
+from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import DeadLetter
-from streams.runtime.records import Record
+from streams.runtime.records import Record, UnreadBatch
 from streams.topics import load_catalog
 
 #: Allowed fields of each object that we write, and which of them must be there.
@@ -174,11 +174,13 @@ def test_dead_letter_headers_are_those_that_the_runtime_writes(document):
         value=b"v",
         headers=(("mine", b"1"),),
     )
-    written = dict(
-        to_output(DeadLetter(record, "invalid_json", "no"), source="chat.messages.v1", stage="s").headers
-    )
+    unread = UnreadBatch("chat.messages.v1", 3, 7, 9, 0, "zstd", 3, b"data", "batch_too_large", "no")
     schema = document["components"]["schemas"]["DeadLetterHeaders"]
-    assert schema["properties"].keys() == written.keys() - {"mine"}
-    Draft7Validator(schema).validate(
-        {name: value.decode() for name, value in written.items() if value is not None}
-    )
+    written: set[str] = set()
+    for bad in (record, record._replace(value=bytes(5000)), unread):
+        letter = DeadLetter(bad, "invalid_json", "no")
+        for output in to_outputs(letter, source="chat.messages.v1", stage="s", limit=3000):
+            headers = {name: value.decode() for name, value in output.headers if value is not None}
+            Draft7Validator(schema).validate(headers)
+            written |= headers.keys()
+    assert schema["properties"].keys() == written - {"mine"}

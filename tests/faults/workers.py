@@ -62,6 +62,11 @@ class Worker:
         """Whether the process exists (also while it is frozen)."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
         self._process.send_signal(number)

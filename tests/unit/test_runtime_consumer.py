@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import structlog
-from aiokafka.errors import IllegalStateError, TopicAuthorizationFailedError
+from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
 
 from models.errors import ConsistencyError
 from streams.runtime.consumer import BatchConsumer
@@ -22,6 +22,7 @@ from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP, Consumer, ConsumerStoppedError
 from streams.runtime.records import Record
 from streams.runtime.scheduler import BatchScheduler
+from streams.runtime.unpacking import Unpacker
 
 TP0 = TP("messages", 0)
 CHANGELOG = TP("changelog", 0)
@@ -512,6 +513,7 @@ class TestThread:
             _fetcher=fetcher,
             _subscription=SimpleNamespace(subscription=SimpleNamespace(assignment=assignment)),
         )
+        thread._unpacker = Unpacker(1 << 20)
         return thread
 
     async def test_a_fetch_begins_where_the_position_is_when_it_takes_and_not_when_it_began_to_wait(
@@ -561,6 +563,31 @@ class TestThread:
     ) -> None:
         assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
         assert all(waiter.cancelled() for waiter in fetcher.waiters)
+
+    @pytest.mark.parametrize(
+        "error", [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), CorruptRecordException()]
+    )
+    async def test_what_aiokafka_cannot_read_is_fetched_again_once(
+        self, thread: BatchConsumerThread, fetcher: Fetcher, error: Exception, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What it took of other partitions before it stumbled would be lost with the error."""
+        runtime = SimpleNamespace(log=structlog.get_logger())
+        monkeypatch.setattr(BatchConsumerThread, "runtime", runtime)
+
+        async def stumble(wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
+            fetcher.position = 15
+            raise error
+
+        def seek_to(tp: TP, offset: int) -> None:
+            assert tp == TP0
+            fetcher.position = offset
+
+        monkeypatch.setattr(fetcher, "fetched_records", stumble)
+        fetcher.seek_to = seek_to  # type: ignore[attr-defined]
+        assert await thread._take({TP0}, Epoch()) == {}
+        assert fetcher.position == 10
+        with pytest.raises(type(error)):
+            await thread._take({TP0}, Epoch())
 
     async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
         fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))

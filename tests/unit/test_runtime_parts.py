@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from aiokafka.partitioner import murmur2 as reference_murmur2
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.runtime import marks
 from streams.runtime.effects import Effects, StateChange
 from streams.runtime.faust_internals import TP, Table
 from streams.runtime.ledger import DeliveryLedger
-from streams.runtime.partitioner import murmur2, partition_of
+from streams.runtime.partitioner import murmur2, partition_of, partitions_of
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.stored import StoredPartition
@@ -134,6 +134,46 @@ class TestPartitioner:
             assert murmur2(key) == hashed & 0xFFFFFFFF
         assert partition_of(b"21", 8) == (-973932308 & 0x7FFFFFFF) % 8
 
+    @settings(deadline=None)
+    @given(st.lists(st.binary(max_size=9), max_size=30), st.integers(1, 50), st.integers(1, 200))
+    def test_many_keys_at_once_go_where_each_goes_alone(
+        self, keys: list[bytes], partitions: int, copies: int
+    ) -> None:
+        many = [key + b"%03d" % n for n in range(copies) for key in keys]
+        assert partitions_of(many, partitions) == [
+            (reference_murmur2(key) & 0x7FFFFFFF) % partitions for key in many
+        ]
+
+
+class TestRecordBatch:
+    def batch(self) -> RecordBatch:
+        return RecordBatch(records("t", 3, 10, 5), position=8, epoch=4, source="catalog.t", source_index=1)
+
+    def test_halves_are_all_of_it_in_order(self) -> None:
+        first, second = self.batch().halves()
+        assert [[record.offset for record in half.records] for half in (first, second)] == [
+            [10, 11],
+            [12, 13, 14],
+        ]
+        assert {(half.epoch, half.source, half.source_index) for half in (first, second)} == {
+            (4, "catalog.t", 1)
+        }
+        assert [len(part) for part in first.halves()] == [1, 1]
+
+    def test_a_single_may_be_any_of_them(self) -> None:
+        for number, offset in ((0, 10), (3, 13), (4, 14), (-1, 14)):
+            single = self.batch().single(number)
+            assert [record.offset for record in single.records] == [offset]
+            assert (single.epoch, single.source, single.source_index) == (4, "catalog.t", 1)
+
+    def test_what_is_left_of_a_batch_stands_where_the_batch_stood(self) -> None:
+        """Positions do not depend on what was taken out: nothing may be taken for lost."""
+        for kept in ([], records("t", 3, 11, 2)):
+            rest = self.batch().only(kept)
+            assert rest.records == kept
+            assert (rest.position, rest.offset, rest.next_position, rest.epoch) == (8, 14, 15, 4)
+            assert (rest.source, rest.source_index) == ("catalog.t", 1)
+
 
 class Clock:
     def __init__(self) -> None:
@@ -232,7 +272,6 @@ class TestScheduler:
     def test_to_faust_a_batch_is_its_last_record(self) -> None:
         batch = RecordBatch(records("t", 3, 10, 5), position=8)
         assert (batch.offset, batch.first_offset, batch.position, batch.next_position) == (14, 10, 8, 15)
-        assert [single.position for single in batch.singles()] == [10, 11, 12, 13, 14]
 
 
 class TestPartitionState:

@@ -1,0 +1,54 @@
+"""What no step may see is set aside first: batches that were not unpacked, records in the wrong partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streams.runtime.effects import DeadLetter, Effects
+from streams.runtime.partitioner import partitions_of
+from streams.runtime.publisher import record_bytes
+from streams.runtime.records import RecordBatch, SourceRecord, UnreadBatch
+from streams.runtime.stage import BoundStage
+
+#: Added to a misplaced record where it belongs: ``topic-partition-offset`` of where it lay.
+REROUTED = "rerouted_from"
+
+
+def set_aside(
+    batch: RecordBatch, bound: BoundStage, largest: Callable[[str], int]
+) -> tuple[RecordBatch, Effects]:
+    """Return ``batch`` without what no step may see (maybe nothing is left), and what happens to that.
+
+    A batch that was not unpacked is dead-lettered as it is.  A record that lies in a partition its key does
+    not hash to (rule 10) is published to the right one; larger than ``largest(source)``, it is dead-lettered.
+    """
+    effects = Effects()
+    if UnreadBatch in map(type, batch.records):
+        for record in batch.records:
+            if isinstance(record, UnreadBatch):
+                effects.dead_letters.append(DeadLetter(record, record.reason, record.message))
+        batch = batch.only([record for record in batch.records if not isinstance(record, UnreadBatch)])
+    partitions = bound.hashed.get(batch.source, 0)
+    if not partitions:
+        return batch, effects
+    keyed = [(record, record.key) for record in batch.records if record.key is not None]
+    found = partitions_of([key for _, key in keyed], partitions)
+    wrong = [record for (record, _), at in zip(keyed, found, strict=True) if at != batch.partition]
+    if wrong:
+        taken = {record.offset for record in wrong}
+        batch = batch.only([record for record in batch.records if record.offset not in taken])
+        for record in wrong:
+            _reroute(record, batch.source, largest(batch.source), effects)
+        effects.count("misrouted_records_total", bound.stage.name, batch.source, by=len(wrong))
+    return batch, effects
+
+
+def _reroute(record: SourceRecord, source: str, limit: int, effects: Effects) -> None:
+    came_from = f"{record.topic}-{record.partition}-{record.offset}".encode()
+    headers = [*record.headers, (REROUTED, came_from)]
+    size = record_bytes(record.key, record.value, headers)
+    if size <= limit:
+        effects.forward(source, record.key, record.value, headers)
+        return
+    text = f"its key does not hash to this partition, and {source} takes {limit} bytes, not {size}"
+    effects.dead_letters.append(DeadLetter(record, "misplaced_too_large", text))

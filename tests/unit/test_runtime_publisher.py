@@ -1,0 +1,241 @@
+"""The publisher: where an output goes, what a packed batch holds, what stops the worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaTimeoutError, ProducerClosed
+
+from models.errors import ConsistencyError
+from streams.runtime.effects import Output
+from streams.runtime.faust_internals import MemoryRecords
+from streams.runtime.partitioner import partition_of
+from streams.runtime.publisher import (
+    DELIVERY_TIMEOUT_SECONDS,
+    OutputTooLarge,
+    Publisher,
+    TopicLayout,
+    make_producer,
+    record_bytes,
+)
+from streams.settings import Settings
+
+PARTITIONS = {"a": 8, "b": 3}
+LIMIT = 4000
+BATCH = 16_384
+
+
+def layout() -> TopicLayout:
+    return TopicLayout(lambda topic: f"prefix-{topic}", PARTITIONS.__getitem__, lambda topic: LIMIT)
+
+
+@pytest.fixture
+async def publisher() -> AsyncIterator[Publisher]:
+    producer = AIOKafkaProducer(max_batch_size=BATCH)
+    yield Publisher(producer, layout(), submit_timeout=0.05)
+    await producer.stop()
+
+
+def read(packed: Any) -> list[tuple[str, int, list[tuple[bytes | None, bytes | None, Any]]]]:
+    return [
+        (
+            topic,
+            partition,
+            [(r.key, r.value, r.headers) for r in MemoryRecords(bytes(builder._build())).next_batch()],
+        )
+        for topic, partition, builder in packed
+    ]
+
+
+class TestPack:
+    async def test_a_partition_wins_over_a_route_and_a_route_over_the_key(self, publisher: Publisher) -> None:
+        key, route = b"key", b"some route"
+        assert len({partition_of(key, 8), partition_of(route, 8), 5}) == 3
+        outputs = [
+            Output("a", key, b"1"),
+            Output("a", key, b"2", route=route),
+            Output("a", key, b"3", route=route, partition=5),
+            Output("a", None, b"4"),
+            Output("a", None, b"5", route=route),
+            Output("b", key, b"6", route=b""),
+        ]
+        where = {
+            value: (topic, partition)
+            for topic, partition, records in read(publisher.pack(outputs))
+            for _, value, _ in records
+        }
+        assert where == {
+            b"1": ("prefix-a", partition_of(key, 8)),
+            b"2": ("prefix-a", partition_of(route, 8)),
+            b"3": ("prefix-a", 5),
+            b"4": ("prefix-a", 0),
+            b"5": ("prefix-a", partition_of(route, 8)),
+            b"6": ("prefix-b", partition_of(b"", 3)),
+        }
+
+    async def test_many_outputs_go_where_each_goes_alone(self, publisher: Publisher) -> None:
+        outputs = [Output("ab"[n % 2], b"key-%d" % n, b"") for n in range(700)]
+        found = {
+            key: partition
+            for _, partition, records in read(publisher.pack(iter(outputs)))
+            for key, _, _ in records
+        }
+        assert found == {o.key: partition_of(o.key or b"", PARTITIONS[o.topic]) for o in outputs}
+
+    async def test_records_of_a_partition_keep_their_order_over_several_batches(
+        self, publisher: Publisher
+    ) -> None:
+        outputs = [Output("a", b"k%d" % (n % 9), b"%06d" % n + bytes(300)) for n in range(500)]
+        packed = read(publisher.pack(outputs))
+        by_partition: dict[int, list[bytes]] = {}
+        for _, partition, records in packed:
+            by_partition.setdefault(partition, []).extend((value or b"")[:6] for _, value, _ in records)
+        assert sum(map(len, by_partition.values())) == 500
+        assert all(values == sorted(values) for values in by_partition.values())
+        assert len(by_partition) < len(packed) < 40, "as few batches as hold them"
+
+    async def test_what_is_packed_is_what_was_given(self, publisher: Publisher) -> None:
+        headers = (("h", None), ("h", b""), ("\u00fc", b"\xff"))
+        outputs = [Output("a", b"k", b"v", headers), Output("a", b"k", None, [*headers])]
+        [(_, _, records)] = read(publisher.pack(outputs))
+        assert records == [(b"k", b"v", [*headers]), (b"k", None, [*headers])]
+
+    async def test_nothing_is_packed_of_nothing(self, publisher: Publisher) -> None:
+        assert publisher.pack([]) == []
+
+    @pytest.mark.parametrize("method", ["pack", "check"])
+    async def test_a_record_may_be_as_large_as_its_topic_takes(self, publisher: Publisher, method: str) -> None:
+        take = getattr(publisher, method)
+        assert publisher.largest("a") == LIMIT
+        for key, headers in ((b"key", ()), (None, [("\u20ac" * 9, b"value"), ("n", None)])):
+            spare = LIMIT - record_bytes(key, None, headers)
+            take([Output("a", key, b"v" * spare, headers)])
+            with pytest.raises(OutputTooLarge, match="4001 bytes is larger than a takes") as caught:
+                take([Output("a", b"k", b"small"), Output("a", key, b"v" * (spare + 1), headers)])
+            assert caught.value.topic == "a"
+
+    async def test_the_size_is_an_upper_bound_of_what_the_broker_counts(self, publisher: Publisher) -> None:
+        for key, value, headers in (
+            (b"k", b"v", []),
+            (None, None, []),
+            (b"k" * 200, b"v" * 3000, [("\u20ac" * 30, b"x" * 200), ("", None), ("n", b"")]),
+        ):
+            [(_, _, builder)] = publisher.pack([Output("a", key, value, headers)])
+            size = len(builder._build())
+            assert size <= record_bytes(key, value, headers) <= size + 60 + 10 * len(headers)
+
+    async def test_a_batch_that_refuses_a_record_while_empty_is_an_error(self, publisher: Publisher) -> None:
+        refusing = SimpleNamespace(append=lambda **_: None)
+        publisher._producer.create_batch = lambda: refusing  # type: ignore[method-assign]
+        with pytest.raises(ConsistencyError, match="empty batch for prefix-a refused"):
+            publisher.pack([Output("a", b"k", b"v")])
+
+
+class HandProducer:
+    """Takes batches as the test says."""
+
+    def __init__(self, *failures: BaseException | None) -> None:
+        self.failures = list(failures)
+        self.taken: list[tuple[Any, str, int]] = []
+        self.futures: list[asyncio.Future[Any]] = []
+
+    async def send_batch(self, builder: Any, topic: str, *, partition: int) -> asyncio.Future[Any]:
+        failure = self.failures.pop(0) if self.failures else None
+        if isinstance(failure, asyncio.CancelledError):
+            await asyncio.Event().wait()
+        if failure is not None:
+            raise failure
+        self.taken.append((builder, topic, partition))
+        self.futures.append(asyncio.get_running_loop().create_future())
+        return self.futures[-1]
+
+
+class TestSubmit:
+    async def test_batches_are_handed_over_in_order(self) -> None:
+        producer: Any = HandProducer()
+        packed: Any = [("t", 1, "first"), ("t", 1, "second"), ("u", 0, "third")]
+        confirmations = await Publisher(producer, layout(), submit_timeout=1).submit(packed)
+        assert producer.taken == [("first", "t", 1), ("second", "t", 1), ("third", "u", 0)]
+        assert confirmations == producer.futures
+
+    @pytest.mark.parametrize("failure", [ProducerClosed(), KafkaTimeoutError(), asyncio.CancelledError()])
+    async def test_a_batch_that_is_not_taken_stops_the_worker(self, failure: BaseException) -> None:
+        producer: Any = HandProducer(None, failure)
+        packed: Any = [("t", 1, "first"), ("t", 2, "second"), ("t", 3, "third")]
+        with pytest.raises(ConsistencyError, match="took no batch for t-2"):
+            await Publisher(producer, layout(), submit_timeout=0.01).submit(packed)
+        assert [batch for batch, _, _ in producer.taken] == ["first"]
+
+    async def test_confirming_waits_for_all_and_says_where_each_begins(self) -> None:
+        producer: Any = HandProducer()
+        publisher = Publisher(producer, layout(), submit_timeout=1)
+        packed: Any = [("t", 1, "first"), ("t", 2, "second")]
+        task = asyncio.create_task(publisher.confirm(await publisher.submit(packed)))
+        producer.futures[1].set_result(SimpleNamespace(offset=70))
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        producer.futures[0].set_result(SimpleNamespace(offset=7))
+        assert await task == [7, 70]
+
+    async def test_a_batch_that_cannot_be_delivered_stops_the_worker_once_the_others_are_known(self) -> None:
+        producer: Any = HandProducer()
+        publisher = Publisher(producer, layout(), submit_timeout=1)
+        packed: Any = [("t", 1, "first"), ("t", 2, "second")]
+        task = asyncio.create_task(publisher.confirm(await publisher.submit(packed)))
+        producer.futures[0].set_exception(KafkaTimeoutError())
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        producer.futures[1].set_result(SimpleNamespace(offset=1))
+        with pytest.raises(ConsistencyError, match="could not be delivered"):
+            await task
+
+    async def test_what_nobody_asks_for_any_more_is_no_error_of_the_loop(self) -> None:
+        complaints: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+        producer: Any = HandProducer()
+        packed: Any = [("t", 1, "first"), ("t", 1, "second")]
+        await Publisher(producer, layout(), submit_timeout=1).submit(packed)
+        producer.futures[0].set_exception(KafkaTimeoutError())
+        producer.futures[1].cancel()
+        producer.futures.clear()
+        await asyncio.sleep(0.01)
+        assert complaints == []
+
+
+async def test_the_producer_is_idempotent_and_patient() -> None:
+    producer = make_producer(Settings(compression="zstd", batch_bytes=20_000), "ingest")
+    assert producer._sender._acks == -1
+    assert producer._txn_manager is not None
+    assert producer._request_timeout_ms == DELIVERY_TIMEOUT_SECONDS * 1000
+    builder = producer.create_batch()
+    while builder.append(timestamp=None, key=None, value=bytes(1000)) is not None:
+        pass
+    assert 19_000 < builder.size() <= 20_000
+    assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 4
+    plain = make_producer(Settings(), "ingest")
+    builder = plain.create_batch()
+    builder.append(timestamp=None, key=None, value=bytes(100))
+    assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
+    await producer.stop()
+    await plain.stop()
+
+
+def test_a_topic_is_looked_up_once() -> None:
+    asked: list[str] = []
+
+    def name(topic: str) -> str:
+        asked.append(topic)
+        return f"prefix-{topic}"
+
+    found = TopicLayout(name, lambda topic: 8, lambda topic: 100)
+    assert [found["a"], found["a"], found["b"]] == [
+        ("prefix-a", 8, 100),
+        ("prefix-a", 8, 100),
+        ("prefix-b", 8, 100),
+    ]
+    assert asked == ["a", "b"]

@@ -1,0 +1,711 @@
+"""A stepper, driven by hand: what is isolated, buried, waited for, and what stops the worker.
+
+The publisher packs into the producer's own batches; nothing is sent, and what was packed is read back as a
+consumer would read it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+import structlog
+from aiokafka import AIOKafkaProducer
+
+from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
+from streams.runtime import marks
+from streams.runtime.effects import Effects
+from streams.runtime.faust_internals import MemoryRecords
+from streams.runtime.partitioner import partition_of
+from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
+from streams.runtime.records import Record, RecordBatch, UnreadBatch
+from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import NoState, PartitionState
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+
+SOURCE, OUT, CHANGELOG = "chat.messages.v1", "out", "changelog"
+LIMITS = {OUT: 1000, CHANGELOG: 500}
+
+
+class Service:
+    """What a stepper asks of the service; ``now`` is the clock of its health."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self.now = 0.0
+        self.name = "ingest"
+        self.settings = Settings(retry_min_seconds=0.001, retry_max_seconds=0.002, step_timeout_seconds=0.03)
+        self.metrics = Metrics()
+        self.health = HealthState(60, lambda: self.now)
+        self.health.clear("starting")
+        self.log = structlog.get_logger()
+        self.publisher = publisher
+        self.reset_hint = "switchboard state reset ingest"
+
+    def value(self, metric: str, *labels: str) -> float:
+        found: float = getattr(self.metrics, metric).labels(*labels)._value.get()
+        return found
+
+
+class Bench:
+    """A stage, its steppers by partition, and all that was ready to be published."""
+
+    def __init__(self, service: Service, stage: Stage, hashed: int = 0) -> None:
+        self.service = service
+        self.bound = BoundStage(stage, {SOURCE: hashed}, CHANGELOG if stage.table else "")
+        self.timers: dict[bytes, float | None] = {}
+        self.states: dict[int, Any] = {}
+        self.steppers: dict[int, Stepper] = {}
+        self.offset = 0
+        self.upcoming: RecordBatch | None = None
+        self.ready: list[Prepared] = []
+
+    def stepper(self, partition: int = 0) -> Stepper:
+        if partition not in self.steppers:
+            state = PartitionState(StoredPartition((SOURCE,))) if self.bound.changelog else NoState()
+            self.states[partition] = state
+            lane: Any = SimpleNamespace(
+                runtime=self.service,
+                bound=self.bound,
+                partition=partition,
+                state=state,
+                timers=SimpleNamespace(set=self.timers.__setitem__),
+                upcoming=lambda: self.upcoming,
+            )
+            self.steppers[partition] = Stepper(lane)
+        return self.steppers[partition]
+
+    def batch(self, *values: bytes | None, partition: int = 0, key: bytes = b"k") -> RecordBatch:
+        first, self.offset = self.offset, self.offset + len(values)
+        found = [Record(value, key, first + n, SOURCE, partition) for n, value in enumerate(values)]
+        return RecordBatch(found, source=SOURCE)
+
+    async def run(self, *values: bytes | None, partition: int = 0) -> Prepared:
+        prepared = await self.stepper(partition).run(self.batch(*values, partition=partition))
+        self.ready.append(prepared)
+        return prepared
+
+    def values(self, topic: str) -> list[bytes | None]:
+        return [value for prepared in self.ready for where, _, value, _ in read(prepared) if where == topic]
+
+    def letters(self) -> list[tuple[bytes | None, str]]:
+        """What was dead-lettered, and why."""
+        return [
+            (value, dict(headers)["dlq_reason"].decode())
+            for prepared in self.ready
+            for where, _, value, headers in read(prepared)
+            if where == SOURCE + ".dlq"
+        ]
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():
+                await asyncio.sleep(0.001)
+
+
+def read(prepared: Prepared) -> Iterable[tuple[str, int, bytes | None, Any]]:
+    """Yield ``(topic, partition, value, headers)`` of everything that is packed, as a consumer reads it."""
+    for topic, partition, builder in prepared.packed:
+        for record in MemoryRecords(bytes(builder._build())).next_batch():
+            yield topic, partition, record.value, record.headers
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    producer = AIOKafkaProducer(max_batch_size=16_384)
+    layout = TopicLayout(lambda topic: topic, lambda topic: 8, lambda topic: LIMITS.get(topic, 1 << 20))
+    yield Service(Publisher(producer, layout, submit_timeout=1))
+    await producer.stop()
+
+
+def count_step(batch: RecordBatch, state: StateReader) -> Effects:
+    """Copy each value, with how many there were before it; raise on some, refuse some."""
+    effects = Effects()
+    for record in batch.records:
+        value = record.value or b""
+        if value == b"invalid":
+            effects.dead_letter(record, InvalidRecord("invalid_json", "the step said so"))
+            continue
+        if value.startswith(b"poison"):
+            raise ValueError("poison")
+        staged = effects.changes.get(b"n")
+        stored = staged.payload if staged else state.read(b"n")[1]
+        n = int(stored or b"0")
+        effects.emit(OUT, record.key, b"%s %d" % (value, n))
+        effects.store(b"n", b"%d" % (n + 1), record.offset + 1)
+    return effects
+
+
+def stage(step: Any = count_step, **changes: Any) -> Stage:
+    kind = {"async_step" if asyncio.iscoroutinefunction(step) else "step": step}
+    return Stage(**{"name": "stage", "sources": (SOURCE,), "table": "t"} | kind | changes)
+
+
+class TestIsolation:
+    async def test_one_record_that_fails_changes_nothing_for_the_others(self, service: Service) -> None:
+        good = [b"m%d" % n for n in range(200)]
+        undisturbed = Bench(service, stage())
+        await undisturbed.run(*good)
+        bench = Bench(service, stage())
+        await bench.run(*good[:77], b"poison", *good[77:])
+        assert bench.letters() == [(b"poison", "step_failed")]
+        assert bench.values(OUT) == undisturbed.values(OUT)
+        assert bench.states[0].read(b"n") == (201, b"200")
+        assert [marks.payload(value, 1) for value in bench.ready[0].values.values()] == [b"200"]
+
+    async def test_what_was_isolated_is_packed_like_what_was_not(self, service: Service) -> None:
+        good = [b"m%d" % n for n in range(4000)]
+        undisturbed = Bench(service, stage())
+        await undisturbed.run(*good)
+        bench = Bench(service, stage())
+        await bench.run(b"poison", *good)
+        dead = [topic for topic, _, _ in bench.ready[0].packed if topic != OUT]
+        assert dead == [SOURCE + ".dlq"]
+        assert len(bench.ready[0].packed) - len(dead) == len(undisturbed.ready[0].packed) < 40
+
+    async def test_the_record_is_found_by_halving(self, service: Service) -> None:
+        calls = 0
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            nonlocal calls
+            calls += 1
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(step))
+        await bench.run(*[b"m"] * 600, b"poison", *[b"m"] * 400)
+        assert calls <= 2 * 11
+        assert len(bench.values(OUT)) == 1000
+
+    async def test_a_letter_says_how_often_its_record_was_tried(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        await bench.run(b"poison")
+        await bench.run(b"poison", b"a", b"b", b"c")
+        attempts = [
+            dict(headers)["dlq_attempts"] for p in bench.ready for t, _, _, headers in read(p) if t != OUT
+        ]
+        assert attempts == [b"1", b"3"]
+
+    async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        await bench.run(b"a", b"x" * 2000, b"b")
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        assert bench.letters() == [(b"x" * 2000, "output_too_large")]
+
+    async def test_so_does_a_value_that_the_changelog_does_not_take(self, service: Service) -> None:
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                effects.store(record.value or b"", bytes(len(record.value or b"") * 10), record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        # 500 bytes, less what a record needs, and its marks; eleven times each letter.
+        await bench.run(b"small", b"x" * 30, b"y" * 31, b"x" * 3)
+        assert bench.letters() == [(b"y" * 31, "output_too_large")]
+        assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
+        assert bench.states[0].read(b"y" * 31) == (0, None)
+
+    async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = count_step(batch, state)
+            effects.count("skipped_records_total", "stage", "replayed", by=len(batch))
+            effects.wake(b"k", float(batch.offset))
+            return effects
+
+        bench = Bench(service, stage(step))
+        prepared = await bench.run(b"a", b"poison", b"b", b"c")
+        assert prepared.effects.counts == {("skipped_records_total", ("stage", "replayed")): 3}
+        assert bench.timers == {b"k": 3.0}
+
+    @pytest.mark.parametrize("error", [ConsistencyError("state"), MemoryError()])
+    @pytest.mark.parametrize("size", [1, 20])
+    async def test_errors_that_are_no_record_s_are_never_isolated(
+        self, service: Service, error: Exception, size: int
+    ) -> None:
+        calls = []
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            calls.append(len(batch))
+            raise error
+
+        bench = Bench(service, stage(step))
+        with pytest.raises(type(error)):
+            await bench.run(*[b"m"] * size)
+        assert calls == [size]
+        assert not bench.stepper().running
+
+    @pytest.mark.parametrize("step", ["storing", "moving back"])
+    async def test_a_step_that_stores_what_it_may_not_is_no_record_s_fault(
+        self, service: Service, step: str
+    ) -> None:
+        def store(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            effects.store(b"k", b"v", 5 if step == "storing" else 10 - batch.offset)
+            return effects
+
+        bench = Bench(service, stage(store, table=None if step == "storing" else "t"))
+        with pytest.raises((TypeError, ValueError), match=r"Stage\.table|move back"):
+            for _ in range(2):
+                await bench.run(b"m")
+        assert bench.letters() == []
+
+
+class TestDefects:
+    @pytest.mark.parametrize("size", [1, 32, 1000])
+    async def test_a_step_that_fails_on_everything_stops_the_worker(self, service: Service, size: int) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(
+            ConsistencyError, match=r"failed on 100 records one after the other.*defect of the stage"
+        ):
+            for _ in range(200):
+                await bench.run(*[b"poison"] * size)
+        # Nothing of the batch in which it was noticed.
+        assert len(bench.letters()) == (MOST_BURIED - 1) // size * size
+
+    async def test_it_is_counted_over_the_partitions(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            for n in range(200):
+                await bench.run(*[b"poison"] * 10, partition=n % 8)
+        assert len(bench.letters()) == 90
+
+    async def test_a_record_that_gets_done_begins_the_count_anew(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        for n in range(5):
+            await bench.run(*[b"poison"] * 60, b"good", *[b"poison"] * 39, partition=n)
+            await bench.run(b"good")
+        assert len(bench.letters()) == 5 * 99
+
+    async def test_a_topic_of_invalid_records_goes_to_its_queue_without_a_stop(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        for _ in range(5):
+            await bench.run(*[b"invalid"] * 2000)
+        assert len(bench.letters()) == 10_000
+
+    async def test_invalid_records_do_not_hide_a_defect(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            for _ in range(200):
+                await bench.run(b"poison", b"invalid")
+        assert len(bench.letters()) == 2 * (MOST_BURIED - 1)
+
+    async def test_outputs_that_are_all_too_large_are_a_defect_too(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            await bench.run(*[b"x" * 2000] * 150)
+        assert bench.ready == []
+
+
+class Stored(msgspec.Struct):
+    n: int
+
+
+def decoding_step(batch: RecordBatch, state: StateReader) -> Effects:
+    """Decode state, and records, without a care."""
+    effects = Effects()
+    for record in batch.records:
+        payload = state.read(b"n")[1]
+        if payload:
+            msgspec.json.decode(payload, type=Stored)
+        msgspec.json.decode(record.value or b"", type=Stored)
+        effects.emit(OUT, record.key, record.value)
+    return effects
+
+
+class TestState:
+    @pytest.mark.parametrize("size", [1, 2, 20])
+    @pytest.mark.parametrize("stored", [b"no json", b'{"n": "of another type"}'])
+    @pytest.mark.parametrize("calls_out", [False, True])
+    async def test_state_that_cannot_be_decoded_stops_the_worker(
+        self, service: Service, size: int, stored: bytes, calls_out: bool
+    ) -> None:
+        async def async_step(batch: RecordBatch, state: StateReader) -> Effects:
+            return decoding_step(batch, state)
+
+        bench = Bench(service, stage(async_step if calls_out else decoding_step))
+        bench.stepper()
+        bench.states[0].store({b"n": SimpleNamespace(payload=stored, next_offset=0)})
+        with pytest.raises(ConsistencyError, match=r"cannot decode its state.*switchboard state reset ingest"):
+            await bench.run(*[b'{"n": 1}'] * size)
+
+    @pytest.mark.parametrize("table", ["t", None])
+    async def test_a_record_that_cannot_be_decoded_is_its_own_fault(
+        self, service: Service, table: str | None
+    ) -> None:
+        bench = Bench(service, stage(decoding_step, table=table))
+        await bench.run(b'{"n": 1}', b"no json", b'{"n": 2}')
+        assert bench.letters() == [(b"no json", "step_failed")]
+        assert bench.values(OUT) == [b'{"n": 1}', b'{"n": 2}']
+
+
+class Outside:
+    """Something outside, as a step sees it: what it does not answer, and whether it is there at all."""
+
+    def __init__(self, *silent: bytes) -> None:
+        self.silent = set(silent)
+        self.hangs = False
+        self.down: set[bytes] = set()
+        self.calls: list[list[bytes]] = []
+        self.on_call: Callable[[list[bytes]], None] = lambda values: None
+
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        values = [record.value or b"" for record in batch.records if record.offset >= state.read(b"n")[0]]
+        effects = Effects()
+        if not values:
+            return effects
+        self.calls.append(values)
+        self.on_call(values)
+        await asyncio.sleep(0)
+        if self.down.intersection(values):
+            raise DependencyUnavailable("qdrant", "it says that it is down")
+        if self.hangs or self.silent.intersection(values):
+            await asyncio.Event().wait()
+        for value in values:
+            effects.emit(OUT, b"k", value)
+        effects.store(b"n", b"", batch.offset + 1)
+        return effects
+
+
+class TestSilence:
+    async def test_a_record_that_is_not_answered_while_others_are_is_dead_lettered(
+        self, service: Service
+    ) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"a", b"b", b"silent", b"c", b"d")
+        assert bench.values(OUT) == [b"a", b"b", b"c", b"d"]
+        assert bench.letters() == [(b"silent", "no_answer")]
+        [headers] = [dict(headers) for topic, _, _, headers in read(bench.ready[0]) if topic != OUT]
+        assert headers["dlq_attempts"] == b"4"
+        assert b"no answer within 0.03 s" in headers["dlq_message"]
+        assert outside.calls.count([b"silent"]) == 4
+        # The whole twice, then ever fewer.
+        assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
+        assert outside.calls[2] == [b"a", b"b"]
+
+    async def test_the_last_of_a_batch_and_one_of_two(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        await bench.run(b"a", b"silent")
+        await bench.run(b"silent", b"b")
+        assert bench.values(OUT) == [b"a", b"b"]
+        assert [why for _, why in bench.letters()] == ["no_answer"] * 2
+
+    async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"early")
+        await bench.run(b"silent")
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [b"early"], "what was asked for to see an answer is not published again"
+
+    async def test_or_with_one_that_waits_behind_it(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        waiting = asyncio.create_task(bench.run(b"silent"))
+        await bench.until(lambda: service.value("retries_total", "stage", "stage") >= 6)
+        bench.upcoming = RecordBatch([Record(b"later", b"k", 1, SOURCE), Record(b"silent", b"k", 2, SOURCE)])
+        await waiting
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [], "its turn comes"
+
+    async def test_answers_in_another_partition_tell_as_well(self, service: Service) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        alone = asyncio.create_task(bench.run(b"silent", partition=1))
+        while not alone.done():
+            await bench.run(b"other", partition=2)
+            await asyncio.sleep(0.001)
+        assert bench.letters() == [(b"silent", "no_answer")]
+
+    async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
+        async def slow(batch: RecordBatch, state: StateReader) -> Effects:
+            if len(batch) > 3:
+                await asyncio.Event().wait()
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(slow))
+        await bench.run(*[b"m"] * 10)
+        assert bench.letters() == []
+        assert bench.values(OUT) == [b"m %d" % n for n in range(10)]
+
+    async def test_what_is_silent_on_all_is_waited_for(self, service: Service) -> None:
+        outside = Outside()
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"before")
+        outside.hangs = True
+        waiting = asyncio.create_task(bench.run(b"a", b"b", b"c"))
+        await bench.until(lambda: outside.calls.count([b"a"]) >= 10)
+        outside.hangs = False
+        await waiting
+        assert bench.letters() == []
+        assert bench.values(OUT) == [b"before", b"a", b"b", b"c"]
+
+    async def test_what_has_just_come_back_is_asked_again(self, service: Service) -> None:
+        """The neighbour is answered because it was asked later, not because it is another record."""
+        outside = Outside()
+        outside.hangs = True
+
+        def come_back(values: list[bytes]) -> None:
+            if values == [b"b"] and outside.calls.count([b"a"]) >= 2:
+                outside.hangs = False
+
+        outside.on_call = come_back
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"a", b"b")
+        assert not outside.hangs
+        assert bench.letters() == []
+        assert bench.values(OUT) == [b"a", b"b"]
+
+    async def test_a_record_that_needs_no_call_says_nothing_of_what_is_called(self, service: Service) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                if record.value == b"invalid":
+                    effects.dead_letter(record, InvalidRecord("invalid_json", "no"))
+                elif record.value != b"skipped":
+                    await outside.step(RecordBatch([record]), state)
+            return effects
+
+        outside = Outside()
+        outside.hangs = True
+        bench = Bench(service, stage(step))
+        waiting = asyncio.create_task(bench.run(b"skipped", b"invalid", b"needs it", b"skipped", b"invalid"))
+        await bench.until(lambda: outside.calls.count([b"needs it"]) >= 12)
+        outside.hangs = False
+        await waiting
+        assert [value for value, _ in bench.letters()] == [b"invalid", b"invalid"]
+
+    async def test_what_says_that_it_is_down_is_waited_for_even_for_one_record(self, service: Service) -> None:
+        outside = Outside()
+        outside.down = {b"unlucky"}
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"early")
+        waiting = asyncio.create_task(bench.run(b"unlucky", b"other"))
+        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 12)
+        assert outside.calls[1:] == [[b"unlucky", b"other"]] * len(outside.calls[1:]), "and never cut"
+        outside.down = set()
+        await waiting
+        assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
+
+    async def test_silence_is_counted_in_a_row(self, service: Service) -> None:
+        outside = Outside(b"a", b"b")
+
+        def alternate(values: list[bytes]) -> None:
+            outside.down = {b"a"} if len(outside.calls) % 2 else set()
+
+        outside.on_call = alternate
+        bench = Bench(service, stage(outside.step))
+        waiting = asyncio.create_task(bench.run(b"a", b"b"))
+        await bench.until(lambda: len(outside.calls) >= 9)
+        assert outside.calls == [[b"a", b"b"]] * len(outside.calls)
+        outside.on_call, outside.down, outside.silent = lambda values: None, set(), set()
+        await waiting
+
+    async def test_what_an_adapter_says_was_not_answered_is_no_other_silence(self, service: Service) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            await asyncio.sleep(0)
+            if any(record.value == b"silent" for record in batch.records):
+                raise Unanswered("qdrant", "no answer within 5 s")
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(step))
+        await bench.run(b"a", b"silent", b"b")
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        [headers] = [dict(headers) for topic, _, _, headers in read(bench.ready[0]) if topic != OUT]
+        assert headers["dlq_message"] == (
+            b"not answered 4 times in a row, while others were: qdrant: no answer within 5 s"
+        )
+        assert service.value("retries_total", "stage", "qdrant") > 0
+
+    async def test_records_that_are_not_answered_count_as_buried(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        bench.bound.standing.buried = MOST_BURIED - 1
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            await bench.run(b"silent", b"a")
+
+
+class TestWaiting:
+    """Seen from the first failure to the first success: the attempts count, not only what lies between."""
+
+    def waits(self, service: Service, dependency: str) -> bool:
+        return service.value("dependency_waiting", "stage", dependency) == 1
+
+    async def test_a_call_that_hangs_is_waited_for_while_it_hangs(self, service: Service) -> None:
+        outside = Outside()
+        outside.hangs = True
+        bench = Bench(service, stage(outside.step))
+        waiting = asyncio.create_task(bench.run(b"a"))
+        await bench.until(lambda: outside.calls)
+        assert not self.waits(service, "stage"), "the first attempt may still be answered"
+        await bench.until(lambda: len(outside.calls) >= 2)
+        for number in range(3, 7):
+            # In the middle of an attempt.
+            assert self.waits(service, "stage")
+            service.now = number * 10.0
+            assert service.health.why_not_ready() == [f"waiting for stage for {service.now:.0f} s"]
+            counted = service.value("dependency_wait_seconds_total", "stage", "stage")
+            await bench.until(lambda number=number: len(outside.calls) >= number)
+            assert service.value("dependency_wait_seconds_total", "stage", "stage") > counted
+        outside.hangs = False
+        await waiting
+        assert not self.waits(service, "stage")
+        assert service.health.why_not_ready() == []
+
+    async def test_it_ends_with_the_first_answer_and_begins_anew(self, service: Service) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        seen: list[tuple[list[bytes], bool]] = []
+        outside.on_call = lambda values: seen.append((values, self.waits(service, "stage")))
+        await bench.run(b"a", b"silent")
+        assert seen[:4] == [
+            ([b"a", b"silent"], False),
+            ([b"a", b"silent"], True),
+            ([b"a"], True),
+            ([b"silent"], False),
+        ]
+        assert not self.waits(service, "stage"), "nobody asks for it any more"
+
+    async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
+        outside = Outside()
+        outside.down = {b"a", b"b"}
+        bench = Bench(service, stage(outside.step))
+        tasks = [asyncio.create_task(bench.run(value, partition=n)) for n, value in enumerate((b"a", b"b"))]
+        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 6)
+        assert self.waits(service, "qdrant")
+        service.now = 5.0
+        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
+        outside.down = {b"b"}
+        await tasks[0]
+        assert self.waits(service, "qdrant"), "the other one still does"
+        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
+        outside.down = set()
+        await tasks[1]
+        assert not self.waits(service, "qdrant")
+        assert service.health.why_not_ready() == []
+
+    async def test_a_lane_that_is_closed_waits_no_longer(self, service: Service) -> None:
+        outside = Outside()
+        outside.down = {b"a"}
+        bench = Bench(service, stage(outside.step))
+        task = asyncio.create_task(bench.run(b"a"))
+        await bench.until(lambda: self.waits(service, "qdrant"))
+        assert bench.stepper().running
+        task.cancel()
+        await asyncio.wait([task])
+        assert not self.waits(service, "qdrant")
+        assert service.health.why_not_ready() == []
+        assert not bench.stepper().running
+
+    async def test_pauses_grow_up_to_the_longest(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.settings = Settings(retry_min_seconds=1, retry_max_seconds=20)
+        outside = Outside()
+        outside.down = {b"a"}
+        pauses: list[float] = []
+        sleep = asyncio.sleep
+
+        async def note(seconds: float) -> None:
+            if seconds:
+                pauses.append(seconds)
+                if len(pauses) == 40:
+                    outside.down = set()
+            await sleep(0)
+
+        monkeypatch.setattr(asyncio, "sleep", note)
+        await Bench(service, stage(outside.step)).run(b"a")
+        for number, pause in enumerate(pauses, 1):
+            ceiling = min(20.0, 2.0**number)
+            assert ceiling / 2 <= pause <= ceiling
+        assert len(set(pauses)) == len(pauses), "jittered"
+
+
+class TestAside:
+    async def test_a_batch_that_was_not_unpacked_is_a_letter_and_its_neighbours_go_on(
+        self, service: Service
+    ) -> None:
+        bench = Bench(service, stage(), hashed=8)
+        unread = UnreadBatch(SOURCE, 1, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB")
+        batch = RecordBatch(
+            [Record(b"a", None, 0, SOURCE, 1), unread, Record(b"b", None, 5, SOURCE, 1)], source=SOURCE
+        )
+        bench.ready.append(await bench.stepper(1).run(batch))
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        assert bench.letters() == [(b"as it lies there", "batch_too_large")]
+        assert bench.ready[0].effects.dead_letters[0].message == "600 MB"
+
+    async def test_a_batch_of_nothing_else(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        unread = UnreadBatch(SOURCE, 0, 1, 4, 0, "zstd", 4, b"data", "batch_unreadable", "m")
+        bench.ready.append(await bench.stepper().run(RecordBatch([unread], source=SOURCE)))
+        assert bench.letters() == [(b"data", "batch_unreadable")]
+        assert bench.bound.standing.buried == 0
+
+    async def test_a_misplaced_record_goes_where_it_belongs_and_one_that_does_not_fit_is_a_letter(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        limit = 4000
+        monkeypatch.setitem(LIMITS, SOURCE, limit)
+        monkeypatch.setitem(LIMITS, SOURCE + ".dlq", limit)
+        wrong = (partition_of(b"k", 8) + 1) % 8
+        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
+        came_from = ("rerouted_from", f"{SOURCE}-{wrong}-0".encode())
+        spare = limit - record_bytes(b"k", b"", [("own", b"1"), came_from])
+        values = [b"f" * spare, b"t" * (spare + 1), b"here", b"no key"]
+        keys = [b"k", b"k", right, None]
+        records = [
+            Record(value, key, n, SOURCE, wrong, headers=[("own", b"1")])
+            for n, (key, value) in enumerate(zip(keys, values, strict=True))
+        ]
+        bench = Bench(service, stage(), hashed=8)
+        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        assert bench.values(OUT) == [b"here 0", b"no key 1"]
+        [moved] = [found for found in read(bench.ready[0]) if found[0] == SOURCE]
+        assert moved == (SOURCE, partition_of(b"k", 8), values[0], [("own", b"1"), came_from])
+        [letter] = bench.ready[0].effects.dead_letters
+        assert (letter.record.value, letter.reason) == (values[1], "misplaced_too_large")
+        assert {why for _, why in bench.letters()} == {"misplaced_too_large"}
+        counted = {("misrouted_records_total", ("stage", SOURCE)): 2}
+        assert bench.ready[0].effects.counts == counted
+
+    async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
+        assert prepared.effects.counts == {("cut_dead_letters_total", ("stage", SOURCE)): 1}
+        assert len(bench.letters()) == 2
+
+
+class TestTimers:
+    def timed(self, on_timer: Any) -> Stage:
+        return stage(on_timer=on_timer)
+
+    async def test_what_a_timer_decides_is_stored_and_packed(self, service: Service) -> None:
+        def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+            effects = Effects()
+            for key in keys:
+                effects.emit(OUT, key, b"fired")
+                effects.store(key, b"fired")
+            return effects
+
+        bench = Bench(service, self.timed(on_timer))
+        bench.ready.append(bench.stepper().run_timers([b"k"], TimerContext(0, 1.0, True)))
+        assert bench.values(OUT) == [b"fired"]
+        assert bench.states[0].read(b"k") == (0, b"fired")
+        assert list(bench.ready[0].values) == [b"k"]
+
+    async def test_an_error_in_it_is_a_defect(self, service: Service) -> None:
+        def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+            effects = Effects()
+            effects.emit(OUT, b"k", bytes(2000))
+            return effects
+
+        bench = Bench(service, self.timed(on_timer))
+        with pytest.raises(OutputTooLarge):
+            bench.stepper().run_timers([b"k"], TimerContext(0, 1.0, True))

@@ -1,0 +1,424 @@
+"""Unpacking: what aiokafka gets to read is what was sent, within bounds, whatever the batches claim."""
+
+from __future__ import annotations
+
+import mmap
+import random
+import struct
+import zlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cramjam
+import pytest
+from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
+from aiokafka.structs import TopicPartition
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.errors import InvalidRecord
+from streams.runtime.decompression import CODECS, decompress_into
+from streams.runtime.faust_internals import (
+    DefaultRecordBatchBuilder,
+    FetchRequest,
+    MemoryRecords,
+    calc_crc32c,
+)
+from streams.runtime.records import UnreadBatch
+from streams.runtime.unpacking import Unpacker
+
+TOPIC = "chat.messages.v1"
+TP = TopicPartition(TOPIC, 3)
+LIMIT = 1 << 20
+ALL = [1, 2, 3, 4]
+
+
+def batch(
+    codec: int,
+    base: int,
+    *values: bytes | None,
+    producer: int = -1,
+    transactional: bool = False,
+    delta: int | None = None,
+) -> bytes:
+    """A batch as it lies in the log, from offset ``base``; ``delta``: what compaction left of its end."""
+    builder = DefaultRecordBatchBuilder(2, codec, transactional, producer, 0, 0, 1 << 30)
+    for n, value in enumerate(values):
+        builder.append(n, 1000 + n, b"k%d" % n, value, [("h", None), ("h", b"x")])
+    data = builder.build()
+    struct.pack_into(">q", data, 0, base)
+    if delta is not None:
+        struct.pack_into(">i", data, 23, delta)
+        seal(data)
+    return bytes(data)
+
+
+def seal(data: bytearray) -> None:
+    struct.pack_into(">I", data, 17, calc_crc32c(bytes(data[21:])))
+
+
+def with_payload(codec: int, payload: bytes, records: int = 1) -> bytes:
+    """A batch that claims to be compressed, of whatever bytes."""
+    data = bytearray(batch(0, 100, *[b""] * records)[:61]) + payload
+    struct.pack_into(">i", data, 8, len(data) - 12)
+    data[22] |= codec
+    seal(data)
+    return bytes(data)
+
+
+def read(data: bytes, position: int = 0, aborted: Any = ()) -> tuple[list[Any], int]:
+    """What aiokafka makes of it: the records, and where the next fetch begins."""
+    reader = PartitionRecords(
+        TP, MemoryRecords(data), list(aborted), position, None, None, True, READ_COMMITTED
+    )
+    records = [*reader]
+    return records, reader.next_fetch_offset
+
+
+def unpack(data: bytes, *, limit: int = LIMIT, room: int = 1 << 30) -> tuple[bytes, Unpacker]:
+    unpacker = Unpacker(limit)
+    return unpacker.unpack_partition(TOPIC, 3, data, room)[0], unpacker
+
+
+def decompress(codec: int, data: bytes, limit: int) -> bytes:
+    with mmap.mmap(-1, limit) as memory:
+        with memoryview(memory) as view:
+            size = decompress_into(view, codec, data)
+        return memory[:size]
+
+
+def codecs_of(data: bytes) -> list[int]:
+    found, records = [], MemoryRecords(data)
+    while records.has_next():
+        found.append(records.next_batch().compression_type)
+    return found
+
+
+class TestUnpacking:
+    @settings(deadline=None)
+    @given(
+        st.lists(
+            st.tuples(st.integers(0, 4), st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=4)),
+            max_size=6,
+        ),
+        st.integers(0, 1 << 40),
+        st.integers(0, 90),
+    )
+    def test_the_consumer_reads_what_was_sent(self, batches: Any, base: int, cut: int) -> None:
+        data, offset = b"", base
+        for codec, values in batches:
+            data += batch(codec, offset, *values)
+            offset += len(values)
+        # An answer that is full ends somewhere in a batch.
+        unpacked, unpacker = unpack(data + batch(4, offset, bytes(100))[:cut])
+        assert codecs_of(unpacked) == [0] * len(batches)
+        assert read(unpacked, base) == read(data, base)
+        assert unpacker.put_back([]) == []
+
+    def test_what_is_not_compressed_is_left_as_it_is(self) -> None:
+        data = batch(0, 0, b"a") + batch(0, 1, b"b")
+        unpacker = Unpacker(LIMIT)
+        unpacked, used = unpacker.unpack_partition(TOPIC, 3, data, 1)
+        assert unpacked is data
+        assert used == 0
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_what_compaction_left_out_is_left_out(self, codec: int) -> None:
+        data = batch(codec, 10, b"a", b"b", delta=7)
+        assert read(unpack(data)[0], 10) == read(data, 10)
+        assert read(unpack(data)[0], 10)[1] == 18
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_aborted_transactions_are_none_of_our_business(self, codec: int) -> None:
+        data = batch(codec, 10, b"a", producer=7, transactional=True) + batch(codec, 11, b"b", producer=8)
+        records, end = read(unpack(data)[0], 10, aborted=[(7, 10)])
+        assert ([record.value for record in records], end) == ([b"b"], 12)
+        bomb = batch(codec, 10, bytes(2 * LIMIT), producer=7, transactional=True)
+        unpacked, _ = unpack(bomb + batch(codec, 11, b"b", producer=8))
+        records, end = read(unpacked, 10, aborted=[(7, 10)])
+        assert ([record.value for record in records], end) == ([b"b"], 12)
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_a_batch_may_be_as_large_as_the_limit(self, codec: int) -> None:
+        values = [random.Random(1).randbytes(50_000)]
+        payload = len(batch(0, 0, *values)) - 61
+        data = batch(codec, 5, *values)
+        assert read(unpack(data, limit=payload)[0], 5) == read(data, 5)
+        assert [record.value for record in read(unpack(data, limit=payload - 1)[0], 5)[0]] == [None]
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_one_that_is_too_large_leaves_its_place_and_its_neighbours(self, codec: int) -> None:
+        bomb = batch(codec, 12, bytes(LIMIT), b"more", b"x", delta=300)
+        data = batch(codec, 10, b"a", b"b") + bomb + batch(codec, 313, b"c")
+        unpacked, unpacker = unpack(data)
+        records, end = read(unpacked, 10)
+        assert [record.offset for record in records] == [10, 11, 312, 313]
+        assert end == 314
+        unread = unpacker.put_back(records)[2]
+        assert unread == UnreadBatch(
+            topic=TOPIC,
+            partition=3,
+            first_offset=12,
+            offset=312,
+            timestamp=1002,
+            codec=CODECS[codec],
+            record_count=3,
+            data=bomb,
+            reason="batch_too_large",
+            message=f"it is larger than {LIMIT} bytes when it is decompressed ({CODECS[codec]})",
+        )
+        assert [record.value for record in (*records[:2], records[3])] == [b"a", b"b", b"c"]
+        assert (unread.key, unread.value, unread.headers) == (None, None, ())
+
+    def test_it_is_put_back_once_and_only_into_its_place(self) -> None:
+        unpacked, unpacker = unpack(batch(4, 12, bytes(LIMIT)))
+        elsewhere = [SimpleNamespace(topic=TOPIC, partition=4, offset=12)]
+        assert unpacker.put_back([*elsewhere]) == elsewhere
+        for expected in (UnreadBatch, type(read(unpacked, 12)[0][0])):
+            [record] = unpacker.put_back(read(unpacked, 12)[0])
+            assert type(record) is expected
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_one_that_is_damaged_is_set_aside(self, codec: int) -> None:
+        payload = batch(codec, 0, random.Random(2).randbytes(3000))[61:]
+        for damaged in (payload[:-7], payload[:5], b"\xff" * 40):
+            data = with_payload(codec, damaged) + batch(0, 101, b"next")
+            unpacked, unpacker = unpack(data)
+            records = unpacker.put_back(read(unpacked, 100)[0])
+            assert [type(record) is UnreadBatch for record in records] == [True, False]
+            assert (records[0].reason, records[0].offset, records[1].value) == (
+                "batch_unreadable",
+                100,
+                b"next",
+            )
+            assert CODECS[codec] in records[0].message
+
+    def test_a_codec_that_does_not_exist(self) -> None:
+        unpacked, unpacker = unpack(with_payload(6, b"???"))
+        [record] = unpacker.put_back(read(unpacked, 100)[0])
+        assert (record.reason, record.codec) == ("batch_unreadable", "6")
+
+    def test_one_with_a_wrong_checksum_is_left_for_aiokafka_to_refuse(self) -> None:
+        data = bytearray(batch(4, 0, b"a" * 100))
+        data[70] ^= 1
+        assert unpack(bytes(data))[0] == data
+
+    @pytest.mark.parametrize("codec", ALL)
+    def test_an_empty_batch_is_left_as_it_is(self, codec: int) -> None:
+        data = with_payload(codec, b"", 1)
+        assert unpack(data)[0] == data
+
+    def test_after_enough_the_rest_is_fetched_again(self) -> None:
+        data = b"".join(batch(4, n, bytes(1000)) for n in range(10))
+        one = len(batch(0, 0, bytes(1000)))
+        for room, batches in ((1, 1), (one, 1), (one + 1, 2), (3 * one, 3), (100 * one, 10)):
+            unpacked, _ = unpack(data, room=room)
+            records, end = read(unpacked)
+            assert ([record.offset for record in records], end) == ([*range(batches)], batches)
+
+    def test_of_no_room_nothing_but_what_needs_none(self) -> None:
+        data = batch(0, 0, b"a") + batch(4, 1, b"b") + batch(0, 2, b"c")
+        unpacked, _ = unpack(data, room=0)
+        assert unpacked == batch(0, 0, b"a")
+
+
+class TestAnswers:
+    def answer(self, *data: bytes, topic: str = TOPIC) -> list[Any]:
+        return [(topic, [(n, 0, 100, 90, 0, [(7, 10)], -1, batches) for n, batches in enumerate(data)])]
+
+    def test_every_partition_of_an_answer_is_unpacked_and_else_as_it_was(self) -> None:
+        sent = [batch(4, 0, b"a"), b"", batch(1, 5, b"b")]
+        other = self.answer(batch(4, 0, b"c"), topic="other")
+        [(topic, entries), (second, others)] = Unpacker(LIMIT).unpack(self.answer(*sent) + other)
+        assert (topic, second) == (TOPIC, "other")
+        assert [entry[-1] for entry in others] == [batch(0, 0, b"c")]
+        assert [entry[:-1] for entry in entries] == [(n, 0, 100, 90, 0, [(7, 10)], -1) for n in range(3)]
+        assert [entry[-1] for entry in entries] == [batch(0, 0, b"a"), b"", batch(0, 5, b"b")]
+
+    def test_all_partitions_together_stay_within_the_limit_and_one_batch_always_fits(self) -> None:
+        unpacker = Unpacker(LIMIT)
+        size = LIMIT * 2 // 5
+        sent = [b"".join(batch(4, n, bytes(size)) for n in range(5)) for _ in range(4)]
+        [(_, entries)] = unpacker.unpack(self.answer(*sent))
+        assert [len(read(entry[-1])[0]) for entry in entries] == [3, 0, 0, 0]
+
+    def test_of_one_partition_no_more_than_is_enough(self) -> None:
+        unpacker = Unpacker(64 << 20)
+        data = b"".join(batch(4, n, bytes(5 << 20)) for n in range(9))
+        [(_, entries)] = unpacker.unpack(self.answer(data, data))
+        assert [len(read(entry[-1])[0]) for entry in entries] == [4, 4]
+
+    async def test_it_is_the_client_of_the_consumer_that_is_watched(self) -> None:
+        """Whatever is asked; only what fetches answer is unpacked."""
+        sent = self.answer(batch(4, 0, b"a"))
+        asked: list[Any] = []
+
+        async def send(node_id: int, request: Any, *, group: str = "default") -> Any:
+            asked.append((node_id, request, group))
+            return SimpleNamespace(topics=sent)
+
+        client = SimpleNamespace(send=send)
+        Unpacker(LIMIT).watch(client)
+        fetch, other = FetchRequest(1, 1, 1, 0, []), object()
+        assert (await client.send(5, fetch)).topics == self.answer(batch(0, 0, b"a"))
+        assert (await client.send(6, other, group="coordination")).topics is sent
+        assert asked == [(5, fetch, "default"), (6, other, "coordination")]
+
+
+def zstd_frame(content: bytes, claimed: int) -> bytes:
+    """A frame of one raw block that says how large it is."""
+    block = struct.pack("<I", len(content) << 3 | 1)[:3] + content
+    return b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", claimed) + block
+
+
+def varint(n: int) -> bytes:
+    out = b""
+    while n > 0x7F:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def xerial(*blocks: bytes) -> bytes:
+    framed = b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+    return b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + framed
+
+
+class TestDecompression:
+    """Beyond what the round trips above show."""
+
+    content = random.Random(3).randbytes(5000)
+
+    def error(self, codec: int, data: bytes, limit: int = LIMIT) -> str:
+        with pytest.raises(InvalidRecord) as caught:
+            decompress(codec, data, limit)
+        assert str(caught.value)
+        return caught.value.reason
+
+    def raw_snappy(self) -> bytes:
+        return bytes(cramjam.snappy.compress_raw(self.content))
+
+    def test_snappy_without_and_with_its_stream_of_blocks(self) -> None:
+        assert decompress(2, self.raw_snappy(), LIMIT) == self.content
+        assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), LIMIT) == self.content * 2
+        assert self.error(2, xerial(self.raw_snappy(), self.raw_snappy()), 9999) == "batch_too_large"
+        assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), 10_000) == self.content * 2
+
+    @pytest.mark.parametrize("claimed", [6000, LIMIT, 1 << 31])
+    def test_a_snappy_block_that_lies_about_its_length(self, claimed: int) -> None:
+        lying = varint(claimed) + self.raw_snappy()[2:]
+        expected = "batch_unreadable" if claimed <= LIMIT else "batch_too_large"
+        assert self.error(2, lying) == self.error(2, xerial(lying)) == expected
+
+    @pytest.mark.parametrize("size", [-1, 0, 1 << 30])
+    def test_a_snappy_stream_that_lies_about_a_block(self, size: int) -> None:
+        data = xerial(self.raw_snappy())
+        assert self.error(2, data + struct.pack(">i", size) + b"abc") == "batch_unreadable"
+        assert self.error(2, data + b"ab") == "batch_unreadable"
+
+    def test_zstd_that_lies_about_its_content(self) -> None:
+        assert decompress(4, zstd_frame(self.content, 5000), LIMIT) == self.content
+        assert self.error(4, zstd_frame(self.content, 4000)) == "batch_unreadable"
+        assert self.error(4, zstd_frame(self.content, 100 << 20)) == "batch_unreadable"
+        assert self.error(4, zstd_frame(self.content, 1 << 40)) == "batch_too_large"
+
+    @pytest.mark.parametrize("codec", [1, 3, 4])
+    def test_several_frames_are_one_content(self, codec: int) -> None:
+        module = {1: cramjam.gzip, 3: cramjam.lz4, 4: cramjam.zstd}[codec]
+        frame = bytes(module.compress(self.content))
+        assert decompress(codec, frame * 3, LIMIT) == self.content * 3
+        assert self.error(codec, frame * 3, 14_999) == "batch_too_large"
+        assert decompress(codec, frame * 3, 15_000) == self.content * 3
+
+    def test_gzip_may_be_padded_with_zeros_but_not_with_anything_else(self) -> None:
+        data = bytes(cramjam.gzip.compress(self.content))
+        assert decompress(1, data + bytes(9), LIMIT) == self.content
+        assert self.error(1, data + b"junk") == "batch_unreadable"
+        assert self.error(1, zlib.compress(self.content)) == "batch_unreadable"
+
+    def test_no_more_is_written_than_is_allowed(self) -> None:
+        """The peak of this process's memory would be 600 MB, were it unpacked."""
+        for codec, data in ((1, bytes(cramjam.gzip.compress(bytes(600 << 20)))), (4, zeros_in_zstd(600 << 20))):
+            before = peak()
+            assert self.error(codec, data, 8 << 20) == "batch_too_large"
+            assert peak() - before < 64 << 20
+
+
+def zeros_in_zstd(size: int) -> bytes:
+    """A frame of blocks that say "128 KiB of zeros"."""
+    blocks = [struct.pack("<I", 131_072 << 3 | 2)[:3] + b"\0"] * (size >> 17)
+    blocks[-1] = struct.pack("<I", 131_072 << 3 | 3)[:3] + b"\0"
+    return b"\x28\xb5\x2f\xfd\x00\x58" + b"".join(blocks)
+
+
+def peak() -> int:
+    """Most memory that this process ever used, in bytes."""
+    with Path("/proc/self/status").open() as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+def named(codec: int, name: bytes, base: int = 10) -> bytes:
+    """A batch of three records, one of which has a header of that name."""
+    data = bytearray(batch(0, base, b"a", b"b", b"c"))
+    at = data.index(b"\x02h\x02x")
+    payload = bytes(data[61:])
+    changed = payload[: at - 61] + bytes([2 * len(name)]) + name + payload[at - 61 + 2 :]
+    # The record is longer by that much, and says so in its first byte.
+    changed = bytes([changed[0] + 2 * (len(name) - 1)]) + changed[1:]
+    if codec:
+        changed = {1: cramjam.gzip, 4: cramjam.zstd}[codec].compress(changed)
+    return with_payload(codec, bytes(changed), 3)
+
+
+class TestDistrust:
+    def unpack(self, data: bytes, *distrusted: TopicPartition) -> tuple[bytes, Unpacker]:
+        unpacker = Unpacker(LIMIT)
+        assert unpacker.distrust(distrusted) is bool(distrusted)  # type: ignore[arg-type]
+        return unpacker.unpack_partition(TOPIC, 3, data, 1 << 30)[0], unpacker
+
+    @pytest.mark.parametrize("codec", [0, 1, 4])
+    def test_a_name_that_is_no_text_is_read_as_java_reads_it(self, codec: int) -> None:
+        good = named(codec, b"h" * 5)
+        assert read(self.unpack(good, TP)[0], 10) == read(good, 10)
+        bad = named(codec, b"\xff-\xc3")
+        with pytest.raises(ValueError, match="utf-8"):
+            read(self.unpack(bad)[0], 10)
+        records, end = read(self.unpack(bad, TP)[0], 10)
+        assert [record.value for record in records] == [b"a", b"b", b"c"]
+        assert records[0].headers == (("h", None), ("\ufffd-\ufffd", b"x"))
+        assert records[1].headers == (("h", None), ("h", b"x"))
+        assert end == 103
+
+    @settings(deadline=None)
+    @given(st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=5), st.integers(0, 4))
+    def test_everything_else_stays_as_it_was(self, values: list[bytes | None], codec: int) -> None:
+        data = batch(codec, 10, *values)
+        assert read(self.unpack(data, TP)[0], 10) == read(data, 10)
+
+    @pytest.mark.parametrize("codec", [0, 4])
+    def test_records_that_do_not_end_where_they_say_are_set_aside(self, codec: int) -> None:
+        whole = batch(0, 100, b"a", b"b")[61:]
+        for damaged, records in (
+            (whole[:-1], 2),
+            (whole + b"\0", 2),
+            (whole, 3),
+            (b"\xff" * 30, 1),
+            (whole[:1], 1),
+        ):
+            payload = bytes(cramjam.zstd.compress(damaged)) if codec else damaged
+            data = with_payload(codec, payload, records)
+            unpacked, unpacker = self.unpack(data, TP)
+            [record] = unpacker.put_back(read(unpacked, 100)[0])
+            assert (record.reason, record.data) == ("batch_unreadable", data)
+            assert record.codec == ("zstd" if codec else "none")
+
+    def test_only_what_was_refused_is_read_twice_and_once_is_enough(self) -> None:
+        unpacker = Unpacker(LIMIT)
+        other = TopicPartition(TOPIC, 4)
+        assert unpacker.distrust([TP])  # type: ignore[list-item]
+        assert unpacker.distrust([TP, other])  # type: ignore[list-item]
+        assert not unpacker.distrust([other])  # type: ignore[list-item]
+        bad = named(0, b"\xff")
+        assert unpacker.unpack_partition(TOPIC, 5, bad, 1) == (bad, 0)
+        unpacked, used = unpacker.unpack_partition(TOPIC, 4, bad * 2, 1)
+        assert (unpacked.count("\ufffd".encode()), used) == (2, 0)
