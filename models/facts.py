@@ -29,15 +29,16 @@ class FactStatus(StrEnum):
     ACTIVE = "active"
     MERGED_INTO = "merged_into"
     DEPRECATED = "deprecated"
-    ERASED = "erased"
 
 
 class FactChange(StrEnum):
-    """What the last change to a fact was."""
+    """What the last change to a fact was.
+
+    That its vector was stored is none: it says nothing about the person, and when it happens is chance.
+    """
 
     CREATED = "created"
     REINFORCED = "reinforced"
-    EMBEDDED = "embedded"
     MERGED = "merged"
     CONTRADICTED = "contradicted"
     DECAYED = "decayed"
@@ -50,6 +51,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     ``quote`` is the sentence (or sentences) as written; ``offsets`` are those of ``message_ids`` in
     ``topic``/``partition``, in the same order; ``window_end_id`` is the end mark of the window.
+    ``arrived_at`` is when the last of the messages arrived, by the log's clock.
     """
 
     conversation_id: Identifier
@@ -60,6 +62,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     partition: Count
     offsets: tuple[Count, ...]
+    arrived_at: Timestamp
 
 
 class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +88,9 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """A whole fact after its latest change.  Key: ``fact_id``; partition: that of ``user_id``.
 
-    Two clocks: ``valid_from``/``valid_to`` say when it was true, ``recorded_at`` when we learned it.
-    ``version`` grows by one with every change; a view never lets an older version replace a newer one.
+    Two clocks: ``valid_from``/``valid_to`` say when it was true, ``recorded_at`` when we learned it: when the
+    latest message that it rests on arrived.  ``version`` grows with every change; a view never lets an older
+    version replace a newer one.  ``erased_until``: what arrived up to then was erased and is no part of it.
     """
 
     fact_id: Identifier
@@ -103,7 +107,19 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     recorded_at: Timestamp
     valid_to: Timestamp | None = None
     merged_into_id: Identifier | None = None
+    erased_until: Timestamp | None = None
     tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered of a fact that was erased: nothing that it said.
+
+    Evidence that arrived up to ``until`` stays gone, however often the log is read again.  ``version`` is the
+    last that the fact had by then: what is learned anew goes on from there, so that an old copy loses.
+    """
+
+    until: Timestamp
+    version: Count = 0
 
 
 class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):

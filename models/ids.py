@@ -53,9 +53,9 @@ def fact_id(tenant_id: str, user_id: str, statement: str) -> str:
     return deterministic_id("fact", tenant_id, user_id, normalize_statement(statement))
 
 
-def candidate_id(fact: str, window: str) -> str:
-    """Id of the candidate for ``fact`` that was found in ``window``."""
-    return deterministic_id("candidate", fact, window)
+def candidate_id(fact: str, conversation_id: str, message_ids: Iterable[str]) -> str:
+    """Id of the candidate for ``fact`` that rests on these messages, whichever window they were found in."""
+    return deterministic_id("candidate", fact, conversation_id, *message_ids)
 
 
 def summary_id(tenant_id: str, conversation_id: str, first_message_id: str, last_message_id: str) -> str:

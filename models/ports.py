@@ -7,7 +7,7 @@ throttling, and the caller waits in place and tries again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -137,8 +137,11 @@ class FactIndex(Protocol):
         """Return facts in order of ``fact_id``, from ``start`` on, and the next page's start, if any."""
         ...
 
-    async def delete(self, fact_ids: Sequence[str]) -> None:
-        """Remove the facts and their vectors."""
+    async def erase(self, versions: Mapping[str, int]) -> None:
+        """Remove facts with their vectors, each up to a version; none up to that is taken any more.
+
+        So an old copy that comes after the erasure stays out.  What is stored in a later version stays.
+        """
         ...
 
     async def count(self, where: FactFilter | None = None) -> int:

@@ -4,34 +4,40 @@ Pure decisions for the facts stage (seeds 000 and 002).  A fact is never changed
 returned; a function that finds nothing to change returns *the same object*, so that the stage publishes
 real changes only and a replay publishes nothing.
 
-What counts as the same evidence: the same window, or the very same messages.  A fact keeps the provenance
-of its newest evidence (:data:`PROVENANCE_LIMIT`); ``evidence_count`` counts all of it.  Within a source
-partition, evidence at or below the oldest that is kept counts as known once any was let go: however deep a
-replay reaches, it adds nothing twice.
+Nothing here depends on when it is decided, nor on when a vector was stored: times are those of the messages,
+and a fact has the same version whether its vector came before or after the last that was said about it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import EmbeddingResult, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.facts import (
+    EmbeddingResult,
+    Erasure,
+    Fact,
+    FactCandidate,
+    FactChange,
+    FactStatus,
+    Provenance,
+)
 from models.ids import candidate_id, fact_id
 from models.ports import ExtractedStatement
 from models.windows import Window
-
-#: How many pieces of evidence a fact names.  Each partition that evidence came from keeps at least one.
-PROVENANCE_LIMIT = 20
+from processors.facts.erasure import is_erased
+from processors.facts.evidence import floors, is_counted, is_same, moment, newest, origin
 
 #: Seed 002: each piece of evidence closes a twentieth of the distance to certainty.
 EVIDENCE_GAIN = 0.05
 
 #: Finds a fact by id among those the stage knows.
 Lookup = Callable[[str], Fact | None]
+
+#: Finds what is remembered of the erasure of a fact.
+Erasures = Callable[[str], Erasure | None]
 
 
 # --- from statements to candidates ---------------------------------------------------------------------
@@ -63,7 +69,9 @@ def to_candidate(found: ExtractedStatement, window: Window, extractor: str) -> F
     messages = [sources[message_id] for message_id in found.source_message_ids]
     tenant, user = window.tenant_id, found.user_id
     return FactCandidate(
-        candidate_id=candidate_id(fact_id(tenant, user, found.statement), window.window_id),
+        candidate_id=candidate_id(
+            fact_id(tenant, user, found.statement), window.conversation_id, found.source_message_ids
+        ),
         tenant_id=tenant,
         user_id=user,
         category=found.category,
@@ -79,6 +87,7 @@ def to_candidate(found: ExtractedStatement, window: Window, extractor: str) -> F
             topic=window.source.topic,
             partition=window.source.partition,
             offsets=tuple(message.offset for message in messages),
+            arrived_at=max(message.arrived_at for message in messages),
         ),
         valid_from=min(message.sent_at for message in messages),
         extractor=extractor,
@@ -89,15 +98,20 @@ def to_candidate(found: ExtractedStatement, window: Window, extractor: str) -> F
 # --- from candidates to facts --------------------------------------------------------------------------
 
 
-def consolidate(candidate: FactCandidate, known: Lookup, recorded_at: datetime) -> list[Fact]:
+def consolidate(
+    candidate: FactCandidate, known: Lookup, erased: Erasures = lambda wanted_id: None
+) -> list[Fact]:
     """Return every change that ``candidate`` makes, in order; the last one of a fact is its new state.
 
-    Empty when the candidate was seen before.  Its fact, or the one that this was merged into, is created
-    or reinforced; the partial facts that it completes are merged into that one.
+    Empty when the candidate was seen before, or what it rests on was erased.  Its fact, or the one that this
+    was merged into, is created or reinforced; the partial facts that it completes are merged into that one.
     """
     own_id = fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
     before = resolve(own_id, known)
-    fact = apply_candidate(before, candidate, recorded_at)
+    erasure = erased(before.fact_id if before is not None else own_id)
+    if is_erased(candidate.provenance, erased(own_id)) or is_erased(candidate.provenance, erasure):
+        return []
+    fact = apply_candidate(before, candidate, erasure)
     if fact is before:
         # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
         return []
@@ -105,7 +119,7 @@ def consolidate(candidate: FactCandidate, known: Lookup, recorded_at: datetime) 
     for partial_id in candidate.refines:
         if (partial := known(partial_id)) is None:
             continue
-        merged, into = apply_refinement(partial, fact, recorded_at)
+        merged, into = apply_refinement(partial, fact, erasure)
         if merged is not partial:
             changes.append(merged)
         if into is not fact:
@@ -114,12 +128,12 @@ def consolidate(candidate: FactCandidate, known: Lookup, recorded_at: datetime) 
     return changes
 
 
-def apply_candidate(known: Fact | None, candidate: FactCandidate, recorded_at: datetime) -> Fact:
+def apply_candidate(known: Fact | None, candidate: FactCandidate, erasure: Erasure | None = None) -> Fact:
     """Create the fact, or reinforce ``known``; return ``known`` itself when it has this evidence.
 
     ``known`` is the fact of the candidate's statement or the one that this was merged into: see
-    :func:`resolve`.  An erased fact stays as it is, or a replay would bring back what was erased; a
-    deprecated one that its person states again is active again.
+    :func:`resolve`.  A deprecated fact that its person states again is active again; one that was erased
+    begins anew, without what it was, at a later version.
     """
     evidence = candidate.provenance
     if known is None:
@@ -132,16 +146,17 @@ def apply_candidate(known: Fact | None, candidate: FactCandidate, recorded_at: d
             confidence=candidate.confidence,
             status=FactStatus.PENDING_EMBED,
             change=FactChange.CREATED,
-            version=1,
+            version=1 if erasure is None else erasure.version + 1,
             evidence_count=1,
             provenance=(evidence,),
             valid_from=candidate.valid_from,
-            recorded_at=recorded_at,
+            recorded_at=evidence.arrived_at,
+            erased_until=None if erasure is None else erasure.until,
         )
     _require_same_user(known, candidate)
     if known.status is FactStatus.MERGED_INTO:
         raise ValueError(f"fact {known.fact_id} was merged: reinforce {known.merged_into_id} instead")
-    if known.status is FactStatus.ERASED or _is_counted(known, evidence):
+    if is_counted(known, evidence):
         return known
     return msgspec.structs.replace(
         known,
@@ -150,77 +165,81 @@ def apply_candidate(known: Fact | None, candidate: FactCandidate, recorded_at: d
         change=FactChange.REINFORCED,
         version=known.version + 1,
         evidence_count=known.evidence_count + 1,
-        provenance=_newest((*known.provenance, evidence)),
+        provenance=newest((*known.provenance, evidence)),
         valid_from=min(known.valid_from, candidate.valid_from),
-        recorded_at=recorded_at,
+        recorded_at=max(known.recorded_at, evidence.arrived_at),
     )
 
 
-def apply_refinement(partial: Fact, into: Fact, recorded_at: datetime) -> tuple[Fact, Fact]:
+def apply_refinement(partial: Fact, into: Fact, erasure: Erasure | None = None) -> tuple[Fact, Fact]:
     """Merge ``partial`` into the fact that says the same and more; return both.
 
     The complete fact inherits the evidence, the earlier ``valid_from`` and the higher confidence (what
-    supports the whole supports the part); the partial one stays, with a pointer (seed 002: never
-    delete).  Both come back unchanged when they are one fact, or either is merged or erased already; a
-    merge of these two that was interrupted before ``into`` was stored is completed.
+    supports the whole supports the part), but nothing that was erased of it (``erasure``); the partial one
+    stays, with a pointer (seed 002: never delete).  Both come back unchanged when they are one fact, or either
+    is merged already; a merge of these two that was interrupted before ``into`` was stored is completed.
     """
     _require_same_user(partial, into)
-    over = (FactStatus.MERGED_INTO, FactStatus.ERASED)
+    over = FactStatus.MERGED_INTO
     begun = partial.merged_into_id == into.fact_id
-    if partial.fact_id == into.fact_id or into.status in over or (partial.status in over and not begun):
+    if partial.fact_id == into.fact_id or into.status is over or (partial.status is over and not begun):
         return partial, into
-    if begun and all(_is_counted(into, evidence) for evidence in partial.provenance):
+    evidence = tuple(each for each in partial.provenance if not is_erased(each, erasure))
+    if begun and all(is_counted(into, each) for each in evidence):
         return partial, into
-    merged = (
-        partial
-        if begun
-        else msgspec.structs.replace(
-            partial,
-            status=FactStatus.MERGED_INTO,
-            change=FactChange.MERGED,
-            version=partial.version + 1,
-            merged_into_id=into.fact_id,
-            recorded_at=recorded_at,
-        )
-    )
+    merged = partial if begun else _merged(partial, into)
+    if not evidence:
+        return merged, into
     inherited = tuple(
-        theirs
-        for theirs in partial.provenance
-        if not any(_is_same_evidence(theirs, ours) for ours in into.provenance)
+        theirs for theirs in evidence if not any(is_same(theirs, ours) for ours in into.provenance)
     )
-    shared = len(partial.provenance) - len(inherited)
-    floors = _floors(partial), _floors(into)
+    let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
+    bounds = (floors(partial) if let_go else {}), floors(into)
     kept = (
-        evidence
-        for evidence in (*inherited, *into.provenance)
-        if all(_last_offset(evidence) >= floor.get(_origin(evidence), 0) for floor in floors)
+        each
+        for each in (*inherited, *into.provenance)
+        if all(origin(each) not in floor or moment(each) >= floor[origin(each)] for floor in bounds)
     )
     complete = msgspec.structs.replace(
         into,
         confidence=max(into.confidence, partial.confidence),
         change=FactChange.MERGED,
         version=into.version + 1,
-        evidence_count=into.evidence_count + partial.evidence_count - shared,
-        provenance=_newest(tuple(kept)),
+        evidence_count=into.evidence_count + len(inherited) + let_go,
+        provenance=newest(tuple(kept)),
         valid_from=min(into.valid_from, partial.valid_from),
-        recorded_at=recorded_at,
+        recorded_at=max(into.recorded_at, partial.recorded_at),
     )
     return merged, complete
 
 
-def apply_embedding(known: Fact, result: EmbeddingResult, recorded_at: datetime) -> Fact:
-    """A pending fact whose vector is stored becomes active; any other comes back unchanged."""
+def _merged(partial: Fact, into: Fact) -> Fact:
+    """A fact that is still to be embedded leaves out the version that it would have had then.
+
+    Nobody embeds it any more, and its version must not tell whether somebody was faster.
+    """
+    pending = partial.status is FactStatus.PENDING_EMBED
+    return msgspec.structs.replace(
+        partial,
+        status=FactStatus.MERGED_INTO,
+        change=FactChange.MERGED,
+        version=partial.version + (2 if pending else 1),
+        merged_into_id=into.fact_id,
+        recorded_at=max(into.recorded_at, partial.recorded_at),
+    )
+
+
+def apply_embedding(known: Fact, result: EmbeddingResult, erasure: Erasure | None = None) -> Fact:
+    """A pending fact whose vector is stored becomes active; any other comes back unchanged.
+
+    So does one that has begun anew since the vector was asked for: it needs its own.
+    """
     if known.fact_id != result.fact_id:
         raise ValueError(f"the vector of {result.fact_id} is not one of {known.fact_id}")
-    if known.status is not FactStatus.PENDING_EMBED:
+    stale = erasure is not None and result.version <= erasure.version
+    if known.status is not FactStatus.PENDING_EMBED or stale:
         return known
-    return msgspec.structs.replace(
-        known,
-        status=FactStatus.ACTIVE,
-        change=FactChange.EMBEDDED,
-        version=known.version + 1,
-        recorded_at=recorded_at,
-    )
+    return msgspec.structs.replace(known, status=FactStatus.ACTIVE, version=known.version + 1)
 
 
 def target_of(fact: Fact) -> str:
@@ -242,49 +261,6 @@ def resolve(wanted_id: str, known: Lookup) -> Fact | None:
     return fact
 
 
-# --- evidence ------------------------------------------------------------------------------------------
-
-
 def _require_same_user(known: Fact, other: FactCandidate | Fact) -> None:
     if (known.tenant_id, known.user_id) != (other.tenant_id, other.user_id):
         raise ValueError(f"fact {known.fact_id} belongs to another person")
-
-
-def _origin(evidence: Provenance) -> tuple[str, int]:
-    return evidence.topic, evidence.partition
-
-
-def _last_offset(evidence: Provenance) -> int:
-    return max(evidence.offsets, default=0)
-
-
-def _is_same_evidence(one: Provenance, other: Provenance) -> bool:
-    return one.window_id == other.window_id or (
-        one.conversation_id == other.conversation_id and one.message_ids == other.message_ids
-    )
-
-
-def _floors(fact: Fact) -> dict[tuple[str, int], int]:
-    """Per source partition, the last offset up to which evidence counts as known; empty if all is kept."""
-    floors: dict[tuple[str, int], int] = {}
-    if fact.evidence_count > len(fact.provenance):
-        for kept in fact.provenance:
-            floors[_origin(kept)] = min(_last_offset(kept), floors.get(_origin(kept), _last_offset(kept)))
-    return floors
-
-
-def _is_counted(known: Fact, evidence: Provenance) -> bool:
-    if any(_is_same_evidence(evidence, kept) for kept in known.provenance):
-        return True
-    return _last_offset(evidence) <= _floors(known).get(_origin(evidence), -1)
-
-
-def _newest(provenance: Sequence[Provenance]) -> tuple[Provenance, ...]:
-    """Let go of the oldest, first of the partition that has most.  Offsets of partitions do not compare."""
-    kept = list(provenance)
-    while len(kept) > PROVENANCE_LIMIT:
-        origin, count = max(Counter(map(_origin, kept)).items(), key=lambda item: (item[1], item[0]))
-        if count == 1:
-            break
-        kept.remove(min((e for e in kept if _origin(e) == origin), key=_last_offset))
-    return tuple(kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -22,9 +21,11 @@ def build_summary(
     summary: SessionSummary,
     count: TokenCounter,
     summarizer: str,
-    created_at: datetime,
 ) -> Summary:
-    """Return the record for ``memory.summaries.v1`` that answers ``request``."""
+    """Return the record for ``memory.summaries.v1`` that answers ``request``.
+
+    It is as old as the last message that it is about, whenever it is made: a replay writes the same one.
+    """
     return Summary(
         summary_id=request.request_id,
         request_id=request.request_id,
@@ -36,7 +37,7 @@ def build_summary(
         tokens=summary_tokens(summary, count),
         source=request.source,
         summarizer=summarizer,
-        created_at=created_at,
+        created_at=request.arrived_at,
         replaces=request.replaces,
         tenant_id=request.tenant_id,
     )

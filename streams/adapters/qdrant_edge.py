@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -120,11 +120,11 @@ class QdrantEdgeIndex:
         """See the port."""
         return await self._run(partial(ask.page, where=where, limit=limit, start=start))
 
-    async def delete(self, fact_ids: Sequence[str]) -> None:
+    async def erase(self, versions: Mapping[str, int]) -> None:
         """See the port."""
-        ids = stored.point_ids(fact_ids)
-        if ids:
-            await self._write(partial(ask.delete, ids=ids))
+        known = {fact_id: versions[fact_id] for fact_id in stored.point_ids(versions)}
+        if known:
+            await self._write(partial(ask.erase, versions=known))
 
     async def count(self, where: FactFilter | None = None) -> int:
         """See the port."""

@@ -23,6 +23,9 @@ REBUILD = (
 )
 
 
+_ERASED = edge.FieldCondition(stored.STATUS_FIELD, match=edge.MatchAny([stored.ERASED]))
+
+
 def open_shard(folder: Path, dimensions: int) -> edge.EdgeShard:
     """Open or create the shard, replay its log, and make whichever payload indexes are missing.
 
@@ -71,9 +74,11 @@ def upsert(shard: edge.EdgeShard, facts: Sequence[Fact]) -> None:
 
 def store_vectors(shard: edge.EdgeShard, vectors: Mapping[str, NDArray[np.float32]]) -> None:
     """Give points their vectors; ids that are not stored are left out, for the engine refuses them."""
-    records = shard.retrieve([*stored.point_ids(vectors)], False, False)
+    records = shard.retrieve([*stored.point_ids(vectors)], [stored.STATUS_FIELD], False)
     points = [
-        edge.PointVectors(record.id, {stored.VECTOR: vectors[str(record.id)].tolist()}) for record in records
+        edge.PointVectors(record.id, {stored.VECTOR: vectors[str(record.id)].tolist()})
+        for record in records
+        if not stored.is_gravestone(record.payload)
     ]
     if points:
         shard.update(edge.UpdateOperation.update_vectors(points))
@@ -81,7 +86,9 @@ def store_vectors(shard: edge.EdgeShard, vectors: Mapping[str, NDArray[np.float3
 
 def without_vector(shard: edge.EdgeShard, ids: Sequence[str]) -> set[str]:
     """Return those of ``ids`` that are stored and have no vector."""
-    where = edge.Filter(must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR)])
+    where = edge.Filter(
+        must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR), _ERASED]
+    )
     records, _ = shard.scroll(edge.ScrollRequest(limit=len(ids), filter=where, with_payload=False))
     return {str(record.id) for record in records}
 
@@ -109,7 +116,8 @@ def with_words(shard: edge.EdgeShard, words: str, where: FactFilter, limit: int)
 
 def get(shard: edge.EdgeShard, ids: Sequence[str]) -> list[Fact]:
     """Return the stored facts among ``ids``."""
-    return [stored.from_payload(record.payload) for record in shard.retrieve([*ids], True, False)]
+    payloads = (record.payload for record in shard.retrieve([*ids], True, False))
+    return [stored.from_payload(payload) for payload in payloads if not stored.is_gravestone(payload)]
 
 
 def page(
@@ -122,14 +130,23 @@ def page(
     return facts, None if following is None else str(following)
 
 
-def delete(shard: edge.EdgeShard, ids: Sequence[str]) -> None:
-    """Remove points; ids that are not stored are no error."""
-    shard.update(edge.UpdateOperation.delete_points([*ids]))
+def erase(shard: edge.EdgeShard, versions: Mapping[str, int]) -> None:
+    """Put gravestones in the place of points that are no newer.  Upserting a point drops its vector."""
+    records = shard.retrieve([*versions], [stored.VERSION_FIELD], False)
+    known = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
+    graves = [
+        edge.Point(fact_id, {}, stored.gravestone(version))
+        for fact_id, version in versions.items()
+        if known.get(fact_id, 0) <= version
+    ]
+    if graves:
+        shard.update(edge.UpdateOperation.upsert_points(graves))
 
 
 def count(shard: edge.EdgeShard, where: FactFilter | None) -> int:
     """Count exactly."""
-    return shard.count(edge.CountRequest(exact=True, filter=None if where is None else _filter(where)))
+    condition = edge.Filter(must_not=[_ERASED]) if where is None else _filter(where)
+    return shard.count(edge.CountRequest(exact=True, filter=condition))
 
 
 def _filter(where: FactFilter) -> edge.Filter:

@@ -1,7 +1,9 @@
 """How a fact is stored in Qdrant, whichever engine holds it.
 
 One point per fact: its id is the ``fact_id`` (a uuid), its payload the whole fact as JSON values, and its
-named vector ``statement`` is absent until the statement has been embedded.
+named vector ``statement`` is absent until the statement has been embedded.  Of a fact that was erased a
+gravestone stays: a point without a vector that holds the erased version and nothing else.  It belongs to
+nobody, so no search for a person's facts finds it.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ KEYWORD_FIELDS = ("tenant_id", "status", "category")
 CONFIDENCE_FIELD = "confidence"
 VERSION_FIELD = "version"
 
+#: What tells a gravestone; no fact has this status.
+STATUS_FIELD = "status"
+ERASED = "erased"
+
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
 WRITE_BATCH = 100
 
@@ -37,6 +43,16 @@ def to_payload(fact: Fact) -> dict[str, Any]:
     """Return the fact as JSON values: times as RFC 3339 text, enumerations as their values."""
     payload: dict[str, Any] = msgspec.to_builtins(fact)
     return payload
+
+
+def gravestone(version: int) -> dict[str, Any]:
+    """Return what is stored of a fact that was erased."""
+    return {VERSION_FIELD: version, STATUS_FIELD: ERASED}
+
+
+def is_gravestone(payload: Mapping[str, Any] | None) -> bool:
+    """Whether a stored payload is that of an erased fact."""
+    return payload is not None and payload.get(STATUS_FIELD) == ERASED
 
 
 def from_payload(payload: Mapping[str, Any] | None) -> Fact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,9 @@ T = TypeVar("T")
 #: The first release that ranks a text field by BM25.  (Older ones also ignore ``update_mode`` in silence,
 #: and would let an old version replace a new one.)
 MINIMUM_VERSION = (1, 20)
+
+
+_ERASED = q.FieldCondition(key=stored.STATUS_FIELD, match=q.MatchValue(value=stored.ERASED))
 
 
 class QdrantServerIndex:
@@ -83,7 +86,8 @@ class QdrantServerIndex:
             return set()
         await self._prepare()
         where = q.Filter(
-            must=[q.HasIdCondition(has_id=[*ids])], must_not=[q.HasVectorCondition(has_vector=stored.VECTOR)]
+            must=[q.HasIdCondition(has_id=[*ids])],
+            must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), _ERASED],
         )
         records, _ = await self._ask(
             self._client.scroll(self._collection, where, limit=len(ids), with_payload=False)
@@ -98,10 +102,13 @@ class QdrantServerIndex:
             # The server refuses an update that names a point it does not have.  One that is deleted between
             # these two requests is answered by 404, that is DependencyUnavailable: the retry leaves it out.
             ids = stored.point_ids(rows)
-            records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=False))
+            records = await self._ask(
+                self._client.retrieve(self._collection, ids, with_payload=[stored.STATUS_FIELD])
+            )
             points = [
                 q.PointVectors(id=record.id, vector={stored.VECTOR: self._checked(rows[str(record.id)])})
                 for record in records
+                if not stored.is_gravestone(record.payload)
             ]
             if points:
                 await self._ask(self._client.update_vectors(self._collection, points, wait=True))
@@ -128,7 +135,8 @@ class QdrantServerIndex:
             return []
         await self._prepare()
         records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=True))
-        return [stored.from_payload(record.payload) for record in records]
+        payloads = (record.payload for record in records)
+        return [stored.from_payload(payload) for payload in payloads if not stored.is_gravestone(payload)]
 
     async def list_facts(
         self, where: FactFilter, limit: int, start: str | None = None
@@ -141,17 +149,28 @@ class QdrantServerIndex:
         facts = [stored.from_payload(record.payload) for record in records]
         return facts, None if following is None else str(following)
 
-    async def delete(self, fact_ids: Sequence[str]) -> None:
-        """See the port."""
-        ids = stored.point_ids(fact_ids)
-        if ids:
-            await self._prepare()
-            await self._ask(self._client.delete(self._collection, [*ids], wait=True))
+    async def erase(self, versions: Mapping[str, int]) -> None:
+        """See the port.  Whoever writes at the same time, the highest version stays: see :meth:`_upsert`."""
+        ids = stored.point_ids(versions)
+        if not ids:
+            return
+        await self._prepare()
+        for part in stored.batches(len(ids)):
+            known = {fact_id: versions[fact_id] for fact_id in ids[part]}
+            points = [
+                q.PointStruct(id=fact_id, vector={}, payload=stored.gravestone(version))
+                for fact_id, version in known.items()
+            ]
+            await self._ask(
+                self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
+            )
+            operations = [operation for erased in known.items() for operation in _bury(*erased)]
+            await self._ask(self._client.batch_update_points(self._collection, operations, wait=True))
 
     async def count(self, where: FactFilter | None = None) -> int:
         """See the port."""
         await self._prepare()
-        condition = None if where is None else _filter(where)
+        condition = q.Filter(must_not=[_ERASED]) if where is None else _filter(where)
         counted = await self._ask(self._client.count(self._collection, condition, exact=True))
         return counted.count
 
@@ -256,6 +275,22 @@ def _replace_if_older(fact: Fact) -> q.OverwritePayloadOperation:
             filter=q.Filter(must=[q.HasIdCondition(has_id=[fact.fact_id]), older]),
         )
     )
+
+
+def _bury(fact_id: str, version: int) -> list[q.UpdateOperation]:
+    """Put a gravestone where nothing newer is, and take its vector."""
+    no_newer = q.FieldCondition(key=stored.VERSION_FIELD, range=q.Range(lte=version))
+    named = q.HasIdCondition(has_id=[fact_id])
+    return [
+        q.OverwritePayloadOperation(
+            overwrite_payload=q.SetPayload(
+                payload=stored.gravestone(version), filter=q.Filter(must=[named, no_newer])
+            )
+        ),
+        q.DeleteVectorsOperation(
+            delete_vectors=q.DeleteVectors(filter=q.Filter(must=[named, _ERASED]), vector=[stored.VECTOR])
+        ),
+    ]
 
 
 def _filter(where: FactFilter) -> q.Filter:

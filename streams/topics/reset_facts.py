@@ -1,30 +1,32 @@
-"""What a reset of ``memory`` must not forget: the facts.
+"""What a reset of ``memory`` must not forget: the facts, and what was erased.
 
 ``memory.facts.v1`` is the truth and keeps every fact for ever; the windows and candidates that they came
 from are kept for days.  A facts table that began empty would make version 1 of a fact that the topic has
 as version 7.  That would replace the truth, no view would take it for newer, and what was erased would come
-back from an old candidate.  So the table begins with what the topic holds, and with the erasures that it
-knew itself, as they were before any candidate: without a high-water mark.  Every candidate is then
-read again, and evidence that a fact has already is not counted twice (:mod:`processors.facts.consolidation`).
+back from an old candidate.  So the table begins with what the topic holds, and with the erasures that the topic
+and the table itself know of, as they were before any candidate: without a high-water mark.  Every candidate is
+then read again, and evidence that a fact has already is not counted twice (:mod:`processors.facts.evidence`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from models.errors import DependencyUnavailable, InvalidRecord
-from models.facts import Fact, FactStatus
+from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.facts import Erasure, Fact
+from processors.facts.erasure import erase
 from processors.text.validation import decode
-from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.memory import tombstones
+from streams.agents.memory.facts import ERASURE, FACT, FACTS, Facts, erasure_key
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
+from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 from streams.topics.admin import list_topics
 from streams.topics.catalog import Catalog, TopicSpec
@@ -32,8 +34,6 @@ from streams.topics.groups import close
 
 #: Records on their way to the broker at once.
 _IN_FLIGHT = 1000
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Kept(NamedTuple):
@@ -43,45 +43,112 @@ class Kept(NamedTuple):
     unreadable: int
 
 
-class FactsState(NamedTuple):
-    """What the facts table is to begin with: facts by id, where to put them, how many marks each has."""
+class Placed(NamedTuple):
+    """A value of the table, sealed, and the partition that it belongs to."""
 
-    facts: dict[bytes, Fact]
+    partition: int
+    value: bytes
+
+
+class FactsState(NamedTuple):
+    """What the facts table is to begin with, by key, and where to put it."""
+
+    values: dict[bytes, Placed]
     changelog: TopicSpec
-    sources: int
     kept: Kept
 
 
 async def read(catalog: Catalog, settings: Settings) -> FactsState:
-    """Return the latest state of every fact of the topic, and the erased ones of the table."""
+    """Return the latest state of every fact of the topic, and what is known to be erased."""
     stage = Facts(settings).stage()
-    sources = len(stage.sources)
     topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
     found = {state.spec.name: state.partitions for state in await list_topics(catalog, settings)}
+    facts = _Facts(len(stage.sources))
     async with _answering(settings):
-        truth = await _latest(settings, topic, found[topic.name])
-        table = await _latest(settings, changelog, found[changelog.name])
-    facts: dict[bytes, Fact] = {}
-    unreadable = 0
-    for value in truth:
+        await _read(settings, topic, found[topic.name], facts.note)
+        await _read(settings, changelog, found[changelog.name], facts.note_stored)
+    values = {}
+    for fact_id, fact in facts.known().items():
+        partition = partition_of(fact.user_id.encode(), changelog.partitions)
+        values[fact_id] = Placed(partition, facts.seal(FACT.encode(fact)))
+    kept = Kept(len(values), facts.unreadable)
+    for fact_id, (partition, erasure) in facts.erasures.items():
+        values[erasure_key(fact_id.decode())] = Placed(partition, facts.seal(ERASURE.encode(erasure)))
+    return FactsState(values, changelog, kept)
+
+
+class _Facts:
+    """What the topic and the table say of facts and erasures, read in this order."""
+
+    def __init__(self, sources: int) -> None:
+        self.unreadable = 0
+        self.erasures: dict[bytes, tuple[int, Erasure]] = {}
+        self._latest: dict[bytes, bytes] = {}
+        self._sources = sources
+
+    def note(self, record: SourceRecord) -> None:
+        """Note a record of the topic; whatever cannot be read was dead-lettered by whoever read it before."""
+        if record.key is None:
+            return
+        if record.value is not None:
+            self._latest[record.key] = record.value
+            return
         try:
-            fact = decode(Fact, value)
+            tombstone = tombstones.read(record)
         except InvalidRecord:
-            unreadable += 1  # whoever reads the topic has dead-lettered it
-            continue
-        facts[fact.fact_id.encode()] = fact
-    for value in table:
+            self.unreadable += 1
+            return
+        assert tombstone is not None
+        self._erase(
+            record.key, record.partition, tombstone.erasure, self._decoded(self._latest.pop(record.key, b""))
+        )
+
+    def note_stored(self, record: SourceRecord) -> None:
+        """Note a value of the table: of facts, the topic knows best, but not of every erasure any more."""
+        if record.key is None or not record.value:
+            return
+        fact_id = record.key.removesuffix(erasure_key(""))
+        payload = marks.payload(record.value, self._sources)
         try:
-            fact = decode(Fact, marks.payload(value, sources))
+            if fact_id != record.key:
+                self._erase(fact_id, record.partition, ERASURE.decode(payload))
+            elif fact_id in self.erasures and fact_id not in self._latest:
+                # A tombstone that the stage had not learned of: only the table may know how far it had counted.
+                self._erase(fact_id, record.partition, self.erasures[fact_id][1], FACT.decode(payload))
+        except ConsistencyError:
+            return  # what cannot be read is forgotten, as all of the table is
+
+    def _erase(self, fact_id: bytes, partition: int, erasure: Erasure, fact: Fact | None = None) -> None:
+        before = self.erasures.get(fact_id)
+        version = max(erasure.version, fact.version if fact is not None else 0)
+        _, merged = erase(None, before[1] if before else None, erasure.until, version)
+        self.erasures[fact_id] = partition, merged
+
+    def known(self) -> dict[bytes, Fact]:
+        """Return the facts by id; counts those that cannot be read."""
+        facts = {}
+        for value in self._latest.values():
+            fact = self._decoded(value)
+            if fact is None:
+                self.unreadable += 1
+            else:
+                facts[fact.fact_id.encode()] = fact
+        return facts
+
+    @staticmethod
+    def _decoded(value: bytes) -> Fact | None:
+        try:
+            return decode(Fact, value)
         except InvalidRecord:
-            continue  # what cannot be read is forgotten, as all of the table is
-        if fact.status is FactStatus.ERASED:
-            facts[fact.fact_id.encode()] = fact
-    return FactsState(facts, changelog, sources, Kept(len(facts), unreadable))
+            return None
+
+    def seal(self, payload: bytes) -> bytes:
+        """Return a value as the stage would have stored it before any record."""
+        return marks.seal(None, payload, self._sources, 0, None)
 
 
 async def write(state: FactsState, settings: Settings) -> None:
-    """Write the facts to the changelog, which is empty, as the stage would have stored them."""
+    """Write it to the changelog, which is empty."""
     producer = AIOKafkaProducer(
         bootstrap_servers=settings.bootstrap_servers,
         client_id="switchboard-reset",
@@ -95,9 +162,7 @@ async def write(state: FactsState, settings: Settings) -> None:
             async with asyncio.timeout(settings.request_timeout_seconds):
                 await producer.start()
             confirmations = []
-            for key, fact in state.facts.items():
-                value = marks.seal(None, _encode(fact), state.sources, 0, None)
-                partition = partition_of(fact.user_id.encode(), state.changelog.partitions)
+            for key, (partition, value) in state.values.items():
                 confirmations.append(
                     await producer.send(state.changelog.name, key=key, value=value, partition=partition)
                 )
@@ -109,10 +174,12 @@ async def write(state: FactsState, settings: Settings) -> None:
             await close(producer)
 
 
-async def _latest(settings: Settings, spec: TopicSpec, partitions: int) -> list[bytes]:
-    """Return the latest value of every key of a topic, without what was removed; nothing if it is missing."""
+async def _read(
+    settings: Settings, spec: TopicSpec, partitions: int, note: Callable[[SourceRecord], None]
+) -> None:
+    """Hand every record of a topic to ``note``, in order within each partition; none if it is missing."""
     if not partitions:
-        return []
+        return
     consumer = AIOKafkaConsumer(
         bootstrap_servers=settings.bootstrap_servers,
         client_id="switchboard-reset",
@@ -124,7 +191,6 @@ async def _latest(settings: Settings, spec: TopicSpec, partitions: int) -> list[
     )
     places = [TopicPartition(spec.name, number) for number in range(partitions)]
     consumer.assign(places)
-    latest: dict[bytes | None, bytes | None] = {}
     clock = asyncio.get_running_loop().time
     try:
         async with asyncio.timeout(settings.request_timeout_seconds):
@@ -135,10 +201,11 @@ async def _latest(settings: Settings, spec: TopicSpec, partitions: int) -> list[
             async with asyncio.timeout(settings.request_timeout_seconds):
                 places = [place for place in places if await consumer.position(place) < ends[place]]
             if not places:
-                return [value for key, value in latest.items() if key is not None and value is not None]
+                return
             batches = await consumer.getmany(*places, timeout_ms=500)
             for records in batches.values():
-                latest.update((record.key, record.value) for record in records)
+                for record in records:
+                    note(record)
             if batches:
                 heard = clock()
             elif clock() - heard > settings.request_timeout_seconds:

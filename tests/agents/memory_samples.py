@@ -83,7 +83,7 @@ def candidate(
     """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
     fact = ids.fact_id("default", user, text)
     return FactCandidate(
-        candidate_id=ids.candidate_id(fact, f"w{number}"),
+        candidate_id=ids.candidate_id(fact, "c", [f"m{number}"]),
         user_id=user,
         category=Category.PREFERENCE,
         statement=text,
@@ -98,6 +98,7 @@ def candidate(
             topic=MESSAGES,
             partition=PARTITION,
             offsets=(100 + number,),
+            arrived_at=START + timedelta(seconds=number),
         ),
         valid_from=START + timedelta(minutes=number),
         extractor="test",

@@ -17,7 +17,7 @@ from processors.facts.consolidation import apply_candidate
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.memory.embedding import EMBEDDINGS, Embedding
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
 ADA = FactFilter(user_id="ada")
@@ -41,7 +41,7 @@ class Harness(StageHarness):
 
 
 FACTS = [
-    apply_candidate(None, candidate(text), START)
+    apply_candidate(None, candidate(text))
     for text in ("drinks an espresso every morning", "works as a structural engineer", "plays the cello")
 ]
 
@@ -117,7 +117,7 @@ class TestVectors:
         assert await harness.nearest(FACTS[0].statement) == [FACTS[0].statement]
 
     async def test_a_fact_that_was_erased_meanwhile_stays_erased(self, harness: Harness) -> None:
-        await harness.index.delete([FACTS[0].fact_id])
+        await harness.index.erase({FACTS[0].fact_id: FACTS[0].version})
         effects = await harness.call(harness.record(request_for(FACTS[0])))
         assert effects.dead_letters == []
         assert await harness.index.get([FACTS[0].fact_id]) == []

@@ -54,8 +54,9 @@ class TestCandidates:
         (found,) = harness.candidates
         assert (found.user_id, found.category, found.confidence) == ("ada", Category.PREFERENCE, 0.7)
         assert found.candidate_id == ids.candidate_id(
-            ids.fact_id("default", "ada", "likes blueberries"), FIRST.window_id
+            ids.fact_id("default", "ada", "likes blueberries"), "c", ["c-m2", "c-m4"]
         )
+        assert found.provenance.arrived_at == FIRST.messages[4].arrived_at
         assert found.refines == (ids.fact_id("default", "ada", "likes fruit"),)
         assert found.extractor == "scripted-1"
         assert found.source_message_ids == found.provenance.message_ids == ("c-m2", "c-m4")

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import candidate
 
-from models.facts import EmbeddingResult, Fact, FactCandidate, FactChange, FactStatus
+from models.facts import EmbeddingResult, Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.ids import fact_id
+from streams.agents.memory import tombstones
 from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACT, FACTS, Facts
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
@@ -33,7 +34,9 @@ class Harness(StageHarness):
 
     @property
     def published(self) -> list[Fact]:
-        return self.values(FACTS, Fact)
+        """Every fact that was published, without the tombstones."""
+        values = [output.value for output in self.outputs if output.topic == FACTS]
+        return [msgspec.json.decode(value, type=Fact) for value in values if value is not None]
 
     def learn(self, *candidates: FactCandidate) -> Effects:
         return self.feed(*[self.record(each) for each in candidates])
@@ -43,7 +46,8 @@ class Harness(StageHarness):
 
     def stored(self) -> dict[str, Fact]:
         """The facts that the state holds, by id."""
-        return {key.decode(): FACT.decode(value, key) for key, value in self.state.items()}
+        facts = {key: value for key, value in self.state.items() if not key.endswith(b"/erased")}
+        return {key.decode(): FACT.decode(value, key) for key, value in facts.items()}
 
     def marks(self, fact: Fact) -> tuple[int, int]:
         """The state's marks of a fact: how far candidates and how far embeddings are folded in."""
@@ -89,7 +93,7 @@ class TestChanges:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))
         harness.embed(harness.published[0])
-        assert story(harness.published)[1:] == [(2, FactChange.EMBEDDED, FactStatus.ACTIVE)]
+        assert story(harness.published)[1:] == [(2, FactChange.CREATED, FactStatus.ACTIVE)]
 
     def test_a_vector_for_a_fact_that_is_not_known_changes_nothing(self) -> None:
         harness, other = Harness(), Harness()
@@ -105,7 +109,7 @@ class TestChanges:
         partial, complete = fact_id("default", "ada", PARTIAL), fact_id("default", "ada", COMPLETE)
         assert story([f for f in harness.published if f.fact_id == partial]) == [
             (1, FactChange.CREATED, FactStatus.PENDING_EMBED),
-            (2, FactChange.EMBEDDED, FactStatus.ACTIVE),
+            (2, FactChange.CREATED, FactStatus.ACTIVE),
             (3, FactChange.MERGED, FactStatus.MERGED_INTO),
         ]
         assert story([f for f in harness.published if f.fact_id == complete]) == [
@@ -152,15 +156,14 @@ class TestRecords:
         assert (headers["ce_type"], headers["ce_subject"]) == (b"memory.fact.v1", b"bob")
         assert headers["ce_id"] == f"{fact.fact_id}/1".encode()
 
-    def test_recorded_at_is_the_records_time_and_valid_from_is_the_messages(self) -> None:
+    def test_times_are_the_messages_and_not_those_of_the_records_in_between(self) -> None:
         harness = Harness()
         harness.arrived = START + timedelta(days=30)
         harness.learn(candidate(PARTIAL, 1))
         harness.arrived += timedelta(seconds=1)
         harness.embed(harness.published[0])
         created, embedded = harness.published
-        assert created.recorded_at == START + timedelta(days=30)
-        assert embedded.recorded_at == START + timedelta(days=30, seconds=1)
+        assert created.recorded_at == embedded.recorded_at == candidate(PARTIAL, 1).provenance.arrived_at
         assert created.valid_from == embedded.valid_from == START + timedelta(minutes=1)
 
 
@@ -209,6 +212,131 @@ class TestReplay:
         harness.recover()
         assert harness.stored() == before
         assert harness.feed(*records).outputs == []
+
+
+def tombstone(fact: Fact, until: int, version: int = 0) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """A tombstone as the index hands it on: what arrived up to ``until`` seconds is erased."""
+    erasure = Erasure(until=START + timedelta(seconds=until), version=version)
+    return fact.fact_id.encode(), [*tombstones.headers(erasure)]
+
+
+class TestErasure:
+    """Message ``n`` of a candidate arrived after ``n`` seconds."""
+
+    def erase(self, harness: Harness, fact: Fact, until: int, version: int = 0) -> Effects:
+        key, headers = tombstone(fact, until, version)
+        return harness.feed(harness.record(None, EMBEDDINGS, key=key, headers=headers))
+
+    def test_the_stage_forgets_the_fact_and_ends_the_log_with_a_tombstone(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
+        fact = harness.published[-1]
+        effects = self.erase(harness, fact, until=10)
+        (output,) = effects.outputs
+        assert (output.topic, output.key, output.value, output.route) == (
+            FACTS,
+            fact.fact_id.encode(),
+            None,
+            b"ada",
+        )
+        written = Record(None, output.key, headers=output.headers)
+        erasure = Erasure(until=START + timedelta(seconds=10), version=2)
+        assert tombstones.read(written) == (fact.fact_id, erasure)
+        assert harness.stored() == {}
+
+    def test_the_same_statement_later_is_a_new_fact_without_the_old_quotes(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
+        self.erase(harness, harness.published[-1], until=10)
+        harness.learn(candidate(PARTIAL, 11))
+        anew = harness.published[-1]
+        assert story([anew]) == [(3, FactChange.CREATED, FactStatus.PENDING_EMBED)]
+        assert anew.provenance == (candidate(PARTIAL, 11).provenance,)
+        assert anew.erased_until == START + timedelta(seconds=10)
+
+    def test_a_tombstone_that_we_wrote_comes_back_and_changes_nothing(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        fact = harness.published[0]
+        self.erase(harness, fact, until=10)
+        harness.learn(candidate(PARTIAL, 11))
+        effects = self.erase(harness, fact, until=10, version=1)
+        assert (effects.outputs, effects.changes) == ([], {})
+
+    def test_what_was_said_before_it_never_comes_back(self) -> None:
+        """Not from a candidate that was on its way, nor from a replay."""
+        harness = Harness()
+        said = [harness.record(candidate(PARTIAL, n)) for n in (1, 2)]
+        harness.feed(*said)
+        self.erase(harness, harness.published[0], until=10)
+        for records in (said, [harness.record(candidate(PARTIAL, n)) for n in (1, 3)]):
+            effects = harness.feed(*records)
+            assert effects.outputs == []
+        assert harness.stored() == {}
+
+    def test_a_vector_that_was_on_its_way_does_not_make_the_new_fact_active(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        old = harness.published[0]
+        self.erase(harness, old, until=10)
+        harness.learn(candidate(PARTIAL, 11))
+        anew = harness.published[-1]
+        assert harness.embed(old).outputs == []
+        harness.embed(anew)
+        assert harness.published[-1].status is FactStatus.ACTIVE
+
+    def test_a_crash_anywhere_in_between_is_made_up_for(self) -> None:
+        whole = Harness()
+        records = [whole.record(candidate(PARTIAL, 1)), whole.record(candidate(COMPLETE, 2, refines=[PARTIAL]))]
+        whole.feed(*records)
+        key, headers = tombstone(whole.published[-1], 10)
+        erasing = whole.record(None, EMBEDDINGS, key=key, headers=headers)
+        before = len(whole.changelog)
+        whole.feed(erasing)
+        expected = whole.stored()
+        for cut in range(before, len(whole.changelog) + 1):
+            harness = Harness()
+            harness.feed(*records)
+            harness.feed(erasing)
+            harness.recover(cut)
+            harness.feed(*records)
+            harness.feed(erasing)
+            assert harness.stored() == expected
+
+    def test_an_erasure_of_what_nobody_knows_is_remembered(self) -> None:
+        """It may be faster than the candidates that it is about."""
+        harness, other = Harness(), Harness()
+        other.learn(candidate(PARTIAL, 1))
+        effects = self.erase(harness, other.published[0], until=10)
+        assert effects.outputs == []
+        assert harness.learn(candidate(PARTIAL, 1)).outputs == []
+        harness.learn(candidate(PARTIAL, 11))
+        assert [fact.version for fact in harness.published] == [1]
+
+    def test_a_merged_fact_that_is_erased_stands_for_nothing(self) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
+        partial = next(f for f in harness.published if f.merged_into_id)
+        self.erase(harness, partial, until=10)
+        harness.learn(candidate(PARTIAL, 11))
+        anew = harness.published[-1]
+        assert (anew.statement, anew.provenance) == (PARTIAL, (candidate(PARTIAL, 11).provenance,))
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            [("erased_until", b"yesterday")],
+            [("erased_until", b"\xff")],
+            [("erased_until", b"2026-03-01T00:00:00Z"), ("erased_version", b"x")],
+        ],
+    )
+    def test_headers_that_say_nothing_are_dead_lettered(self, headers: list[tuple[str, bytes]]) -> None:
+        harness = Harness()
+        harness.learn(candidate(PARTIAL, 1))
+        key = harness.published[0].fact_id.encode()
+        effects = harness.feed(harness.record(None, EMBEDDINGS, key=key, headers=headers))
+        assert [letter.reason for letter in effects.dead_letters] == ["invalid_erasure"]
+        assert len(harness.stored()) == 1
 
 
 STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
@@ -348,7 +476,7 @@ class TestBadInput:
     def test_a_bad_embedding_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))
-        bad = harness.record(BAD[reason], EMBEDDINGS, key=b"f")
+        bad = harness.record(BAD[reason], EMBEDDINGS, key=None if reason == "null_value" else b"f")
         effects = harness.feed(bad, harness.record(result_of(harness.published[0]), EMBEDDINGS))
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
         assert harness.published[-1].status is FactStatus.ACTIVE

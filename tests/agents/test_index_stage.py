@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from memory_samples import candidate
 
 from models.errors import DependencyUnavailable
-from models.facts import EmbeddingRequest, Fact, FactChange, FactStatus
+from models.facts import EmbeddingRequest, Erasure, Fact, FactChange, FactStatus
 from models.ports import FactFilter
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.agents.memory.index import FACTS, REQUESTS, Index
+from streams.agents.memory import tombstones
+from streams.agents.memory.index import EMBEDDINGS, FACTS, REQUESTS, Index
+from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -55,7 +58,7 @@ def harness(index: QdrantEdgeIndex) -> Harness:
 
 
 def fact(text: str = "likes blueberries", **changes: Any) -> Fact:
-    return msgspec.structs.replace(apply_candidate(None, candidate(text), START), **changes)
+    return msgspec.structs.replace(apply_candidate(None, candidate(text)), **changes)
 
 
 def reinforced(before: Fact, times: int = 1) -> Fact:
@@ -65,6 +68,11 @@ def reinforced(before: Fact, times: int = 1) -> Fact:
         change=FactChange.REINFORCED,
         evidence_count=before.evidence_count + times,
     )
+
+
+def begun_anew(before: Fact, version: int) -> Fact:
+    """The fact as somebody said it again after it was erased."""
+    return msgspec.structs.replace(before, version=version, erased_until=START)
 
 
 async def give_vectors(harness: Harness, *facts: Fact) -> None:
@@ -96,7 +104,7 @@ class TestStoring:
     async def test_a_tombstone_removes(self, harness: Harness) -> None:
         await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
         effects = await harness.call(harness.tombstone(fact()))
-        assert (effects.outputs, effects.dead_letters) == ([], [])
+        assert effects.dead_letters == []
         assert await harness.index.get([fact().fact_id]) == []
         assert await harness.found("blueberries cello") == ["plays the cello"]
 
@@ -108,11 +116,60 @@ class TestStoring:
         assert await harness.index.get([gone.fact_id, back.fact_id]) == [back]
         assert [request.fact_id for request in harness.requests] == [back.fact_id]
 
-    async def test_a_fact_may_begin_anew_after_its_tombstone(self, harness: Harness) -> None:
-        """Version 1 after version 9 is no late copy when a tombstone stands between them."""
-        old, new = reinforced(fact(), 8), fact()
-        await harness.call(harness.record(old), harness.tombstone(old), harness.record(new))
+    @pytest.mark.parametrize("batches", [1, 2, 3])
+    async def test_a_fact_may_begin_anew_after_its_tombstone(self, harness: Harness, batches: int) -> None:
+        """The facts stage goes on counting, so what is no newer than the erased version is a late copy."""
+        old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
+        records = [
+            harness.record(old),
+            harness.tombstone(old),
+            harness.record(reinforced(fact(), 3)),
+            harness.record(new),
+            harness.record(old),
+        ]
+        for at in range(0, len(records), -(-len(records) // batches)):
+            await harness.call(*records[at : at + -(-len(records) // batches)])
         assert await harness.index.get([new.fact_id]) == [new]
+
+    async def test_an_old_version_after_the_deletion_stays_out(self, harness: Harness) -> None:
+        """As a worker that was taken for dead may write it, or a topic that is read again."""
+        old = reinforced(fact(), 8)
+        await harness.call(harness.record(old))
+        await harness.call(harness.tombstone(old))
+        for late in (old, fact()):
+            await harness.call(harness.record(late))
+        assert await harness.index.get([old.fact_id]) == []
+        assert await harness.found("blueberries") == []
+
+    async def test_a_topic_that_is_read_again_does_not_erase_what_began_anew(self, harness: Harness) -> None:
+        """Its old tombstone comes by while the newer life is stored."""
+        old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
+        records = [harness.record(old), harness.tombstone(old), harness.record(new)]
+        for _ in range(2):
+            for record in records:
+                await harness.call(record)
+                stored = await harness.index.get([new.fact_id])
+            assert stored == [new]
+        assert await harness.index.get([new.fact_id]) == [new]
+
+    async def test_a_tombstone_is_handed_on_to_the_facts_stage(self, harness: Harness) -> None:
+        await harness.call(harness.record(fact()))
+        record = harness.tombstone(fact())
+        (output,) = (await harness.call(record)).outputs
+        assert (output.topic, output.key, output.value) == (EMBEDDINGS, record.key, None)
+        assert output.partition == record.partition, "where the person's facts are; the key does not say whose"
+        handed_on = Record(None, output.key, headers=output.headers, timestamp=1)
+        assert tombstones.read(handed_on) == (fact().fact_id, Erasure(until=harness.arrived))
+
+    async def test_the_facts_stages_own_tombstone_says_what_it_erases(self, harness: Harness) -> None:
+        erasure = Erasure(until=START - timedelta(days=3), version=7)
+        record = harness.record(None, key=fact().fact_id.encode(), headers=tombstones.headers(erasure))
+        (output,) = (await harness.call(record)).outputs
+        assert tombstones.read(Record(None, output.key, headers=output.headers)) == (fact().fact_id, erasure)
+        await harness.call(harness.record(reinforced(fact(), 6)))
+        assert await harness.index.get([fact().fact_id]) == [], "version 7 never came by, and may no more"
+        await harness.call(harness.record(reinforced(fact(), 7)))
+        assert len(await harness.index.get([fact().fact_id])) == 1
 
     async def test_a_replay_changes_nothing(self, harness: Harness) -> None:
         records = [harness.record(each) for each in (fact(), reinforced(fact()), fact("plays the cello"))]
@@ -146,18 +203,25 @@ class TestRequests:
     async def test_a_fact_with_a_vector_is_not_asked_for_again(self, harness: Harness) -> None:
         await harness.call(harness.record(fact()))
         await give_vectors(harness, fact())
-        embedded = reinforced(fact(), 1)
+        embedded = msgspec.structs.replace(reinforced(fact(), 1), status=FactStatus.ACTIVE)
         effects = await harness.call(harness.record(embedded), harness.record(fact("plays the cello")))
         assert [request.text for request in harness.requests[1:]] == ["plays the cello"]
         assert len(effects.outputs) == 1
         nearest = await harness.index.search_vector(np.eye(1, DIMENSIONS, dtype=np.float32)[0], ADA, 1)
         assert nearest[0].fact == embedded, "its vector was kept"
 
+    async def test_a_fact_that_does_not_know_of_its_vector_is_asked_for_again(self, harness: Harness) -> None:
+        """Or it would be pending for ever: it stood for itself again, or the answer was lost."""
+        await harness.call(harness.record(fact()))
+        await give_vectors(harness, fact())
+        await harness.call(harness.record(reinforced(fact())))
+        assert [request.version for request in harness.requests] == [1, 2]
+
     async def test_several_changes_in_a_batch_ask_once(self, harness: Harness) -> None:
         await harness.call(*[harness.record(reinforced(fact(), n)) for n in range(4)])
         assert [request.version for request in harness.requests] == [4]
 
-    @pytest.mark.parametrize("status", [FactStatus.MERGED_INTO, FactStatus.DEPRECATED, FactStatus.ERASED])
+    @pytest.mark.parametrize("status", [FactStatus.MERGED_INTO, FactStatus.DEPRECATED])
     async def test_what_no_search_returns_needs_no_vector(self, harness: Harness, status: FactStatus) -> None:
         await harness.call(harness.record(fact(status=status)))
         assert harness.requests == []

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from models.errors import ConsistencyError
-from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.facts import Category, Erasure, Fact, FactChange, FactStatus, Provenance
 from models.responses import ResponseChunk
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
@@ -54,6 +54,7 @@ PROVENANCE = Provenance(
     topic="chat.messages.v1",
     partition=5,
     offsets=(7, 9),
+    arrived_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
 )
 
 #: A value of each kind, with every field set.
@@ -87,7 +88,7 @@ VALUES: dict[Codec[Any], Any] = {
         statement="User likes blueberries",
         confidence=0.81,
         status=FactStatus.ACTIVE,
-        change=FactChange.EMBEDDED,
+        change=FactChange.CREATED,
         version=2,
         evidence_count=1,
         provenance=(PROVENANCE,),
@@ -95,8 +96,10 @@ VALUES: dict[Codec[Any], Any] = {
         recorded_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
         valid_to=datetime(2026, 4, 1, tzinfo=UTC),
         merged_into_id="f-2",
+        erased_until=datetime(2026, 2, 1, tzinfo=UTC),
         tenant_id="acme",
     ),
+    facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     responses.STATE: ResponseState(
         "r-1",
         "c-1",

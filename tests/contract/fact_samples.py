@@ -40,6 +40,7 @@ def make_fact(statement: str = "Ada likes blueberries", **changes: object) -> Fa
                 topic="chat.messages.v1",
                 partition=3,
                 offsets=(41, 2**40),
+                arrived_at=datetime(2026, 3, 1, 12, 30, 16, tzinfo=UTC),
             ),
         ),
         valid_from=datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC),

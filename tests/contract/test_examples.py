@@ -125,6 +125,11 @@ def test_ids_in_the_examples_are_made_as_ids_are_made():
         assert window.window_id == ids.window_id(*made_of, *ends, window.overlap)
         assert window.message_ids == tuple(message.message_id for message in window.messages)
         assert [message.index for message in window.messages] == list(range(span[0], span[1] + 1))
+    for candidate in values(FactCandidate):
+        assert isinstance(candidate, FactCandidate)
+        fact_id = ids.fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
+        place = candidate.provenance.conversation_id
+        assert candidate.candidate_id == ids.candidate_id(fact_id, place, candidate.source_message_ids)
     for fact in values(Fact):
         assert isinstance(fact, Fact)
         assert fact.fact_id == ids.fact_id(fact.tenant_id, fact.user_id, fact.statement)

@@ -310,17 +310,52 @@ async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
     assert seen == sorted(fact.fact_id for fact in facts)
 
 
-async def test_delete_removes_fact_and_vector(index: FactIndex) -> None:
+async def test_erasing_removes_fact_and_vector(index: FactIndex) -> None:
     gone, left = make_fact("gone"), make_fact("left")
     await index.upsert_facts([gone, left])
     await index.store_vectors([gone.fact_id, left.fact_id], np.array([unit(1.0), unit(1.0)]))
-    await index.delete([gone.fact_id, make_fact("never stored").fact_id, "not a uuid"])
-    await index.delete([])
+    await index.erase({gone.fact_id: 1, make_fact("never stored").fact_id: 4, "not a uuid": 1})
+    await index.erase({})
     assert await index.count() == 1
+    assert await index.get([gone.fact_id, left.fact_id]) == [left]
+    assert await index.list_facts(ADA, 10) == ([left], None)
     assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [left]
     assert await index.search_text("gone", ADA, 5) == []
-    await index.upsert_facts([gone])
-    assert await index.without_vector([gone.fact_id, left.fact_id]) == {gone.fact_id}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reopen, stored: bool) -> None:
+    fact = make_fact(version=3)
+    if stored:
+        await index.upsert_facts([fact])
+        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.erase({fact.fact_id: 3})
+    index = await reopen()
+    await index.upsert_facts([fact])
+    await index.upsert_facts([make_fact(version=1)])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    assert await index.get([fact.fact_id]) == []
+    assert await index.without_vector([fact.fact_id]) == set()
+    assert await index.search_vector(unit(1.0), ADA, 5) == []
+    assert await index.count() == 0
+
+    anew = make_fact(version=4)
+    await index.upsert_facts([anew])
+    assert await index.get([fact.fact_id]) == [anew]
+    assert await index.without_vector([fact.fact_id]) == {fact.fact_id}, "it does not inherit the old vector"
+    assert await index.count() == await index.count(ADA) == 1
+
+
+async def test_an_older_erasure_leaves_a_newer_version_and_a_newer_erasure(index: FactIndex) -> None:
+    fact = make_fact(version=5)
+    await index.upsert_facts([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.erase({fact.fact_id: 4})
+    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [fact]
+    await index.erase({fact.fact_id: 6})
+    await index.erase({fact.fact_id: 2})
+    await index.upsert_facts([make_fact(version=6)])
+    assert await index.get([fact.fact_id]) == []
 
 
 async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:

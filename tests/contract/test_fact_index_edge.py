@@ -43,7 +43,7 @@ async def main():
         await index.upsert_facts([make_fact(fact.statement, version=2)])
         print("version", number, flush=True)
         if number % 3 == 0:
-            await index.delete([fact.fact_id])
+            await index.erase({fact.fact_id: 2})
             print("deleted", number, flush=True)
 
 asyncio.run(main())
@@ -199,7 +199,7 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
     for write in (
         opened.upsert_facts([new]),
         opened.store_vectors([known.fact_id], np.array([unit(1.0)])),
-        opened.delete([known.fact_id]),
+        opened.erase({known.fact_id: 1}),
     ):
         with pytest.raises(DependencyUnavailable, match="free some space"):
             await write
@@ -225,7 +225,7 @@ async def test_an_error_while_flushing_is_told_to_the_next_writer(tmp_path: Path
     opened._shard.close()
     opened._flush()
     with pytest.raises(DependencyUnavailable, match="not initialized"):
-        await opened.delete([make_fact().fact_id])
+        await opened.erase({make_fact().fact_id: 1})
     assert opened._flush_error is None
     await opened.close()
 

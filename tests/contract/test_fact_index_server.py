@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[FactIndex], object]] = {
     "search_text": lambda index: index.search_text("tea", ADA, 5),
     "get": lambda index: index.get([make_fact().fact_id]),
     "list": lambda index: index.list_facts(ADA, 5),
-    "delete": lambda index: index.delete([make_fact().fact_id]),
+    "erase": lambda index: index.erase({make_fact().fact_id: 1}),
     "count": lambda index: index.count(),
 }
 

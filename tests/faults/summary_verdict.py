@@ -116,9 +116,9 @@ class SummaryVerdict:
             first = self._summaries.get(summary.summary_id)
             if first is None:
                 content = await self._summarizer.summarize(request)
-                first = build_summary(request, content, self._count, self._summarizer.name, summary.created_at)
+                first = build_summary(request, content, self._count, self._summarizer.name)
                 self._summaries[summary.summary_id] = first
-            if first != msgspec.structs.replace(summary, created_at=first.created_at):
+            if first != summary:
                 self._problem(f"{name} is {summary}, expected {first}")
         for request_id in self._requests.keys() - {summary.request_id for summary in self._summaries.values()}:
             self._problem(f"request {request_id} was never answered")

@@ -54,6 +54,7 @@ def make_fact(
                 topic="chat.messages.v1",
                 partition=0,
                 offsets=(7,),
+                arrived_at=datetime(2026, 3, 1, tzinfo=UTC),
             ),
         ),
         valid_from=now,

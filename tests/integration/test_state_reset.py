@@ -21,10 +21,11 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from models import ids
 from models.errors import ConfigurationError
-from models.facts import Category, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.facts import Category, Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
+from streams.agents.memory.facts import ERASURE, FACT
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
@@ -324,6 +325,7 @@ def provenance(number: int) -> Provenance:
         topic=MESSAGES,
         partition=0,
         offsets=(number,),
+        arrived_at=NOW + timedelta(seconds=number),
     )
 
 
@@ -418,7 +420,7 @@ def fact(statement: str, **changes: object) -> Fact:
         statement=statement,
         confidence=0.8,
         status=FactStatus.ACTIVE,
-        change=FactChange.EMBEDDED,
+        change=FactChange.CREATED,
         version=2,
         evidence_count=1,
         provenance=(provenance(0),),
@@ -429,22 +431,32 @@ def fact(statement: str, **changes: object) -> Fact:
 
 
 async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(place):
-    known, old, erased = fact("likes tea", version=5), fact("likes tea", version=4), fact("likes gin")
-    gone = msgspec.structs.replace(erased, status=FactStatus.ERASED, change=FactChange.ERASED, version=3)
+    """A tombstone that the stage did not learn of any more, one that it did, and a fact that began anew."""
+    known, old, anew = fact("likes tea", version=5), fact("likes tea", version=4), fact("likes rum", version=9)
+    unlearned, learned = fact("likes gin", version=3), fact("likes ale", version=7)
+    erasure = Erasure(until=NOW, version=8)
     await place.send(FACTS, [("ada", {"no": "fact"})])
-    await send_facts(place, FACTS, [(old.fact_id, encode(old)), (known.fact_id, encode(known))])
-    await send_facts(place, FACTS, [(erased.fact_id, encode(erased)), (erased.fact_id, None)])
-    sealed = [(each.fact_id, marks.seal(None, encode(each), 2, 0, 40)) for each in (gone, fact("likes rum"))]
-    await send_facts(place, FACTS_CHANGELOG, sealed)
+    await send_facts(place, FACTS, [(each.fact_id, encode(each)) for each in (old, known, anew)])
+    await send_facts(place, FACTS, [(each.fact_id, None) for each in (unlearned, learned)])
+    stored = [(each.fact_id, FACT.encode(each)) for each in (unlearned, anew, fact("was never published"))]
+    stored += [(f"{each.fact_id}/erased", ERASURE.encode(erasure)) for each in (learned, anew)]
+    await send_facts(
+        place, FACTS_CHANGELOG, [(key, marks.seal(None, value, 2, 0, 40)) for key, value in stored]
+    )
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (2, 1)
-    stored = dict(await place.records(FACTS_CHANGELOG))
-    assert {key: marks.payload(value, 2) for key, value in stored.items()} == {
-        known.fact_id.encode(): encode(known),
-        gone.fact_id.encode(): encode(gone),
+    table = dict(await place.records(FACTS_CHANGELOG))
+    assert {marks.next_offset(value, index) for value in table.values() for index in (0, 1)} == {0}
+    payloads = {key.decode(): marks.payload(value, 2) for key, value in table.items()}
+    assert {key: FACT.decode(value) for key, value in payloads.items() if "/" not in key} == {
+        known.fact_id: known,
+        anew.fact_id: anew,
     }
-    assert {marks.next_offset(value, index) for value in stored.values() for index in (0, 1)} == {0}
+    erasures = {key: ERASURE.decode(value) for key, value in payloads.items() if "/" in key}
+    assert erasures.keys() == {f"{each.fact_id}/erased" for each in (unlearned, learned, anew)}
+    assert [erasures[f"{each.fact_id}/erased"].version for each in (unlearned, learned, anew)] == [3, 8, 8]
+    assert erasures[f"{anew.fact_id}/erased"].until == NOW < erasures[f"{unlearned.fact_id}/erased"].until
 
 
 async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(place, monkeypatch):

@@ -31,6 +31,7 @@ def fact(statement: str, user: str = "amara", **changes: object) -> Fact:
         topic="chat.messages.v1",
         partition=0,
         offsets=(0,),
+        arrived_at=datetime(2026, 3, 1, tzinfo=UTC),
     )
     made = Fact(
         fact_id=f"{user}-{statement}",

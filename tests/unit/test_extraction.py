@@ -115,7 +115,7 @@ class TestSeed000:
         for start in range(0, len(turns) - 9, 7):
             read = window(*turns[start : start + 10], first=start, overlap=3 if start else 0)
             for found in fresh(extract(read), extracted):
-                changes = consolidate(to_candidate(found, read, "rules"), facts.get, NOON)
+                changes = consolidate(to_candidate(found, read, "rules"), facts.get)
                 facts |= {fact.fact_id: fact for fact in changes}
                 extracted.update(found.source_message_ids)
         live = [fact for fact in facts.values() if fact.status is not FactStatus.MERGED_INTO]

@@ -359,7 +359,7 @@ def test_a_summary_costs_its_json_text() -> None:
 def test_the_record_answers_its_request() -> None:
     asked = request(TRIP, previous=(SessionSummary(), SessionSummary()))
     summary = SessionSummary(key_facts=("We fly to Lisbon on May 3.",))
-    record = build_summary(asked, summary, count, "builtin-extractive-1", NOW)
+    record = build_summary(asked, summary, count, "builtin-extractive-1")
     assert record.summary_id == "request", "the id of the request that it answers"
     assert (record.request_id, record.from_index, record.to_index) == ("request", 0, 9)
     assert (record.conversation_id, record.user_id, record.tenant_id) == ("conversation", "ada", "acme")

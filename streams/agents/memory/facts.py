@@ -1,24 +1,26 @@
 """memory/facts: the only writer of ``memory.facts.v1`` (seed 002).
 
 Candidates create facts, reinforce them or complete partial ones; a stored vector makes a pending fact
-active.  State: the whole fact by ``fact_id``.  Both sources are routed by person, so the changes of one
-person's facts stay in order.
+active; a tombstone erases.  State: the whole fact by ``fact_id``, and under a further key what is remembered of
+its erasure.  Both sources are routed by person, so the changes of one person's facts stay in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import EmbeddingResult, Fact, FactCandidate
+from models.facts import EmbeddingResult, Erasure, Fact, FactCandidate, FactChange
 from models.ids import fact_id
 from processors.facts.consolidation import apply_embedding, consolidate
+from processors.facts.erasure import erase
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.memory import tombstones
+from streams.agents.memory.tombstones import Tombstone
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -33,12 +35,16 @@ FACTS = "memory.facts.v1"
 #: would turn the times into UTC.
 FACT: Codec[Fact] = Codec("fact", Fact, form=msgspec.json)
 
+#: What is remembered of the erasure of a fact, under :func:`erasure_key`; it stays when the fact is gone.
+ERASURE: Codec[Erasure] = Codec("erasure", Erasure)
+
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
+_EVENT = "memory.fact.v1"
 
 
 class Facts:
-    """What the stage does with candidates and vectors; it needs nothing but its batch size."""
+    """What the stage does with candidates, vectors and tombstones; it needs nothing but its batch size."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -49,6 +55,7 @@ class Facts:
             name="facts",
             table="facts",
             codec=FACT,
+            others=(ERASURE,),
             sources={
                 CANDIDATES: Source(
                     decode=lambda record: decode(FactCandidate, record.value),
@@ -57,9 +64,9 @@ class Facts:
                     each=True,
                 ),
                 EMBEDDINGS: Source(
-                    decode=lambda record: decode(EmbeddingResult, record.value),
+                    decode=_decode_embedding,
                     fold=self._fold_embedding,
-                    key=lambda result: _key(result.fact_id),
+                    key=lambda found: _key(found.fact_id),
                     each=True,
                 ),
             },
@@ -82,12 +89,35 @@ class Facts:
                 raise InvalidRecord(
                     "another_person", f"refines names fact {partial.fact_id}, which is about somebody else"
                 )
-        return self._take(consolidate(candidate, known, _arrival(record)), own, run, work)
+        changes = consolidate(candidate, known, lambda wanted_id: _erasure(wanted_id, work))
+        return self._take(changes, own, run, work)
 
-    def _fold_embedding(self, fact: Fact | None, run: Run[EmbeddingResult], work: Work) -> Fact | None:
-        ((result, record),) = run.items
-        after = None if fact is None else apply_embedding(fact, result, _arrival(record))
+    def _fold_embedding(
+        self, fact: Fact | None, run: Run[EmbeddingResult | Tombstone], work: Work
+    ) -> Fact | None:
+        ((found, _),) = run.items
+        if isinstance(found, Tombstone):
+            return self._erase(found, fact, work)
+        after = None if fact is None else apply_embedding(fact, found, _erasure(found.fact_id, work))
         return self._take([] if after is None or after is fact else [after], fact, run, work)
+
+    def _erase(self, tombstone: Tombstone, fact: Fact | None, work: Work) -> Fact | None:
+        """Forget what was erased, and have the log end with what is left of it.
+
+        The tombstone was written by somebody else, or by us for theirs; what this stage has published since
+        stands behind it.
+        """
+        asked, before = tombstone.erasure, _erasure(tombstone.fact_id, work)
+        after, erasure = erase(fact, before, asked.until, asked.version)
+        if erasure is before and after is fact:
+            work.skip("replayed")
+            return fact
+        work.put(erasure_key(tombstone.fact_id), erasure, ERASURE)
+        if fact is not None and after is None:
+            self._bury(fact, erasure, work)
+        elif after is not None and after is not fact:
+            self._publish(after, work)
+        return after
 
     def _take(self, changes: Sequence[Fact], own: Fact | None, run: Run[Any], work: Work) -> Fact | None:
         """Publish the changes and store the last of each fact; return that of the run's own fact.
@@ -108,20 +138,46 @@ class Facts:
 
     @staticmethod
     def _publish(fact: Fact, work: Work) -> None:
+        event_id = f"{fact.fact_id}/{fact.version}"
         work.emit(
             FACTS,
             _key(fact.fact_id),
             _encode(fact),
-            cloudevents.outgoing(
-                "memory.fact.v1", _SOURCE, f"{fact.fact_id}/{fact.version}", subject=fact.user_id
-            ),
+            cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id),
             route=fact.user_id.encode(),
         )
         work.count("facts_total", fact.category, fact.status, fact.change)
 
+    @staticmethod
+    def _bury(fact: Fact, erasure: Erasure, work: Work) -> None:
+        event_id = f"{fact.fact_id}/{erasure.version}/erased"
+        headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id)
+        work.emit(
+            FACTS,
+            _key(fact.fact_id),
+            None,
+            [*headers, *tombstones.headers(erasure)],
+            route=fact.user_id.encode(),
+        )
+        work.count("facts_total", fact.category, fact.status, FactChange.ERASED)
+
+
+def erasure_key(wanted_id: str) -> bytes:
+    """Return the key of the state under which the erasure of a fact is remembered."""
+    return f"{wanted_id}/erased".encode()
+
 
 def _key(wanted_id: str) -> bytes:
     return wanted_id.encode()
+
+
+def _erasure(wanted_id: str, work: Work) -> Erasure | None:
+    return work.get(erasure_key(wanted_id), ERASURE)
+
+
+def _decode_embedding(record: SourceRecord) -> EmbeddingResult | Tombstone:
+    found = tombstones.read(record)
+    return found if found is not None else decode(EmbeddingResult, record.value)
 
 
 def _stands_for_folded(fact: Fact, record: SourceRecord, work: Work) -> bool:
@@ -132,8 +188,3 @@ def _stands_for_folded(fact: Fact, record: SourceRecord, work: Work) -> bool:
             return True
         into = work.get(_key(into.merged_into_id), FACT)
     return False
-
-
-def _arrival(record: SourceRecord) -> datetime:
-    """When we learned it: the record's own time, so that a replay learns it at the same moment."""
-    return datetime.fromtimestamp(record.timestamp / 1000, UTC)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -20,7 +19,7 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
@@ -53,10 +52,10 @@ class Summaries:
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Summarize the batch's requests, some at a time; publish in the order of the requests."""
         effects = Effects()
-        requests: list[tuple[SummaryRequest, SourceRecord]] = []
+        requests: list[SummaryRequest] = []
         for record in batch.records:
             try:
-                requests.append((decode(SummaryRequest, record.value), record))
+                requests.append(decode(SummaryRequest, record.value))
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
         for summary in await self._answers(requests):
@@ -70,18 +69,16 @@ class Summaries:
             )
         return effects
 
-    async def _answers(self, requests: Sequence[tuple[SummaryRequest, SourceRecord]]) -> list[Summary]:
+    async def _answers(self, requests: Sequence[SummaryRequest]) -> list[Summary]:
         try:
             async with asyncio.TaskGroup() as group:
-                answers = [group.create_task(self._answer(*request)) for request in requests]
+                answers = [group.create_task(self._answer(request)) for request in requests]
         except ExceptionGroup as failed:
             # As itself: the runtime waits for a dependency, and takes any other error for a bad record.
             raise failed.exceptions[0] from None
         return [answer.result() for answer in answers]
 
-    async def _answer(self, request: SummaryRequest, record: SourceRecord) -> Summary:
+    async def _answer(self, request: SummaryRequest) -> Summary:
         async with self._calls:
             content = await self._summarizer.summarize(request)
-        # The request's own time, so that a replay writes the same summary.
-        created_at = datetime.fromtimestamp(record.timestamp / 1000, UTC)
-        return build_summary(request, content, self._count, self._summarizer.name, created_at)
+        return build_summary(request, content, self._count, self._summarizer.name)

@@ -1,0 +1,66 @@
+"""The evidence of a fact: what counts as the same, what is kept, and what is known although it was let go.
+
+The same evidence is the same window, or the very same messages.  A fact keeps the provenance of its newest
+evidence (:data:`PROVENANCE_LIMIT`); ``evidence_count`` counts all of it.  Within a source partition, evidence
+that came no later than the oldest that is kept counts as known once any was let go: however deep a replay
+reaches, it adds nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from models.facts import Fact, Provenance
+
+#: How many pieces of evidence a fact names.  Each partition that evidence came from keeps at least one.
+PROVENANCE_LIMIT = 20
+
+Origin = tuple[str, int]
+Moment = tuple[datetime, int]
+
+
+def origin(evidence: Provenance) -> Origin:
+    """The topic and partition of the messages."""
+    return evidence.topic, evidence.partition
+
+
+def moment(evidence: Provenance) -> Moment:
+    """Where evidence stands in its partition: by time, for offsets begin anew in a topic that is made again."""
+    return evidence.arrived_at, max(evidence.offsets, default=0)
+
+
+def is_same(one: Provenance, other: Provenance) -> bool:
+    """Whether two pieces of evidence are one."""
+    return one.window_id == other.window_id or (
+        one.conversation_id == other.conversation_id and one.message_ids == other.message_ids
+    )
+
+
+def floors(fact: Fact) -> dict[Origin, Moment]:
+    """Per source partition, the moment up to which evidence counts as known; empty if all is kept."""
+    found: dict[Origin, Moment] = {}
+    if fact.evidence_count > len(fact.provenance):
+        for kept in fact.provenance:
+            found[origin(kept)] = min(moment(kept), found.get(origin(kept), moment(kept)))
+    return found
+
+
+def is_counted(known: Fact, evidence: Provenance) -> bool:
+    """Whether ``known`` rests on this evidence already."""
+    if any(is_same(evidence, kept) for kept in known.provenance):
+        return True
+    floor = floors(known).get(origin(evidence))
+    return floor is not None and moment(evidence) <= floor
+
+
+def newest(provenance: Sequence[Provenance]) -> tuple[Provenance, ...]:
+    """Let go of the oldest, first of the partition that has most: partitions do not go on side by side."""
+    kept = list(provenance)
+    while len(kept) > PROVENANCE_LIMIT:
+        most, count = max(Counter(map(origin, kept)).items(), key=lambda item: (item[1], item[0]))
+        if count == 1:
+            break
+        kept.remove(min((e for e in kept if origin(e) == most), key=moment))
+    return tuple(kept)
