@@ -73,6 +73,8 @@ The eleven rules, and where they live
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency
     above 1, its web server and its monitor
 
+What a stage made says what made it (``stamp.py``): headers that name the code and the settings that decided.
+
 Timers (``timers.py``) are wall-clock times by key, derived from state, for what must happen although no
 record arrives.
 """

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,10 +26,12 @@ from models.messages import ChatMessage
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.agents.memory.facts import ERASURE, FACT
+from streams.cli import broker
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, admin, load_catalog, reset, reset_facts
+from streams.version import code_version
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -98,8 +100,15 @@ class Place:
 
     async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
         """Return all (key, value) records of a topic, in order within each partition."""
+        return [(record.key, record.value) for record in await self._read(topic)]
+
+    async def headers(self, topic: str) -> list[tuple[bytes, Sequence[tuple[str, bytes]]]]:
+        """Return (key, headers) of all records of a topic."""
+        return [(record.key, record.headers) for record in await self._read(topic)]
+
+    async def _read(self, topic: str) -> list:
         spec = self.catalog.get(topic)
-        found = []
+        found: list = []
         async with AIOKafkaConsumer(
             bootstrap_servers=self.settings.bootstrap_servers, auto_offset_reset="earliest"
         ) as consumer:
@@ -108,10 +117,7 @@ class Place:
                 consumer.assign([place])
                 end = (await consumer.end_offsets([place]))[place]
                 while await consumer.position(place) < end:
-                    found += [
-                        (record.key, record.value)
-                        for record in (await consumer.getmany(timeout_ms=200)).get(place, [])
-                    ]
+                    found += (await consumer.getmany(timeout_ms=200)).get(place, [])
         return found
 
     async def make_again(self, topic: str) -> None:
@@ -142,6 +148,10 @@ class Process:
     async def exits(self) -> int:
         await eventually(lambda: self._process.poll() is not None, f"the end of {self._log.name}")
         return self._process.returncode
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
     async def stops(self) -> int:
         self._process.terminate()
@@ -484,3 +494,71 @@ async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | 
         for key, value in records:
             partition = partition_of(b"ada", spec.partitions)
             await producer.send_and_wait(spec.name, value, key.encode(), partition=partition)
+
+
+# --- the same log, the same result -------------------------------------------------------------------------
+
+
+async def digests(place: Place, topics: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """How many keys each topic has and the digest of their latest values, no field left out."""
+    found = {}
+    for topic in topics:
+        process = place.start("digest", topic, "--exact", "--json")
+        assert await process.exits() == 0, process.output()
+        [report] = json.loads(process.output().splitlines()[-1])["topics"]
+        found[topic] = report["keys"], report["digest"]
+    return found
+
+
+async def read_all(place: Place, service: str) -> bool:
+    """Whether a service has read all its topics, and every fact that may be found has its vector."""
+    group = place.settings.group(service)
+    sources = [spec.name for spec in reset.sources_of(place.catalog, service)]
+    if any(lag.lag for lag in await broker.group_lags(place.settings, {group: sources})):
+        return False
+    latest = dict(await place.records(FACTS))
+    statuses = {msgspec.json.decode(value, type=Fact).status for value in latest.values() if value}
+    return FactStatus.PENDING_EMBED not in statuses
+
+
+async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
+    """Killed in between, and with facts to begin with or without any: times, versions and ids are the log's."""
+    said = [msgspec.json.decode(line, type=ChatMessage) for line in lines_of("kwame", "amara", "ingrid")]
+    await place.send(MESSAGES, [(message.conversation_id, message) for message in said])
+    worker = place.start("worker", "ingest")
+    await eventually(lambda: place.records(WINDOWS), "windows")
+    await eventually(lambda: read_all(place, "ingest"), "ingest has read all")
+    assert await worker.stops() == 0
+    worker = place.start("worker", "memory")
+    await eventually(lambda: place.records(FACTS), "facts")
+    await eventually(lambda: read_all(place, "memory"), "memory has read all")
+    assert await worker.stops() == 0
+    written = (CANDIDATES, FACTS)
+    before = await digests(place, written)
+    assert before[CANDIDATES][0] >= before[FACTS][0] > 20
+    assert {made_by(headers) for _, headers in await place.headers(FACTS)} == {code_version()}
+
+    for facts_too in (False, True):
+        if facts_too:
+            await place.make_again(FACTS)
+        status, output = await place.state("reset", "memory", "--yes")
+        assert status == 0, output
+        worker = place.start("worker", "memory")
+        await worker.serves()
+        worker.kill()
+        worker = place.start("worker", "memory")
+        await worker.serves()
+        await eventually(lambda: place.records(FACTS), "facts")
+        await eventually(lambda: read_all(place, "memory"), "memory has read all again")
+        assert await worker.stops() == 0
+        assert await digests(place, written) == before, "with facts made again" if facts_too else "facts kept"
+
+
+def lines_of(*people: str) -> Iterator[bytes]:
+    """The lines of the examples of these people."""
+    for person in people:
+        yield from (Path(__file__).parents[2] / "examples" / f"{person}.jsonl").read_bytes().splitlines()
+
+
+def made_by(headers: Sequence[tuple[str, bytes]]) -> str:
+    return dict(headers)["sw_code"].decode()
