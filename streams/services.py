@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from models.errors import ConfigurationError
-from models.ports import Embedder, FactIndex
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 #: The services, in the order in which a message passes them.
 SERVICES = ("ingest", "memory", "respond")
@@ -76,7 +79,11 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.agents.memory.facts import Facts
     from streams.agents.memory.index import Index
     from streams.agents.memory.summaries import Summaries
+    from streams.api.access import Access
+    from streams.api.app import create_api
+    from streams.search import FactSearch
 
+    access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
     embedder, count = OnnxEmbedder(), cl100k_counter()
     resources.push_async_callback(embedder.close)
     index = open_fact_index(settings, embedder.dimensions)
@@ -88,15 +95,13 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
         Embedding(settings, embedder, index).stage(),
         Summaries(settings, BuiltinSummarizer(count), count).stage(),
     ]
-    return Service(stages, [lambda health: _serve_api(settings, index, embedder, health)])
+    api = create_api(FactSearch(index, embedder), index, access)
+    return Service(stages, [lambda health: _serve_api(settings, api, health)])
 
 
-async def _serve_api(settings: Settings, index: FactIndex, embedder: Embedder, health: HealthState) -> Close:
-    from streams.api.app import create_api
+async def _serve_api(settings: Settings, api: ASGIApp, health: HealthState) -> Close:
     from streams.api.server import serve
-    from streams.search import FactSearch
 
-    app = create_api(FactSearch(index, embedder), index, lambda: not health.why_not_ready())
-    server = await serve(app, settings.api_host, settings.api_port)
+    server = await serve(api, settings.api_host, settings.api_port)
     health.describe("api", server.url)
     return server.stop

@@ -13,6 +13,7 @@ import socket
 import sys
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic.config import JsonDict
@@ -20,7 +21,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.errors import ConfigurationError
 from streams.namespace import Namespace
-from streams.settings_text import PREFIX, SettingRow, describe, env_name, explain, unknown_variables
+from streams.settings_text import (
+    PREFIX,
+    SettingRow,
+    describe,
+    env_name,
+    explain,
+    keep_secrets,
+    unknown_variables,
+)
 
 __all__ = ["SettingRow", "Settings", "describe", "load_settings"]
 
@@ -77,12 +86,14 @@ class Settings(BaseSettings):
         "Redis or Valkey; empty: not used",
         allowed="redis://, rediss:// or unix:// URL, or empty",
         pattern=r"^(|(rediss?|unix)://.+)$",
+        repr=False,
     )
     qdrant_url: str = _setting(
         "",
         "Qdrant server; empty: embedded, in the data folder",
         allowed="http:// or https:// URL, or empty",
         pattern=r"^(|https?://.+)$",
+        repr=False,
     )
     data_dir: Path = _setting(
         _data_dir,
@@ -119,13 +130,29 @@ class Settings(BaseSettings):
         allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
     )
-    api_host: str = _setting("127.0.0.1", "address the HTTP API and the metrics listen on", min_length=1)
+    api_host: str = _setting(
+        "127.0.0.1",
+        "address the HTTP API and the metrics listen on",
+        allowed="IP address or host name",
+        pattern=r"^[A-Za-z0-9._:%-]+$",
+    )
     api_port: int = _setting(
         8371,
         "port of the HTTP API (0: any free one); 10 more for each further of --processes",
         "TCP port",
         ge=0,
         le=65535,
+    )
+    api_auth: Literal["on", "off"] = _setting(
+        "on",
+        "on: the HTTP API answers this machine only, for the default tenant only; off: something in front of "
+        "it authenticates, so it may listen elsewhere and takes the tenant as given",
+    )
+    api_hosts: str = _setting(
+        "",
+        "names that the HTTP API answers to besides localhost and loopback addresses",
+        allowed="name[,name...], or * for any",
+        pattern=r"^(|[^\s/:@]+(\s*,\s*[^\s/:@]+)*)$",
     )
     metrics_port: int = _setting(
         9464,
@@ -238,8 +265,29 @@ class Settings(BaseSettings):
             raise ValueError("at least one host:port is needed")
         return ",".join(servers)
 
+    @field_validator("redis_url", "qdrant_url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        """Refuse what would be read as another host: a client's error would repeat half of the password."""
+        try:
+            parts = urlsplit(value)
+            readable = (parts.port is None or parts.port > 0) and "@" not in parts.path + parts.query
+        except ValueError:
+            readable = False
+        if not readable:
+            raise ValueError(
+                "write '/', '?', '#', ':' and '@' in a user or password as %2F, %3F, %23, %3A and %40"
+            )
+        return value
+
     @field_validator(
-        "log_level", "log_format", "auto_offset_reset", "response_memory", "compression", mode="before"
+        "api_auth",
+        "log_level",
+        "log_format",
+        "auto_offset_reset",
+        "response_memory",
+        "compression",
+        mode="before",
     )
     @classmethod
     def _fold_case(cls, value: object) -> object:
@@ -309,4 +357,5 @@ def load_settings(**overrides: Any) -> Settings:
     if settings is None or problems:
         # Not chained: the library's error repeats the values, secrets among them.
         raise ConfigurationError("\n".join(["the settings are wrong:", *(f"  {line}" for line in problems)]))
+    keep_secrets(getattr(settings, name) for name in Settings.model_fields)
     return settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, get_args, get_origin
 
 import annotated_types
@@ -13,12 +13,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings
 
+from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
+
 PREFIX = "SWITCHBOARD_"
 
 #: What the test suite is told; workers that it starts inherit it.
 _TESTS = f"{PREFIX}TEST_"
-
-_MASK = "***"
 
 
 class SettingRow(NamedTuple):
@@ -86,13 +86,14 @@ def explain(detail: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
     name = by_env.get(location, location)
     if name not in fields:
         return f"{location}: {message}" if location else message
-    field = fields[name]
-    shown = _MASK if field.annotation is SecretStr else _mask_userinfo(repr(detail["input"]))
+    field, given = fields[name], str(detail["input"])
+    keep_secret([given] if field.annotation is SecretStr else credentials_of(given))
+    shown = MASK if field.annotation is SecretStr else repr(without_credentials(given))
     reason = "" if detail["type"] in ("string_pattern_mismatch", "literal_error") else f"{message}; "
     text = f"{env_name(name, field)}={shown}: {reason}allowed: {allowed(field)} ({field.description})"
-    if _is_service_link(env_name(name, field), str(detail["input"])):
+    if _is_service_link(env_name(name, field), given):
         text += "; Kubernetes sets this for a Service of that name: set enableServiceLinks: false on the pod"
-    return text
+    return redacted(text)
 
 
 def unknown_variables(environ: Mapping[str, str], fields: Mapping[str, FieldInfo]) -> list[str]:
@@ -122,13 +123,19 @@ def _extra(field: FieldInfo, key: str) -> str:
 
 def _show(value: object) -> str:
     if isinstance(value, SecretStr):
-        return _MASK if value.get_secret_value() else ""
-    return f"{value:g}" if isinstance(value, float) else _mask_userinfo(str(value))
+        return MASK if value.get_secret_value() else ""
+    if isinstance(value, str) and "://" in value:
+        return without_credentials(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _mask_userinfo(text: str) -> str:
-    """Hide the user and password of a URL."""
-    return re.sub(r"://[^/\s]*@", f"://{_MASK}@", text)
+def keep_secrets(values: Iterable[object]) -> None:
+    """Keep what is secret in the values of settings out of everything that is printed, logged or answered."""
+    for value in values:
+        if isinstance(value, SecretStr):
+            keep_secret([value.get_secret_value()])
+        elif isinstance(value, str) and "://" in value:
+            keep_secret(credentials_of(value))
 
 
 def _is_service_link(name: str, value: str) -> bool:

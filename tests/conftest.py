@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka import LocalKafka
+from streams import redaction
 
 _LOG_TAIL = 60  # lines per worker
 _RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
@@ -64,6 +65,13 @@ def seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(autouse=True)
 def _seeded_random(seed: int) -> None:
     random.seed(seed)
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    """What one test's settings keep secret is an ordinary word in the next."""
+    yield
+    redaction.forget_secrets()
 
 
 def pytest_report_header() -> str:

@@ -77,7 +77,7 @@ class _Step:
         self._gap, self._began, self._run = state.gap, state.began, state.run
         self._out: list[str] = []
         self._duplicates: list[Duplicate] = []
-        self._errors = 0
+        self._errors: list[Exception] = []
 
     def release(self) -> None:
         """Let go of everything visible."""
@@ -242,8 +242,8 @@ class _Step:
         exact, window = self._memory()
         try:
             return self._detection.may_become_duplicate(beginning, window, exact, self._policy.threshold)
-        except Exception:  # noqa: BLE001 - whatever fails in detection, the text goes on (seed 003)
-            self._errors += 1
+        except Exception as error:  # noqa: BLE001 - whatever fails in detection, the text goes on (seed 003)
+            self._errors.append(error)
             return False
 
     def _find(self, sentence: str) -> Match | None:
@@ -252,8 +252,8 @@ class _Step:
             return self._detection.find_duplicate(
                 sentence, window, self._policy.threshold
             ) or self._detection.find_exact(sentence, exact)
-        except Exception:  # noqa: BLE001 - whatever fails in detection, the text goes on (seed 003)
-            self._errors += 1
+        except Exception as error:  # noqa: BLE001 - whatever fails in detection, the text goes on (seed 003)
+            self._errors.append(error)
             return None
 
     def _memory(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -284,7 +284,7 @@ class _Step:
             run=self._run,
         )
         held = min(added, len(text) - sent)
-        return Filtered(state, "".join(self._out), tuple(self._duplicates), held, waited, self._errors)
+        return Filtered(state, "".join(self._out), tuple(self._duplicates), held, waited, tuple(self._errors))
 
 
 class FilterResult(msgspec.Struct, frozen=True):

@@ -80,7 +80,7 @@ class Filtered(msgspec.Struct, frozen=True):
     duplicates: tuple[Duplicate, ...] = ()
     held: int = 0
     waited: float | None = None
-    errors: int = 0
+    errors: tuple[Exception, ...] = ()
 
 
 class Detection(msgspec.Struct, frozen=True):

@@ -61,8 +61,9 @@ class Sequenced(msgspec.Struct, frozen=True):
     ``late`` chunks came after the response had gone on without them, or after its end: they are not in the
     output.  ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``: characters that
     came in and do not leave yet; ``waited``: how long (seconds) each text was held that is held no longer.
-    ``errors`` in detection let their text through.  ``silent``: no final chunk ever came.  ``said``: when the
-    response ends, its content sentences, for a memory that spans the conversation.
+    ``errors`` in detection let their text through; ``conversation_id`` is whose they are.  ``silent``: no final
+    chunk ever came.  ``said``: when the response ends, its content sentences, for a memory that spans the
+    conversation.
     """
 
     state: ResponseState | None
@@ -73,9 +74,10 @@ class Sequenced(msgspec.Struct, frozen=True):
     missing: int = 0
     held: int = 0
     waited: tuple[float, ...] = ()
-    errors: int = 0
+    errors: tuple[Exception, ...] = ()
     silent: bool = False
     said: tuple[str, ...] = ()
+    conversation_id: str = ""
 
 
 class ResponseSequencer:
@@ -143,7 +145,8 @@ class _Step:
         self._late: list[ResponseChunk] = []
         self._waited: list[float] = []
         self._said: tuple[str, ...] = ()
-        self._repeated = self._missing = self._held = self._errors = 0
+        self._errors: list[Exception] = []
+        self._repeated = self._missing = self._held = 0
         self._silent = False
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
@@ -218,7 +221,8 @@ class _Step:
             missing=self._missing,
             held=self._held,
             waited=tuple(self._waited),
-            errors=self._errors,
+            errors=tuple(self._errors),
+            conversation_id=self._state.conversation_id,
             silent=self._silent,
             said=self._said,
         )

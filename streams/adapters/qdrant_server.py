@@ -18,6 +18,7 @@ from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.facts import Fact
 from models.ports import FactFilter, FoundFact, Vectors
 from streams.adapters import qdrant_payload as stored
+from streams.redaction import without_credentials
 
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ class QdrantServerIndex:
 
     def __init__(self, url: str, collection: str, *, dimensions: int, timeout: float = 10.0) -> None:
         self._url = url
+        self._shown = without_credentials(url)
         self._collection = collection
         self._dimensions = dimensions
         self._timeout = timeout
@@ -212,7 +214,7 @@ class QdrantServerIndex:
         if (int(major), int(minor)) < MINIMUM_VERSION:
             wanted = ".".join(map(str, MINIMUM_VERSION))
             raise ConfigurationError(
-                f"the Qdrant server at {self._url} is version {version}; {wanted} or newer is needed "
+                f"the Qdrant server at {self._shown} is version {version}; {wanted} or newer is needed "
                 "(set SWITCHBOARD_QDRANT_URL to one, or leave it empty for the embedded engine)"
             )
 
@@ -229,7 +231,7 @@ class QdrantServerIndex:
         vector = vectors.get(stored.VECTOR) if isinstance(vectors, dict) else None
         if vector is None or vector.size != self._dimensions:
             raise ConfigurationError(
-                f"the collection {self._collection} at {self._url} is not for vectors of {self._dimensions} "
+                f"the collection {self._collection} at {self._shown} is not for vectors of {self._dimensions} "
                 "dimensions: it belongs to something else, or the embedding model was changed. Delete it; "
                 "it is only a view, and memory.facts.v1 read from its beginning fills it again."
             )
@@ -245,16 +247,18 @@ class QdrantServerIndex:
         try:
             return await asyncio.wait_for(request, self._timeout)
         except TimeoutError as error:
-            raise Unanswered("qdrant", f"{self._url}: no answer within {self._timeout:g} s") from error
+            raise Unanswered("qdrant", f"{self._shown}: no answer within {self._timeout:g} s") from error
         except (ResponseHandlingException, ResourceExhaustedResponse) as error:
             reason = str(error) or type(error).__name__
-            raise DependencyUnavailable("qdrant", f"{self._url}: {reason}") from error
+            raise DependencyUnavailable("qdrant", f"{self._shown}: {reason}") from error
         except UnexpectedResponse as error:
             status = error.status_code or 0
             if status in (401, 403):
-                raise ConfigurationError(f"the Qdrant server at {self._url} refuses access: {error}") from error
+                raise ConfigurationError(
+                    f"the Qdrant server at {self._shown} refuses access: {error}"
+                ) from error
             if status in (404, 408, 429) or status >= 500:
-                raise DependencyUnavailable("qdrant", f"{self._url}: {error}") from error
+                raise DependencyUnavailable("qdrant", f"{self._shown}: {error}") from error
             raise
 
 

@@ -5,19 +5,22 @@
                                ``minimum_confidence``: facts about the person, best first
 ``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``:
                                all active and pending facts about the person, a page at a time
-``GET /v1/facts/{fact_id}``    if need be ``tenant_id``: one fact, whatever its status
+``GET /v1/facts/{fact_id}``    ``user_id``, and if need be ``tenant_id``: one fact about the
+                               person, whatever its status
 =============================  =================================================================
+
+Who may ask for what: :mod:`streams.api.access`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,10 +28,10 @@ from starlette.routing import Route
 from models.facts import Confidence
 from models.messages import DEFAULT_TENANT, Identifier
 from models.ports import FactFilter, FactIndex
-from streams.api.problems import HANDLERS, Problem, unavailable
+from streams.api.access import Access, KnownHosts
+from streams.api.problems import HANDLERS, Problem
+from streams.printing import encode_json
 from streams.search import MINIMUM_CONFIDENCE, FactSearch
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class _SearchParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +50,7 @@ class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    user_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
 
 
@@ -55,17 +59,21 @@ _USAGE = {
     "minimum_confidence (0 to 1)",
     _ListParameters: "/v1/facts?user_id=ada; optional: tenant_id, limit (1 to 500), start (the `next` of "
     "the page before)",
-    _FactParameters: "/v1/facts/{fact_id}; optional: tenant_id",
+    _FactParameters: "/v1/facts/{fact_id}?user_id=ada; optional: tenant_id",
 }
 
 Parameters = TypeVar("Parameters", _SearchParameters, _ListParameters, _FactParameters)
 
 
-def create_api(search: FactSearch, index: FactIndex, ready: Callable[[], bool]) -> Starlette:
-    """Return the app.  While ``ready()`` is false every route answers 503."""
+def create_api(search: FactSearch, index: FactIndex, access: Access | None = None) -> Starlette:
+    """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
+
+    A route answers 503 while the index is down, and whatever else its worker waits for.
+    """
+    access = access or Access()
 
     async def search_facts(request: Request) -> Response:
-        wanted = _parameters(request, _SearchParameters)
+        wanted = _parameters(request, _SearchParameters, access)
         if not wanted.q.strip():
             raise _bad_request("q is blank", _SearchParameters)
         found = await search.search(
@@ -82,48 +90,43 @@ def create_api(search: FactSearch, index: FactIndex, ready: Callable[[], bool]) 
         )
 
     async def list_facts(request: Request) -> Response:
-        wanted = _parameters(request, _ListParameters)
+        wanted = _parameters(request, _ListParameters, access)
         where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
         start = None if wanted.start is None else str(wanted.start)
         facts, following = await index.list_facts(where, wanted.limit, start)
         return _json({"facts": facts, "next": following})
 
     async def get_fact(request: Request) -> Response:
-        wanted = _parameters(request, _FactParameters)
+        wanted = _parameters(request, _FactParameters, access)
         fact_id = request.path_params["fact_id"]
         for fact in await index.get([fact_id]):
-            if fact.tenant_id == wanted.tenant_id:
+            if (fact.tenant_id, fact.user_id) == (wanted.tenant_id, wanted.user_id):
                 return _json(fact)
         raise Problem(
             HTTPStatus.NOT_FOUND,
-            f"Tenant {wanted.tenant_id} has no fact {fact_id}. /v1/facts?user_id=... lists the facts about "
-            "a person; another tenant's need tenant_id=...",
+            f"There is no fact {fact_id} about {wanted.user_id} in tenant {wanted.tenant_id}. "
+            "/v1/facts?user_id=... lists the facts about a person.",
         )
-
-    def when_ready(endpoint: Endpoint) -> Endpoint:
-        async def answer(request: Request) -> Response:
-            if not ready():
-                raise unavailable("The memory service is starting or stopping; /readyz says why. Try again.")
-            return await endpoint(request)
-
-        return answer
 
     routes = {"/v1/search": search_facts, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
     return Starlette(
-        routes=[Route(path, when_ready(endpoint)) for path, endpoint in routes.items()],
+        routes=[Route(path, endpoint) for path, endpoint in routes.items()],
+        middleware=[Middleware(KnownHosts, access)],
         exception_handlers=HANDLERS,
     )
 
 
-def _parameters(request: Request, kind: type[Parameters]) -> Parameters:
+def _parameters(request: Request, kind: type[Parameters], access: Access) -> Parameters:
     """Return the checked query parameters.  Unknown ones are refused: a typo must not widen a search."""
     repeated = [name for name in request.query_params if len(request.query_params.getlist(name)) > 1]
     if repeated:
         raise _bad_request(f"{repeated[0]} is given more than once", kind)
     try:
-        return msgspec.convert(dict(request.query_params), kind, strict=False)
+        wanted = msgspec.convert(dict(request.query_params), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _bad_request(str(error).replace("Object ", "").replace("$.", ""), kind) from error
+    access.check_tenant(wanted.tenant_id)
+    return wanted
 
 
 def _bad_request(
@@ -133,4 +136,4 @@ def _bad_request(
 
 
 def _json(value: Any) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
+    return Response(encode_json(value), media_type="application/json")

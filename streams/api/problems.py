@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 
-import msgspec
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,6 +12,8 @@ from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
 from models.errors import DependencyUnavailable
+from streams.printing import encode_json
+from streams.redaction import redacted
 
 log = structlog.get_logger("streams.api")
 
@@ -34,22 +35,21 @@ def unavailable(detail: str) -> Problem:
     return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY)
 
 
-def _respond(request: Request, problem: Problem) -> Response:
+def respond(request: Request, problem: Problem) -> Response:
+    """Return the answer that tells ``problem``."""
     body = {
         "type": "about:blank",
         "title": problem.status.phrase,
         "status": problem.status.value,
-        "detail": problem.detail,
+        "detail": redacted(problem.detail),
         "instance": request.url.path,
     }
-    return Response(
-        msgspec.json.encode(body), problem.status, problem.headers, media_type="application/problem+json"
-    )
+    return Response(encode_json(body), problem.status, problem.headers, media_type="application/problem+json")
 
 
 def _on_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
-    return _respond(request, error)
+    return respond(request, error)
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
@@ -59,18 +59,18 @@ def _on_http_error(request: Request, error: Exception) -> Response:
         detail = "There is nothing here; try /v1/search, /v1/facts or /v1/facts/{fact_id}."
     else:
         detail = f"{error.detail}: {request.method} is not possible here, use GET."
-    return _respond(request, Problem(HTTPStatus(error.status_code), detail, error.headers))
+    return respond(request, Problem(HTTPStatus(error.status_code), detail, error.headers))
 
 
 def _on_dependency(request: Request, error: Exception) -> Response:
     log.warning("a request failed", path=request.url.path, error=str(error))
-    return _respond(request, unavailable(f"{error}. Try again."))
+    return respond(request, unavailable(f"{error}. Try again."))
 
 
 def _on_mistake(request: Request, error: Exception) -> Response:
     """Anything else is ours; the server logs the traceback, the client learns no internals."""
     detail = "This is a mistake in Switchboard; its log has the details."
-    return _respond(request, Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+    return respond(request, Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
 
 
 HANDLERS: Mapping[type[Exception], ExceptionHandler] = {

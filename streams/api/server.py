@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from models.errors import ConfigurationError
+from streams.api.connection import Connection
 
 log = structlog.get_logger("streams.api")
 
@@ -56,14 +57,24 @@ class ApiServer:
             await asyncio.wait([self._task], timeout=1.0)
 
 
-async def serve(app: ASGIApp, host: str, port: int) -> ApiServer:
+async def serve(app: ASGIApp, host: str, port: int, connection: type[Connection] = Connection) -> ApiServer:
     """Serve ``app`` in the background until :meth:`ApiServer.stop`; ``port`` 0 takes any free one.
 
+    ``connection`` says how long a request may take to arrive, and how many connections there may be.
     It installs no signal handlers and does not touch the configuration of logging.  Raises
     :class:`ConfigurationError` when the address cannot be listened on.
     """
     listener = _listen(host, port)
-    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app,
+        http=connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
     server = _QuietServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name="http-api")
     try:
@@ -83,7 +94,7 @@ async def serve(app: ASGIApp, host: str, port: int) -> ApiServer:
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=128)
+        made = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigurationError(
@@ -98,5 +109,8 @@ def _listen(host: str, port: int) -> socket.socket:
             f"the HTTP API cannot listen on {host}: {error.strerror or error}. Set SWITCHBOARD_API_HOST to an "
             "address of this machine, such as 127.0.0.1"
         ) from error
+    # create_server leaves the protocol at 0, accepted sockets inherit it, and asyncio turns Nagle's algorithm
+    # off for IPPROTO_TCP only: every answer on a kept connection would wait 40 ms for an acknowledgement.
+    listener = socket.socket(fileno=made.detach())  # asks the kernel what it is
     listener.setblocking(False)
     return listener

@@ -194,7 +194,8 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
         elif not report.ready:
             yield Finding("wrong", f"{name} is not ready: {reasons}")
         else:
-            yield Finding("ok", f"{name} is ready (port {report.port})")
+            spare = f", a spare: {reasons}" if report.spare else ""
+            yield Finding("ok", f"{name} is ready (port {report.port}){spare}")
         misrouted = report.metrics.get("misrouted_records_total", 0)
         if misrouted:
             yield Finding(

@@ -14,6 +14,7 @@ from models.errors import ConfigurationError
 from processors.responses.filter import filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy
 from streams.cli.output import count, printable
+from streams.printing import printable_lines
 from streams.settings import load_settings
 
 
@@ -65,15 +66,10 @@ def _struck(text: str, duplicates: tuple[Duplicate, ...]) -> Text:
     at = 0
     for duplicate in duplicates:
         end = duplicate.position + len(duplicate.sentence)
-        shown.append(_visible(text[at : duplicate.position]))
-        shown.append(_visible(text[duplicate.position : end]), style="strike dim")
+        shown.append(printable_lines(text[at : duplicate.position]))
+        shown.append(printable_lines(text[duplicate.position : end]), style="strike dim")
         at = end
-    return shown.append(_visible(text[at:]))
-
-
-def _visible(text: str) -> str:
-    """Return the text with its line ends, and every other control character shown as an escape."""
-    return "\n".join(printable(line.removesuffix("\r")) for line in text.split("\n"))
+    return shown.append(printable_lines(text[at:]))
 
 
 def _explain(duplicates: tuple[Duplicate, ...]) -> None:

@@ -47,6 +47,7 @@ from streams.exits import (
     EXIT_INVALID,
     EXIT_UNAVAILABLE,
 )
+from streams.printing import error_text, guard_threads, show_traceback, write_any_text
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {
@@ -106,7 +107,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except SwitchboardError as error:
-        print(f"switchboard: {error}", file=sys.stderr)
+        print(f"switchboard: {error_text(error)}", file=sys.stderr)
         return status_of(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -115,7 +116,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the installed command."""
-    status = run()
+    write_any_text()
+    guard_threads()
+    try:
+        status = run()
+    except Exception as error:  # noqa: BLE001 - a mistake of ours: Python would show it with whatever it repeats
+        show_traceback(error)
+        status = 1
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -1,39 +1,28 @@
 """Printing: for a person at a terminal, for a pipe, and as JSON for a script.
 
-Whatever came from outside passes through :func:`printable`, since a message may hold escape sequences that
-would otherwise reach the terminal.
+Whatever came from outside passes through :mod:`streams.printing`, since a message may hold escape sequences
+that would otherwise reach the terminal.
 """
 
 from __future__ import annotations
 
-import re
 import select
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-#: C0 and C1 controls, DEL, and the characters that reverse the direction of what follows.
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-#: Lone surrogates (they come from undecodable bytes) cannot be written as UTF-8.
-_SURROGATES = re.compile("[\ud800-\udfff]")
+from streams.printing import encode_json
+from streams.printing import printable as printable
 
 
 def console() -> Console:
     """Return a console on the current stdout; nothing in what it prints is read as markup."""
     return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def printable(text: str) -> str:
-    """Return ``text`` on one line, its control characters shown as escapes (``\\n``, ``\\x1b``)."""
-    text = _SURROGATES.sub("�", text)
-    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> None:
@@ -62,8 +51,8 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]], right:
 
 
 def print_json(value: Any) -> None:
-    """Print ``value`` (structs included) as one line of JSON."""
-    print(_SURROGATES.sub("�", msgspec.json.encode(value).decode()))
+    """Print ``value`` (structs included) as one line of JSON, with escapes for what controls a terminal."""
+    print(encode_json(value).decode())
 
 
 def nobody_reads() -> bool:

@@ -33,7 +33,8 @@ def sources_by_group(settings: Settings) -> dict[str, list[str]]:
 class Report(NamedTuple):
     """One process's answer.  ``metrics`` sums each sample over its labels; empty when it does not run.
 
-    ``missing``: it does not run although others of its service do, which count on it.
+    ``missing``: it does not run although others of its service do, which count on it.  ``spare``: ready, but
+    other workers have all the partitions.
     """
 
     service: str
@@ -44,11 +45,19 @@ class Report(NamedTuple):
     details: Mapping[str, Any]
     metrics: Mapping[str, float]
     missing: bool = False
+    spare: bool = False
 
     @property
     def instance(self) -> str:
         """The name of the process; ``""`` when it does not run."""
         return str(self.details.get("instance", ""))
+
+    @property
+    def state(self) -> str:
+        """``ready``, ``spare``, ``not ready``, or ``-`` for one that does not run."""
+        if not self.running:
+            return "-"
+        return "not ready" if not self.ready else "spare" if self.spare else "ready"
 
 
 def reachable(host: str) -> str:
@@ -105,6 +114,7 @@ async def ask(settings: Settings, service: str, port: int) -> Report:
             ready, metrics = await asyncio.gather(client.get("/readyz"), client.get("/metrics"))
         answer = ready.json()
         details, reasons = dict(answer["details"]), list(answer["reasons"])
+        spare = answer["status"] == "spare"
     except httpx.ConnectError:
         return Report(service, port, False, False, ["does not run"], {}, {})
     except httpx.TransportError as error:
@@ -116,7 +126,9 @@ async def ask(settings: Settings, service: str, port: int) -> Report:
     if names and service not in names:
         found = " and ".join(sorted(names))
         return Report(service, port, False, False, [f"{found} answers on this port"], {}, {})
-    return Report(service, port, True, ready.is_success, reasons, details, sums)
+    if spare:
+        reasons.append("other workers have all the partitions; it takes over when one goes")
+    return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)
 
 
 def totals(exposition: str) -> tuple[set[str], dict[str, float]]:

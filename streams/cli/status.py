@@ -79,7 +79,7 @@ def _print(
             (
                 report.service,
                 report.instance or "-",
-                "ready" if report.ready else "not ready" if report.running else "-",
+                report.state,
                 report.port,
                 *(f"{report.metrics.get(name, 0):,.0f}" if report.running else "-" for name in _SHOWN.values()),
                 "; ".join(report.reasons),

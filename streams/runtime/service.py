@@ -250,10 +250,9 @@ class ServiceRuntime:
                     if tp.topic == source:
                         self._lane(epoch, bound, tp.partition)
         self.health.clear("starting")
-        if epoch.partitions:
-            self.health.clear("recovering")
-        else:
-            self.health.block("recovering", "no partitions assigned: other workers have them all")
+        self.health.clear("recovering")
+        # Without partitions a worker is all that it can be: it takes over as soon as another one goes.
+        self.health.spare(not epoch.partitions)
 
     async def drain(self, epoch: Epoch) -> None:
         """Await what is in flight, for at most half a session; what still waits then is given up."""

@@ -5,33 +5,42 @@ The thread answers even when the event loop hangs, which is when the answer matt
 * ``/healthz`` is 503 when the loop has not called :meth:`HealthState.beat` for ``hang_timeout_seconds``,
   or when the worker said that it stops.  Restart it.
 * ``/readyz`` is 503 while anything keeps the worker from its work ("recovering state: 12,000 of 370,000
-  records", "waiting for qdrant for 12 s", "no partitions assigned").  Leave it alone.
+  records", "waiting for qdrant for 12 s").  Leave it alone.
 
-Both answer JSON: ``{"status": "ok" | "unavailable", "reasons": [...], "details": {...}}``.
+Both answer JSON: ``{"status": "ok" | "spare" | "unavailable", "reasons": [...], "details": {...}}``.  A spare
+is ready, and other workers have all the partitions: it takes over when one of them goes.
 """
 
 from __future__ import annotations
 
 import errno
 import json
+import socket
 import socketserver
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
+from typing import Any
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from models.errors import ConfigurationError
+from streams.redaction import redacted
 from streams.settings import Settings
 
 #: A value that `/readyz` and `/healthz` show under "details".
 Detail = str | int | float | bool | list[str] | dict[str, int] | None
 
+
+#: What one client may cost: a thread each, for as long as its request and the answer take.
+_REQUEST_SECONDS = 10.0
+_MOST_CONNECTIONS = 64
 
 #: Distance of a service's default port from the setting's default, so that all run on one machine.
 _PORT_STEPS = {"ingest": 0, "memory": 1, "respond": 2}
@@ -57,9 +66,19 @@ class HealthState:
         self._lock = threading.Lock()
         self._last_beat = clock()
         self._failure: str | None = None
+        self._spare = False
         self._blocks: dict[str, str] = {"starting": "starting"}
         self._waiting: dict[str, tuple[int, float]] = {}
         self._details: dict[str, Detail] = {}
+
+    def spare(self, spare: bool) -> None:
+        """Say whether this worker has no partitions because others have them all."""
+        self._spare = spare
+
+    @property
+    def is_spare(self) -> bool:
+        """Whether other workers have all the partitions."""
+        return self._spare
 
     def beat(self) -> None:
         """The event loop is alive.  To be called every second."""
@@ -164,10 +183,37 @@ class HealthServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
+    #: From the connection to the end of the answer (seconds), and how many there may be at once.
+    request_seconds = _REQUEST_SECONDS
+    most_connections = _MOST_CONNECTIONS
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._since: dict[socket.socket, float] = {}
+        super().__init__(address, handler)
+
     def server_bind(self) -> None:
         # HTTPServer.server_bind asks DNS for the machine's name, which can take seconds and is never used
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "switchboard", self.server_address[1]
+
+    def verify_request(self, request: Any, client_address: object) -> bool:
+        """Turn away whoever comes when too many are here."""
+        if len(self._since) >= self.most_connections:
+            return False
+        self._since[request] = time.monotonic()
+        return True
+
+    def service_actions(self) -> None:
+        """End what takes too long.  A time-out per read would let a client go on, a byte at a time."""
+        latest = time.monotonic() - self.request_seconds
+        for request, since in list(self._since.items()):
+            if since < latest:
+                with suppress(OSError):  # it has just ended by itself
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._since.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that went away in the middle of its request is no news."""
@@ -191,7 +237,7 @@ def _bind(host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> _Serve
 
 def _handler(registry: CollectorRegistry, state: HealthState) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        timeout = 10  # a client that sends nothing does not keep its thread for ever
+        disable_nagle_algorithm = True  # headers and body are written apart
 
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
@@ -207,8 +253,8 @@ def _handler(registry: CollectorRegistry, state: HealthState) -> type[BaseHTTPRe
         def _report(self, reasons: list[str]) -> None:
             status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
             body = {
-                "status": "unavailable" if reasons else "ok",
-                "reasons": reasons,
+                "status": "unavailable" if reasons else "spare" if state.is_spare else "ok",
+                "reasons": [redacted(reason) for reason in reasons],
                 "details": state.details(),
             }
             self._answer(status, "application/json", json.dumps(body).encode() + b"\n")

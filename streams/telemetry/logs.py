@@ -5,7 +5,8 @@ which are let through from WARNING on (aiokafka tells every heartbeat at INFO), 
 (it tells each of a hundred attempts to reach a broker that is down).  Stdout stays free for data.
 
 Contents cannot slip in by accident: the fields that hold them on the wire are replaced by their length,
-and tracebacks are shown without the values of local variables.
+and tracebacks are shown without the values of local variables.  Nor can secrets, or what controls a terminal:
+every text of a line passes through :mod:`streams.redaction` and :mod:`streams.printing`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor
 
+from streams.printing import printable, printable_lines
+from streams.redaction import redacted
+
 Level = Literal["debug", "info", "warning", "error"]
+
+#: Fields that are shown as the lines that they are.
+_LINES = frozenset({"exception", "stack", "error"})
 
 #: Fields of the wire types that hold what people said.
 CONTENT_FIELDS = frozenset(
@@ -134,14 +142,32 @@ def get_logger(name: str, **ids: str | int) -> structlog.stdlib.BoundLogger:
 
 
 def _renderers(form: str, out: TextIO) -> list[Processor]:
+    # plain tracebacks: structlog's default shows local variables, and those hold messages
+    shown: list[Processor] = [structlog.processors.format_exc_info, _fit_to_be_seen]
     if form == "json":
-        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # structlog's default shows local variables in tracebacks, and those hold messages
+        return [*shown, structlog.processors.JSONRenderer()]
     return [
+        *shown,
         structlog.dev.ConsoleRenderer(
             colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
-        )
+        ),
     ]
+
+
+def _fit_to_be_seen(logger: object, method: str, event: EventDict) -> MutableMapping[str, Any]:
+    return {key: _seen(value, key in _LINES) for key, value in event.items()}
+
+
+def _seen(value: Any, lines: bool = False) -> Any:
+    """Return a value without secrets and without what controls a terminal; ``lines``: keep line ends."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _seen(each) for key, each in value.items()}
+    if isinstance(value, Sequence | AbstractSet) and not isinstance(value, str | bytes):
+        return [_seen(each) for each in value]
+    text = redacted(value if isinstance(value, str) else repr(value))
+    return printable_lines(text) if lines else printable(text)
 
 
 def _route(handler: logging.Handler, level: Level) -> None:

@@ -26,6 +26,7 @@ from aiokafka.errors import UnknownTopicOrPartitionError, for_code
 
 from models.errors import ConfigurationError
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
+from streams.redaction import without_credentials
 from streams.settings import Settings
 from streams.topics import reset_facts
 from streams.topics.catalog import Catalog, TopicSpec
@@ -81,10 +82,14 @@ def index_folder(settings: Settings, service: str) -> Path | None:
 
 
 def index_collection(settings: Settings, service: str) -> str | None:
-    """Return the URL of the collection that ``service`` keeps on a Qdrant server, ``None`` if it keeps none."""
+    """Return the URL of the collection that ``service`` keeps on a Qdrant server, ``None`` if it keeps none.
+
+    To be shown: without user and password.
+    """
     if service != _INDEX_SERVICE or not settings.qdrant_url:
         return None
-    return f"{settings.qdrant_url.rstrip('/')}/collections/{settings.namespace.collection}"
+    url = without_credentials(settings.qdrant_url).rstrip("/")
+    return f"{url}/collections/{settings.namespace.collection}"
 
 
 async def reset_state(

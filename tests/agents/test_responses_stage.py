@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+import logging
 import random
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
+import structlog
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import filter_text
@@ -15,6 +20,7 @@ from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
+from streams.telemetry.logs import configure_logging
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
@@ -272,6 +278,64 @@ def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: p
     harness.feed(*[harness.record(chunk) for chunk in chunks(TEXT, 30)])
     assert text_of(harness) == TEXT
     assert harness.last.counts["content_detection_errors_total", ()] > 0
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """``logged(level)`` after the steps: the lines that a worker would have written at that level."""
+    out = io.StringIO()
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    configure_logging("debug", "json", out)
+    yield lambda level: [
+        line for line in map(json.loads, out.getvalue().splitlines()) if line["level"] == level
+    ]
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("streams").setLevel(logging.NOTSET)
+    structlog.reset_defaults()
+    logging.captureWarnings(False)
+
+
+def test_a_failing_detection_is_logged_as_an_error_with_its_session(
+    monkeypatch: pytest.MonkeyPatch, logged: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("streams.agents.respond.responses.find_duplicate", broken)
+    harness = responses()
+    sent = chunks(TEXT, 30)
+    counted = 0
+    for chunk in sent:
+        harness.feed(harness.record(chunk))
+        counted += harness.last.counts.get(("content_detection_errors_total", ()), 0)
+    errors = logged("error")
+    assert {line["session_id"] for line in errors} == {sent[0].conversation_id}
+    assert {line["response_id"] for line in errors} == {"r"}
+    assert "RuntimeError: broken" in errors[0]["exception"]
+    assert not any("exception" in line for line in errors[1:])
+    assert sum(line["errors"] for line in errors) == counted > 1
+
+
+def test_the_levels_are_those_of_the_seed_and_nothing_that_was_said_is_logged(
+    logged: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    harness = responses()
+    sent = chunks(TEXT, 30)
+    harness.feed(*[harness.record(chunk) for chunk in sent])
+    session = sent[0].conversation_id
+    duplicates = harness.values(DUPLICATES, ContentDuplicationEvent)
+    assert [line["event_id"] for line in logged("warning")] == [each.event_id for each in duplicates]
+    (tracked,) = logged("info")
+    assert tracked["sentences"] > 0
+    checks = logged("debug")
+    assert sum(line["is_duplicate"] for line in checks) == len(duplicates) > 0
+    lines = [*logged("warning"), tracked, *checks]
+    assert {line["session_id"] for line in lines} == {session}
+    for word in TEXT.split():
+        if len(word) > 5:
+            assert word not in json.dumps(lines)
 
 
 def test_timers_survive_a_restart() -> None:

@@ -15,6 +15,7 @@ import yaml
 
 from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
+from streams.api.access import Access
 from streams.cli.main import app
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
@@ -52,6 +53,10 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
     settings = load_settings()  # refuses unknown names and bad values
     assert settings.bootstrap_servers == "kafka:9092"
     assert settings.qdrant_url == "http://qdrant:6333"
+    access = Access.of(settings)  # refuses an address that strangers reach
+    assert access.answers_to("localhost:8371")
+    assert access.answers_to("memory:8371")
+    assert not access.answers_to("attacker.example")
 
 
 def test_variables_that_people_may_pass_on_are_settings():

@@ -80,7 +80,7 @@ def _stream(parts: list[str], policy: FilterPolicy) -> tuple[str, tuple[Duplicat
         step = response_filter.push(state, part, 0.0, final=at == len(parts) - 1)
         state, text = step.state, text + step.text
         duplicates += step.duplicates
-        assert step.errors == 0
+        assert not step.errors
     return text, tuple(duplicates), state
 
 

@@ -13,9 +13,13 @@ from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
 from streams.cli import services, status
 from streams.processes import port_of
+from streams.runtime.epoch import Epoch, Progress
+from streams.runtime.faust_internals import TP
+from streams.runtime.service import ServiceRuntime
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
+from streams.topics import load_catalog
 
 
 @pytest.fixture
@@ -52,6 +56,25 @@ async def test_a_running_service_reports_readiness_and_sums(
     state.clear("starting")
     state.clear("recovery")
     assert (await services.ask(settings, "memory", server.port)).ready
+
+
+async def test_a_worker_without_partitions_is_ready_and_a_spare(
+    settings: Settings, metrics: Metrics, state: HealthState, server: HealthServer
+) -> None:
+    runtime = ServiceRuntime(
+        "ingest", [], settings=settings, catalog=load_catalog(""), metrics=metrics, health=state
+    )
+    runtime.on_assigned([])
+    assert (await services.ask(settings, "ingest", server.port)).state == "not ready"
+    runtime.on_sought(Epoch())
+    report = await services.ask(settings, "ingest", server.port)
+    assert (report.state, report.ready) == ("spare", True)
+    assert "takes over" in report.reasons[0]
+    busy = Epoch()
+    busy.partitions[TP("chat.messages.v1", 0)] = Progress.at(0, 0, None)
+    runtime.on_sought(busy)
+    report = await services.ask(settings, "ingest", server.port)
+    assert (report.state, report.reasons) == ("ready", [])
 
 
 async def test_another_service_on_the_port_is_named(

@@ -22,7 +22,7 @@ ALERTS = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
 ADDED = {"job", "instance", "service", "le"}
 
 #: Metrics that are not ours: of the process, and of Prometheus itself.
-FOREIGN = {"process_resident_memory_bytes", "up"}
+FOREIGN = {"process_resident_memory_bytes", "process_start_time_seconds", "up"}
 
 _NAME = re.compile(r"\b(switchboard_\w+|process_\w+|up\b)(?:\{([^}]*)\})?")
 _BY = re.compile(r"\b(?:by|on)\s*\(([^)]*)\)")

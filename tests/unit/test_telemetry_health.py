@@ -12,7 +12,7 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.settings import load_settings
-from streams.telemetry.health import HealthServer, HealthState, health_port
+from streams.telemetry.health import HealthServer, HealthState, _Server, health_port
 from streams.telemetry.metrics import Metrics
 
 
@@ -63,6 +63,18 @@ def test_a_worker_starts_alive_and_not_ready(server: HealthServer, state: Health
     assert reasons(server, "/readyz") == (200, [])
 
 
+def test_a_spare_is_ready_and_says_so(server: HealthServer, state: HealthState) -> None:
+    state.clear("starting")
+    state.spare(True)
+    assert ask(server, "/readyz")[0] == 200
+    assert json.loads(ask(server, "/readyz")[1])["status"] == "spare"
+    state.block("kafka", "the broker has not answered for 6 s")
+    assert json.loads(ask(server, "/readyz")[1])["status"] == "unavailable"
+    state.clear("kafka")
+    state.spare(False)
+    assert json.loads(ask(server, "/readyz")[1])["status"] == "ok"
+
+
 def test_a_loop_that_stops_beating_is_unhealthy_and_not_ready(
     server: HealthServer, state: HealthState, clock: Clock
 ) -> None:
@@ -80,12 +92,12 @@ def test_each_reason_is_cleared_by_its_own_name_only(server: HealthServer, state
     state.clear("starting")
     state.block("recovery", "recovering state: 0 of 370,000 records")
     state.block("recovery", "recovering state: 12,000 of 370,000 records")
-    state.block("assignment", "no partitions assigned")
+    state.block("topics", "a topic is missing")
     assert reasons(server, "/readyz") == (
         503,
-        ["recovering state: 12,000 of 370,000 records", "no partitions assigned"],
+        ["recovering state: 12,000 of 370,000 records", "a topic is missing"],
     )
-    state.clear("assignment")
+    state.clear("topics")
     assert reasons(server, "/readyz") == (503, ["recovering state: 12,000 of 370,000 records"])
 
 
@@ -151,6 +163,57 @@ def test_a_client_that_hangs_up_leaves_the_server_answering(server: HealthServer
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as half:
         half.sendall(b"GET /metr")
     assert ask(server, "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: a"])
+def test_a_request_that_does_not_end_is_ended(
+    server: HealthServer, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Server, "request_seconds", 0.2)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as half:
+        half.sendall(sent)
+        assert half.recv(100) == b""
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_client_that_sends_byte_by_byte_gains_no_time(
+    server: HealthServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Server, "request_seconds", 0.3)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=0.02) as half, pytest.raises(OSError):
+        for _ in range(10_000):
+            half.sendall(b"G")
+            try:
+                if half.recv(1) == b"":
+                    raise ConnectionResetError
+            except TimeoutError:
+                continue
+
+
+def test_too_many_connections_are_turned_away_and_the_next_finds_room(
+    server: HealthServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Server, "most_connections", 3)
+    monkeypatch.setattr(_Server, "request_seconds", 1.0)
+    address = ("127.0.0.1", server.port)
+    opened = [socket.create_connection(address, timeout=30) for _ in range(3)]
+    with socket.create_connection(address, timeout=30) as refused:
+        assert refused.recv(100) == b""
+    for each in opened:  # they have had their time
+        assert each.recv(100) == b""
+        each.close()
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_the_answer_does_not_wait_for_an_acknowledgement_of_its_headers(server: HealthServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+        while not server._server._since:
+            pass
+        (accepted,) = server._server._since
+        while not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY):
+            pass
+        client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.0 200")
 
 
 def test_services_have_ports_of_their_own_until_one_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

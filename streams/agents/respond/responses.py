@@ -11,14 +11,13 @@ from another see :class:`Said`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 import msgspec
 
 from models.errors import InvalidRecord
 from models.responses import ResponseChunk
-from processors.responses.duplicates import Match, find_duplicate
+from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import EXACT_MEMORY, Detection, FilterPolicy
 from processors.responses.sequence import (
@@ -27,6 +26,7 @@ from processors.responses.sequence import (
     Sequenced,
 )
 from streams import cloudevents
+from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.runtime.codec import Codec
 from streams.runtime.deadletters import DLQ_SUFFIX
@@ -98,7 +98,8 @@ class Responses:
         self._settings = settings
         self._spans_conversation = settings.response_memory == "conversation"
         self._source = ROUTED if self._spans_conversation else CHUNKS
-        detection = Detection(find_duplicate=_timed(find_duplicate, observe_latency))
+        self._log = DetectionLog(observe_latency)
+        detection = Detection(find_duplicate=self._log.around(find_duplicate))
         self._sequencer = ResponseSequencer(ResponseFilter(policy_of(settings), detection))
 
     def stage(self) -> Stage:
@@ -138,6 +139,7 @@ class Responses:
         if before is None:
             memory = self._still_known(self._memory(chunk.conversation_id, work), now)
             said = tuple(each.sentence for each in memory if each.since <= record.offset)
+        self._log.begin(chunk.conversation_id)
         done = self._sequencer.push(before, chunk, now, said)
         work.count("response_characters_total", by=len(chunk.text))
         self._publish(run.key, done, work, (record, chunk))
@@ -171,6 +173,7 @@ class Responses:
         elif before.clock is None:
             work.put(key, self._sequencer.note(before, now), STATE)
         else:
+            self._log.begin(before.conversation_id)
             done = self._sequencer.tick(before, before.clock)
             self._publish(key, done, work)
             self._remember(before.conversation_id, done.said, (0, before.clock), work)
@@ -212,12 +215,13 @@ class Responses:
                 why = [("dlq_reason", b"late_chunk"), ("dlq_stage", b"responses")]
                 work.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
         self._count(done, work)
+        self._log.tell(about, done)
 
     @staticmethod
     def _count(done: Sequenced, work: Work) -> None:
         for metric, n in (
             ("content_duplicates_detected_total", len(done.duplicates)),
-            ("content_detection_errors_total", done.errors),
+            ("content_detection_errors_total", len(done.errors)),
             ("response_held_characters_total", done.held),
         ):
             if n:
@@ -268,16 +272,3 @@ class Responses:
 
 def _memory_key(conversation_id: str) -> bytes:
     return _MEMORY_MARK + conversation_id.encode()
-
-
-def _timed(
-    find: Callable[[str, Iterable[str], float], Match | None], observe: Callable[[float], None]
-) -> Callable[[str, Iterable[str], float], Match | None]:
-    def timed(sentence: str, remembered: Iterable[str], threshold: float) -> Match | None:
-        began = time.perf_counter()
-        try:
-            return find(sentence, remembered, threshold)
-        finally:
-            observe(time.perf_counter() - began)
-
-    return timed

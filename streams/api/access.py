@@ -1,0 +1,106 @@
+"""Who may ask, until a request can prove who sent it.
+
+The API has no tokens yet, so whoever reaches it reads everything.  It therefore listens on loopback only, and
+answers requests for loopback names only: a page in a browser on this machine could otherwise point a name of
+its own at 127.0.0.1 (DNS rebinding) and read along.  It also answers for one tenant only, because a caller who
+names the tenant proves nothing.
+
+``SWITCHBOARD_API_AUTH=off`` says that something in front authenticates: then the API may listen on another
+address, and the tenant is taken as given.  The names it answers to are still named, in
+``SWITCHBOARD_API_HOSTS``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from models.errors import ConfigurationError
+from models.messages import DEFAULT_TENANT
+from streams.api.problems import Problem, respond
+from streams.settings import Settings
+
+_ANY = "*"
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:@/\[\]]+))(?::\d*)?")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What is answered.  ``hosts``: names besides the loopback ones, lower case; ``"*"`` stands for any."""
+
+    hosts: frozenset[str] = frozenset()
+    any_tenant: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> Access:
+        """Return what the settings say.
+
+        Raises:
+            ConfigurationError: the API would listen where strangers reach it, and nothing authenticates them.
+        """
+        if settings.api_auth == "on" and not is_loopback(settings.api_host):
+            raise ConfigurationError(
+                f"SWITCHBOARD_API_HOST={settings.api_host} lets others than this machine read the memory of "
+                "every person, and the API cannot tell who asks: leave it at 127.0.0.1, or, if something "
+                "in front of it authenticates, say so with SWITCHBOARD_API_AUTH=off"
+            )
+        names = (name.strip().lower() for name in settings.api_hosts.split(","))
+        return cls(frozenset(name for name in names if name), settings.api_auth == "off")
+
+    def answers_to(self, host: str) -> bool:
+        """Tell whether a request with this ``Host`` header is answered."""
+        name = host_name(host)
+        return _ANY in self.hosts or name in self.hosts or is_loopback(name)
+
+    def check_tenant(self, tenant_id: str) -> None:
+        """Raise a :class:`Problem` (403) unless this tenant may be asked about."""
+        if tenant_id != DEFAULT_TENANT and not self.any_tenant:
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                f"Only the tenant {DEFAULT_TENANT} is answered for: the API cannot tell who asks. If something "
+                "in front of it does, start the service with SWITCHBOARD_API_AUTH=off.",
+            )
+
+
+class KnownHosts:
+    """Middleware: answers 403 to a request for a name that is not ours, whatever its path."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        host = request.headers.get("host", "")
+        if self._access.answers_to(host):
+            await self._app(scope, receive, send)
+            return
+        detail = (
+            f"This API does not answer to the name {host!r}: ask 127.0.0.1 or localhost, or start the "
+            "service with that name in SWITCHBOARD_API_HOSTS."
+        )
+        await respond(request, Problem(HTTPStatus.FORBIDDEN, detail))(scope, receive, send)
+
+
+def host_name(header: str) -> str:
+    """Return the name in a ``Host`` header, without port and brackets, in lower case; ``""`` if it is none."""
+    match = _HOST.fullmatch(header.strip().lower())
+    return (match[1] or match[2] or "") if match is not None else ""
+
+
+def is_loopback(name: str) -> bool:
+    """Tell whether a name or address is always this machine."""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

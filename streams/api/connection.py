@@ -1,0 +1,91 @@
+"""One connection of the HTTP server, which costs whoever opens it no more than it costs us.
+
+uvicorn gives up a connection that is idle between requests, but waits for ever for the rest of a request that
+has begun, for the first byte of one that has not, and for a client that does not read its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+
+import h11
+import msgspec
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+#: From the first moment of a connection, or the end of an answer, to the end of the next request.
+REQUEST_SECONDS = 10.0
+
+#: Connections at once: a worker that has spent its file descriptors on strangers cannot reach its broker.
+MOST_CONNECTIONS = 200
+
+
+class Connection(H11Protocol):
+    """uvicorn's HTTP/1.1, with a deadline for each request and a limit on connections."""
+
+    request_seconds = REQUEST_SECONDS
+    most_connections = MOST_CONNECTIONS
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """See :class:`asyncio.Protocol`."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections are open. Try again.")
+            return
+        self._set_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        """See :class:`asyncio.Protocol`."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if not self._request_expected():
+            self._clear_deadline()
+
+    def on_response_complete(self) -> None:
+        """The answer is written: whatever comes next has the time that a first request has."""
+        super().on_response_complete()
+        self._clear_deadline()
+        if self._request_expected():
+            self._set_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._clear_deadline()
+        super().connection_lost(exc)
+
+    def _request_expected(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.transport.is_closing()
+
+    def _set_deadline(self) -> None:
+        self._deadline = self.loop.call_later(self.request_seconds, self._on_deadline)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _on_deadline(self) -> None:
+        self._deadline = None
+        begun, _ = self.conn.trailing_data
+        if begun and self.conn.our_state is h11.IDLE and not self.transport.is_closing():
+            detail = f"The request did not end within {self.request_seconds:g} s."
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, detail)
+        else:
+            self.transport.abort()  # not close(), which waits until everything written has been read
+
+    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+        """Answer with a problem, whatever the client wanted, and close."""
+        body = msgspec.json.encode(
+            {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+        )
+        head = (
+            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/problem+json\r\n"
+            f"content-length: {len(body)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+        # Closing waits for what is written to be read.
+        self._deadline = self.loop.call_later(self.request_seconds, self.transport.abort)

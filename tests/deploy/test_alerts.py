@@ -1,0 +1,306 @@
+"""Every alert rings when it should and keeps still when it should: Prometheus itself is asked (promtool).
+
+The cases are what a scrape really gives: series that end when their container does, counters that are not
+there before they first count, gauges that count partitions.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from prometheus_client import generate_latest
+
+from streams.services import SERVICES
+from streams.telemetry.metrics import process_metrics
+
+FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
+RULES = {
+    rule["alert"]: rule
+    for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
+    for rule in group["rules"]
+}
+
+#: Seconds between two samples; a minute is four of them.
+INTERVAL = 15
+
+
+class Case(NamedTuple):
+    """What is scraped (series -> values, in promtool's notation), and which alerts ring ``at`` a time.
+
+    ``rings``: the labels of each (without severity); none: it keeps still.  ``_`` is no sample.
+    """
+
+    alert: str
+    what: str
+    series: Mapping[str, str]
+    at: str
+    rings: tuple[Mapping[str, str], ...] = ()
+
+
+def up(service: str, instance: str = "a:9464") -> str:
+    return f'up{{job="switchboard", service="{service}", instance="{instance}"}}'
+
+
+def started(service: str = "memory", instance: str = "a:9464") -> str:
+    return f'process_start_time_seconds{{job="switchboard", service="{service}", instance="{instance}"}}'
+
+
+def ours(name: str, **labels: str) -> str:
+    labels = {"job": "switchboard", "service": "memory", "instance": "a:9464", **labels}
+    pairs = ", ".join(f'{key}="{value}"' for key, value in labels.items())
+    return f"switchboard_{name}{{{pairs}}}"
+
+
+def all_up(**others: str) -> dict[str, str]:
+    """Every service answers for half an hour, but for those given."""
+    return {up(service): others.get(service, "1x120") for service in SERVICES}
+
+
+def each_minute(values: Iterable[int]) -> str:
+    """Return samples of a value that changes every minute."""
+    return " ".join(f"{value}x3" for value in values)
+
+
+LAG = ours("lag_records", stage="facts", topic="memory.fact-candidates.v1", partition="0")
+READ = ours("records_total", stage="facts", topic="memory.fact-candidates.v1")
+WAITING = ours("dependency_waiting", stage="index", dependency="qdrant")
+LETTERS = ours("dead_letters_total", stage="conversations", topic="chat.messages.v1", reason="invalid_json")
+MISROUTED = ours("misrouted_records_total", stage="conversations", topic="chat.messages.v1")
+REBALANCES = ours("rebalances_total")
+ERRORS = ours("content_detection_errors_total", service="respond")
+
+_RESPOND = {"job": "switchboard", "service": "respond", "instance": "a:9464"}
+
+
+def confirms(seconds: int) -> dict[str, str]:
+    """One confirmation a second, each of which took ``seconds``."""
+    return {
+        ours("confirm_seconds_bucket", stage="facts", le=str(le)): "0+15x120" if le >= seconds else "0x120"
+        for le in (1.0, 5.0, 10.0, 30.0)
+    } | {ours("confirm_seconds_bucket", stage="facts", le="+Inf"): "0+15x120"}
+
+
+CASES = [
+    Case(
+        "ServiceDown", "its target does not answer", all_up(memory="1x8 0x40"), "6m", ({"service": "memory"},)
+    ),
+    Case(
+        "ServiceDown", "its container is gone", all_up(memory="1x8 stale _x60"), "6m", ({"service": "memory"},)
+    ),
+    Case(
+        "ServiceDown",
+        "it never came",
+        {up("ingest"): "1x60", up("respond"): "1x60"},
+        "6m",
+        ({"service": "memory"},),
+    ),
+    Case(
+        "ServiceDown",
+        "gone and found again by turns, but never answering",
+        all_up(memory="1x8 stale _x3 0x3 stale _x3 0x3 stale _x3 0x3 stale _x9"),
+        "6m",
+        ({"service": "memory"},),
+    ),
+    Case("ServiceDown", "a restart of half a minute", all_up(memory="1x8 stale _x1 1x60"), "4m"),
+    Case("ServiceDown", "Prometheus has just started", {up(service): "_x2 1x60" for service in SERVICES}, "1m"),
+    Case(
+        "ServiceDown",
+        "one of two workers of a service is down",
+        all_up() | {up("memory", "b:9464"): "0x120"},
+        "10m",
+    ),
+    Case(
+        "WorkerDown",
+        "one of two workers of a service is down",
+        all_up() | {up("memory", "b:9464"): "1x8 0x60"},
+        "10m",
+        ({"service": "memory", "instance": "b:9464"},),
+    ),
+    Case("WorkerDown", "it was scaled down", all_up() | {up("memory", "b:9464"): "1x8 stale _x60"}, "10m"),
+    Case(
+        "RestartLoop",
+        "it starts, stays for half a minute, and is gone for half a minute",
+        {started(): "100x1 _x1 160x1 _x1 220x1 _x1 280x1 _x1 340x1 _x40"},
+        "6m",
+        ({"service": "memory"},),
+    ),
+    Case("RestartLoop", "it was restarted once", {started(): "100x8 _x1 250x60"}, "10m"),
+    Case(
+        "RestartLoop",
+        "three workers were replaced by new ones, under other addresses",
+        {started(instance=f"{n}:1"): "100x8 stale _x60" for n in range(3)}
+        | {started(instance=f"{n}:1"): "_x8 250x60" for n in range(3, 6)},
+        "10m",
+    ),
+    Case(
+        "Stalled",
+        "it has counted, and stopped",
+        {LAG: "500x80", READ: "0+100x20 2000x60"},
+        "18m",
+        ({"stage": "facts", "instance": "a:9464"},),
+    ),
+    Case(
+        "Stalled",
+        "it was restarted and has counted nothing since",
+        {LAG: "_x4 500x80", READ: "100x3 stale _x80"},
+        "12m",
+        ({"stage": "facts", "instance": "a:9464"},),
+    ),
+    Case(
+        "Stalled",
+        "one of two workers reads, the other does not",
+        {
+            LAG: "500x80",
+            LAG.replace("a:9464", "b:9464"): "500x80",
+            READ.replace("a:9464", "b:9464"): "0+100x80",
+        },
+        "12m",
+        ({"stage": "facts", "instance": "a:9464"},),
+    ),
+    Case("Stalled", "it reads, slowly", {LAG: "500x80", READ: "0+1x80"}, "12m"),
+    Case("Stalled", "there is nothing to read", {LAG: "0x80", READ: "100x80"}, "12m"),
+    Case(
+        "WaitingForDependency",
+        "eight partitions of a stage wait",
+        {WAITING: "0x4 8x40"},
+        "5m",
+        ({"stage": "index", "dependency": "qdrant"},),
+    ),
+    Case(
+        "WaitingForDependency",
+        "one partition waits, with attempts between its pauses",
+        {WAITING: "0x4 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1"},
+        "5m",
+        ({"stage": "index", "dependency": "qdrant"},),
+    ),
+    Case("WaitingForDependency", "it waited for a moment", {WAITING: "0x4 8x2 0x40"}, "4m"),
+    Case(
+        "FallingBehind",
+        "more and more is unread",
+        {LAG: "0+300x120"},
+        "25m",
+        ({"stage": "facts", "topic": "memory.fact-candidates.v1"},),
+    ),
+    Case("FallingBehind", "it catches up on a backlog", {LAG: "100000-300x120"}, "25m"),
+    Case(
+        "DeadLetters",
+        "the first letter of all",
+        {LETTERS: "_x8 1x40"},
+        "4m",
+        ({"topic": "chat.messages.v1", "reason": "invalid_json"},),
+    ),
+    Case(
+        "DeadLetters",
+        "one more letter",
+        {LETTERS: "7x60 8x40"},
+        "17m",
+        ({"topic": "chat.messages.v1", "reason": "invalid_json"},),
+    ),
+    Case("DeadLetters", "there were some long ago", {LETTERS: "7x100"}, "20m"),
+    Case(
+        "WrongPartitioner",
+        "the first record of all",
+        {MISROUTED: "_x8 1x40"},
+        "4m",
+        ({"topic": "chat.messages.v1"},),
+    ),
+    Case("WrongPartitioner", "there were some long ago", {MISROUTED: "7x400"}, "90m"),
+    Case("SlowConfirms", "the broker takes ten seconds", confirms(10), "20m", ({"stage": "facts"},)),
+    Case("SlowConfirms", "the broker takes a second", confirms(1), "20m"),
+    Case(
+        "Rebalancing",
+        "its workers are assigned anew every minute",
+        {REBALANCES: each_minute(range(1, 16))},
+        "14m",
+        ({"service": "memory"},),
+    ),
+    Case(
+        "Rebalancing",
+        "its only worker restarts every minute, and counts from one each time",
+        {
+            REBALANCES: "1x60",
+            started(): each_minute(range(100, 1000, 60)),
+        },
+        "13m",
+        ({"service": "memory"},),
+    ),
+    Case(
+        "Rebalancing",
+        "eight workers count the same two rebalances each",
+        {ours("rebalances_total", instance=f"{n}:1"): "1x8 2x8 3x60" for n in range(8)},
+        "14m",
+    ),
+    Case("DuplicateDetectionFails", "one error", {ERRORS: "0x8 1x60"}, "4m", (_RESPOND,)),
+    Case("DuplicateDetectionFails", "an error long ago", {ERRORS: "0x8 1x100"}, "20m"),
+]
+
+
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    found = shutil.which("promtool")
+    if found is None:
+        how = (
+            "promtool is not installed (Debian and Ubuntu: apt-get install --no-install-recommends prometheus)"
+        )
+        if os.environ.get("CI") == "true":
+            pytest.fail(how)
+        pytest.skip(how)
+    return found
+
+
+def ask(promtool: str, *arguments: str | Path) -> None:
+    done = subprocess.run([promtool, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_takes_the_configuration_and_the_rules(promtool: str) -> None:
+    ask(promtool, "check", "config", FOLDER / "prometheus.yml")
+    ask(promtool, "check", "rules", FOLDER / "alerts.yml")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.alert}: {case.what}" for case in CASES])
+def test_an_alert_rings_when_it_should(promtool: str, case: Case, tmp_path: Path) -> None:
+    expected = [{"exp_labels": {**labels, **RULES[case.alert]["labels"]}} for labels in case.rings]
+    test: dict[str, Any] = {
+        "rule_files": [_without_texts(tmp_path)],
+        "evaluation_interval": f"{INTERVAL}s",
+        "tests": [
+            {
+                "interval": f"{INTERVAL}s",
+                "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
+                "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": expected}],
+            }
+        ],
+    }
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(test))
+    ask(promtool, "test", "rules", tmp_path / "test.yml")
+
+
+def _without_texts(folder: Path) -> str:
+    """Write the rules without annotations, which promtool compares to the letter; return the file's name."""
+    rules = [{key: value for key, value in rule.items() if key != "annotations"} for rule in RULES.values()]
+    (folder / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "switchboard", "rules": rules}]}))
+    return "rules.yml"
+
+
+def test_every_alert_has_a_case_that_rings_and_one_that_does_not() -> None:
+    assert {case.alert for case in CASES if case.rings} == set(RULES)
+    assert {case.alert for case in CASES if not case.rings} == set(RULES)
+
+
+def test_a_worker_exposes_when_it_started() -> None:
+    """Prometheus's own name for it, which the rules count restarts by."""
+    exposed = generate_latest(process_metrics().registry).decode()
+    assert "\nprocess_start_time_seconds " in exposed
+
+
+def test_no_service_can_go_unnoticed() -> None:
+    for service in SERVICES:
+        assert f'absent_over_time(up{{job="switchboard", service="{service}"}}' in RULES["ServiceDown"]["expr"]

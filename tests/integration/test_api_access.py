@@ -1,0 +1,143 @@
+"""Who is answered: a stranger's name for this machine, another tenant, another address."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from models.errors import ConfigurationError
+from models.ports import FactIndex
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.api.access import Access
+from streams.api.app import create_api
+from streams.api.server import ApiServer, serve
+from streams.search import FactSearch
+from streams.settings import load_settings
+from streams.worker import EXIT_CONFIGURATION, run
+
+EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/facts/x?user_id=ada", "/", "/v2"]
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[tuple[FactSearch, FactIndex]]:
+    embedder = OnnxEmbedder()
+    index = QdrantEdgeIndex(tmp_path, embedder.dimensions)
+    yield FactSearch(index, embedder), index
+    await index.close()
+    await embedder.close()
+
+
+@pytest.fixture
+async def server(memory: tuple[FactSearch, FactIndex]) -> AsyncIterator[ApiServer]:
+    made = await serve(create_api(*memory), "127.0.0.1", 0)
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def fronted(memory: tuple[FactSearch, FactIndex]) -> AsyncIterator[ApiServer]:
+    """One that something authenticates in front of, under a name of its own."""
+    settings = load_settings(api_auth="off", api_hosts="Memory.Example , 10.0.0.7", api_host="0.0.0.0")
+    made = await serve(create_api(*memory, Access.of(settings)), "127.0.0.1", 0)
+    yield made
+    await made.stop()
+
+
+async def ask(server: ApiServer, path: str, host: str | None) -> tuple[int, dict[str, Any]]:
+    """Ask as a browser does that took the server for ``host``; ``None``: no header, as in HTTP/1.0."""
+    async with asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        version, header = ("1.0", "") if host is None else ("1.1", f"Host: {host}\r\n")
+        writer.write(f"GET {path} HTTP/{version}\r\n{header}Connection: close\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+    answer = httpx.Response(int(head.split()[1]), content=body)
+    return answer.status_code, answer.json()
+
+
+STRANGERS = [
+    "attacker.example",
+    "attacker.example:8371",
+    "127.0.0.1.attacker.example:8371",
+    "localhost.attacker.example",
+    "127.0.0.1@attacker.example",
+    "[::1].attacker.example:1",
+    "[::1",
+    "0.0.0.0:8371",
+    "",
+    None,
+]
+
+
+@pytest.mark.parametrize("path", EVERYTHING)
+async def test_a_name_that_is_not_ours_is_refused_on_every_path(server: ApiServer, path: str) -> None:
+    for host in STRANGERS:
+        status, body = await ask(server, path, host)
+        assert status == 403, host
+        assert "SWITCHBOARD_API_HOSTS" in body["detail"]
+
+
+async def test_loopback_names_are_answered(server: ApiServer) -> None:
+    for host in ("127.0.0.1", "localhost", "LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:1"):
+        answer = await ask(server, "/v1/facts?user_id=ada", host.format(port=server.port))
+        assert answer == (200, {"facts": [], "next": None})
+
+
+async def test_behind_something_the_names_that_are_set_are_answered_too(fronted: ApiServer) -> None:
+    for host in ("memory.example", "MEMORY.example:443", "10.0.0.7:8371", "localhost"):
+        assert (await ask(fronted, "/v1/facts?user_id=ada", host))[0] == 200
+    assert (await ask(fronted, "/v1/facts?user_id=ada", "attacker.example"))[0] == 403
+
+
+async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authenticates(
+    server: ApiServer, fronted: ApiServer
+) -> None:
+    for path in EVERYTHING[:3]:
+        status, body = await ask(server, f"{path}&tenant_id=acme", "localhost")
+        assert status == 403
+        assert "SWITCHBOARD_API_AUTH=off" in body["detail"]
+        assert (await ask(server, f"{path}&tenant_id=default", "localhost"))[0] != 403
+        assert (await ask(fronted, f"{path}&tenant_id=acme", "localhost"))[0] != 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "memory.example"])
+def test_another_address_is_refused_unless_something_in_front_authenticates(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_API_AUTH=off"):
+        Access.of(load_settings(api_host=host))
+    assert Access.of(load_settings(api_host=host, api_auth="off")).any_tenant
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
+def test_a_loopback_address_needs_no_leave(host: str) -> None:
+    assert not Access.of(load_settings(api_host=host)).any_tenant
+
+
+@pytest.mark.kafka
+def test_a_worker_refuses_to_start_where_strangers_reach_it(
+    kafka: Any, topic_prefix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from streams.topics import admin, load_catalog
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = load_settings(
+        bootstrap_servers=kafka.bootstrap_servers,
+        topic_prefix=topic_prefix,
+        data_dir=tmp_path / "data",
+        api_host="0.0.0.0",
+        api_port=port,
+        metrics_port=0,
+        log_format="json",
+    )
+    asyncio.run(admin.apply(load_catalog(topic_prefix), settings.bootstrap_servers))
+    assert run("memory", settings) == EXIT_CONFIGURATION
+    assert "SWITCHBOARD_API_AUTH=off" in capfd.readouterr().err
+    assert not (tmp_path / "data").exists()

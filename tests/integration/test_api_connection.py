@@ -1,0 +1,157 @@
+"""Connections that cost a server more than their clients: half-sent, not read, too many; and Nagle."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from streams.api.connection import Connection
+from streams.api.server import ApiServer, serve
+
+#: More than sockets buffer, on both sides together.
+LONG = "x" * 32_000_000
+
+_POST = b" HTTP/1.1\r\nHost: localhost\r\n"
+
+HALF_SENT = {
+    "nothing": b"",
+    "half a request line": b"GET / HT",
+    "half a header": b"GET / HTTP/1.1\r\nHost: localhost\r\nAcc",
+    "headers without their end": b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+    "half a body": b"POST /" + _POST + b"Content-Length: 100\r\n\r\nhalf",
+    "half a body that is waited for": b"POST /read" + _POST + b"Content-Length: 100\r\n\r\nhalf",
+    "an endless body": b"POST /" + _POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+    "one request and half of the next": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HTTP/1.1\r\nHo",
+}
+
+
+class Hasty(Connection):
+    """With less patience and less room than the real one, so that a test need not wait for it."""
+
+    request_seconds = 0.3
+    most_connections = 20
+
+
+async def short(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("here")
+
+
+async def long(_: Request) -> PlainTextResponse:
+    return PlainTextResponse(LONG)
+
+
+async def read(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(str(len(await request.body())))
+
+
+def app() -> Starlette:
+    methods = ["GET", "POST"]
+    return Starlette(
+        routes=[
+            Route("/", short, methods=methods),
+            Route("/long", long),
+            Route("/read", read, methods=methods),
+        ]
+    )
+
+
+@pytest.fixture
+async def hasty() -> AsyncIterator[ApiServer]:
+    server = await serve(app(), "127.0.0.1", 0, Hasty)
+    yield server
+    await server.stop()
+
+
+def connections(server: ApiServer) -> set[Any]:
+    return server._server.server_state.connections
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_an_answer_does_not_wait_for_an_acknowledgement_of_the_one_before() -> None:
+    server = await serve(app(), "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+        assert (await client.get("/")).text == "here"
+        (connection,) = connections(server)
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    await server.stop()
+
+
+@pytest.mark.parametrize("sent", HALF_SENT.values(), ids=HALF_SENT)
+async def test_a_request_that_does_not_end_is_ended(hasty: ApiServer, sent: bytes) -> None:
+    opened = [await asyncio.open_connection("127.0.0.1", hasty.port) for _ in range(10)]
+    for _, writer in opened:
+        writer.write(sent)
+    async with asyncio.timeout(30):
+        for reader, _ in opened:
+            with suppress(ConnectionResetError):  # a cut is an end, too
+                await reader.read()
+    await until(lambda: not connections(hasty))
+    for _, writer in opened:
+        writer.close()
+
+
+async def test_a_client_that_sends_byte_by_byte_gains_no_time(hasty: ApiServer) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", hasty.port)
+    writer.write(b"GET / HTTP/1.1\r\nHost: ")
+
+    async def drip() -> None:
+        while True:
+            writer.write(b"x")
+            await asyncio.sleep(0.02)
+
+    dripping = asyncio.create_task(drip())
+    async with asyncio.timeout(30):
+        head = await reader.readline()
+    assert b"408" in head
+    dripping.cancel()
+    await until(lambda: not connections(hasty))
+    writer.close()
+
+
+async def test_a_client_that_does_not_read_its_answer_is_let_go(hasty: ApiServer) -> None:
+    with socket.create_connection(("127.0.0.1", hasty.port)) as client:
+        client.sendall(b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await until(lambda: bool(connections(hasty)))
+        await until(lambda: not connections(hasty))
+
+
+async def test_a_request_that_takes_long_to_answer_is_left_alone() -> None:
+    async def slow(_: Request) -> PlainTextResponse:
+        await asyncio.sleep(4 * Hasty.request_seconds)
+        return PlainTextResponse("at last")
+
+    server = await serve(Starlette(routes=[Route("/", slow)]), "127.0.0.1", 0, Hasty)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
+        assert (await client.get("/")).text == "at last"
+        assert (await client.get("/")).text == "at last"  # on the same connection
+    await server.stop()
+
+
+async def test_one_connection_too_many_is_told_so_and_the_next_finds_room(hasty: ApiServer) -> None:
+    opened = [await asyncio.open_connection("127.0.0.1", hasty.port) for _ in range(Hasty.most_connections)]
+    await until(lambda: len(connections(hasty)) == Hasty.most_connections)
+    async with httpx.AsyncClient(base_url=hasty.url, trust_env=False) as client:
+        refused = await client.get("/")
+        assert refused.status_code == 503
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert "connections" in refused.json()["detail"]
+        await until(lambda: not connections(hasty))  # the idle ones have had their time
+        assert (await client.get("/")).text == "here"
+    for _, writer in opened:
+        writer.close()

@@ -1,0 +1,275 @@
+"""A canary is planted in every setting that can hold a secret, and looked for in everything that goes out."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams.adapters.qdrant_server import QdrantServerIndex
+from streams.api.app import create_api
+from streams.api.server import serve
+from streams.cli import main
+from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
+from streams.search import FactSearch
+from streams.settings import Settings, describe, load_settings
+from streams.settings_text import env_name
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.logs import configure_logging
+from streams.telemetry.metrics import Metrics
+
+CANARY = "kanarie-vogel"
+
+#: Where a canary sits in a URL; the host is one that nothing listens on.
+URLS = [
+    f"{{scheme}}://ada:{CANARY}@127.0.0.1:1/0",
+    f"{{scheme}}://:{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://:a%2F{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://127.0.0.1:1/?password={CANARY}",
+    f"{{scheme}}://127.0.0.1:1/0?db=1&password={CANARY}&x=1",
+]
+
+#: No proper URLs, but somebody will write them.
+WRONG_URLS = [
+    f"{{scheme}}://ada:pa/{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://ada:pa?{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://ada:pa#{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://ada:12/{CANARY}@127.0.0.1:1",
+    f"{{scheme}}://ada:p@{CANARY}@127.0.0.1:x",
+    f"ada:{CANARY}@127.0.0.1:1",
+    f"127.0.0.1:1?password={CANARY}",
+]
+
+
+def schemes() -> dict[str, str]:
+    """Setting -> scheme of its URLs, of every setting that takes a URL; a new one is found by itself."""
+    found = {}
+    for name, field in Settings.model_fields.items():
+        for scheme in ("redis", "http"):
+            try:
+                load_settings(**{name: f"{scheme}://127.0.0.1:1"})
+            except ConfigurationError:
+                continue
+            if field.annotation is str:
+                found[name] = scheme
+    return found
+
+
+SECRETS = [name for name, field in Settings.model_fields.items() if field.annotation is SecretStr]
+PLANTED = [(name, CANARY) for name in SECRETS]
+PLANTED += [(name, url.format(scheme=scheme)) for name, scheme in schemes().items() for url in URLS]
+
+
+@pytest.fixture(params=PLANTED, ids=[f"{name}-{n}" for n, (name, _) in enumerate(PLANTED)])
+def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A setting and its value, set in the environment."""
+    name, value = request.param
+    monkeypatch.setenv(env_name(name, Settings.model_fields[name]), value)
+    return name, value
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield io.StringIO()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+    logging.captureWarnings(False)
+
+
+def test_the_settings_that_are_meant_are_found() -> None:
+    assert {"redis_url", "qdrant_url"} <= set(schemes())
+    assert "gemini_api_key" in SECRETS
+
+
+def test_no_listing_shows_it(planted: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    settings = load_settings()
+    main.run(["settings"])
+    main.run(["settings", "--json"])
+    shown = [*capsys.readouterr(), repr(settings), str(settings), repr(describe(settings))]
+    assert not any(CANARY in text for text in shown)
+    assert MASK in shown[0]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_no_log_shows_it(planted: tuple[str, str], form: Any, logged: io.StringIO) -> None:
+    load_settings()
+    _, value = planted
+    configure_logging("debug", form, logged)
+    log = structlog.get_logger("streams.test")
+    log.warning(
+        f"cannot reach {value}", error=f"refused by {value}", others=[value, {"url": value}], at=Path(value)
+    )
+    logging.getLogger("redis.connection").error("cannot reach %s", value, extra={"url": value})
+    try:
+        raise ConnectionError(f"{value} does not answer")
+    except ConnectionError as error:
+        log.error("failed", error=error, exc_info=True)
+        logging.getLogger("qdrant_client").exception("failed")
+    assert logged.getvalue().count("does not answer") >= 2
+    assert CANARY not in logged.getvalue()
+
+
+def test_no_health_answer_shows_it(planted: tuple[str, str]) -> None:
+    load_settings()
+    _, value = planted
+    state, metrics = HealthState(30), Metrics()
+    state.fail(f"ConnectionError: {value}")
+    state.block("qdrant", f"waiting for {value}")
+    metrics.retries_total.labels("index", "qdrant").inc()
+    with HealthServer(0, metrics.registry, state) as server:
+        for path in ("/readyz", "/healthz", "/metrics"):
+            request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}")
+            opener = urllib.request.build_opener(NoErrors())
+            with opener.open(request, timeout=10) as answer:
+                assert CANARY not in answer.read().decode()
+
+
+class NoErrors(urllib.request.HTTPErrorProcessor):
+    """Lets an answer be an answer, whatever its status."""
+
+    def http_response(self, request: Any, response: Any) -> Any:
+        return response
+
+
+def test_no_error_text_shows_it(
+    planted: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_settings()
+    _, value = planted
+
+    def fail() -> None:
+        raise DependencyUnavailable("redis", f"{value} does not answer")
+
+    monkeypatch.setattr("streams.cli.settings.load_settings", fail)
+    assert main.run(["settings"]) == 69
+    error = capsys.readouterr().err
+    assert "does not answer" in error
+    assert CANARY not in error
+
+
+def test_no_complaint_about_a_setting_shows_it(
+    planted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "1")
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+    assert CANARY not in str(refused.value)
+
+
+def test_no_complaint_about_the_setting_itself_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, scheme in schemes().items():
+        for url in WRONG_URLS:
+            monkeypatch.setenv(env_name(name), url.format(scheme=scheme))
+            with pytest.raises(ConfigurationError) as refused:
+                load_settings()
+            assert env_name(name) in str(refused.value)
+            assert CANARY not in str(refused.value), url
+        monkeypatch.delenv(env_name(name))
+    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", f"ada:{CANARY}@127.0.0.1:1")
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+    assert CANARY not in str(refused.value)
+
+
+def test_no_traceback_shows_it(planted: tuple[str, str]) -> None:
+    script = (
+        "import sys; from streams.cli import main, settings; from streams.settings import load_settings\n"
+        "def fail():\n"
+        "    load_settings(); raise ZeroDivisionError(sys.stdin.read())\n"
+        "settings.load_settings = fail; main.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "settings"], input=planted[1], capture_output=True, text=True, timeout=60
+    )
+    assert "ZeroDivisionError" in done.stderr
+    assert CANARY not in done.stderr
+
+
+@pytest.mark.parametrize("url", [url.format(scheme="http") for url in URLS])
+async def test_no_problem_shows_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    index = QdrantServerIndex(url, "canaries", dimensions=4)
+    server = await serve(create_api(FactSearch(index, NoEmbedder()), index), "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
+        for path in ("/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada"):
+            answer = await client.get(path)
+            assert answer.status_code == 503
+            assert "127.0.0.1:1" in answer.text
+            assert CANARY not in answer.text
+    await server.stop()
+    await index.close()
+    assert CANARY not in "".join(capsys.readouterr())
+
+
+class NoEmbedder:
+    dimensions = 4
+
+    async def embed(self, texts: Any) -> Any:
+        raise DependencyUnavailable("embedder", "none here")
+
+
+@pytest.mark.parametrize("url", [url.format(scheme="http") for url in URLS])
+def test_the_plan_of_a_reset_and_a_search_without_a_service_do_not_show_it(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", url)
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    monkeypatch.setenv("SWITCHBOARD_API_PORT", "1")
+    assert main.run(["state", "reset", "memory"]) == 78  # nobody is here to be asked
+    assert main.run(["search", "tea", "--user", "ada"]) == 69
+    main.run(["doctor"])
+    out, err = capsys.readouterr()
+    assert "127.0.0.1:1" in out
+    assert "127.0.0.1:1" in err
+    assert CANARY not in out + err
+
+
+_PASSWORD = st.text(min_size=1)
+
+
+@given(_PASSWORD, st.sampled_from(["http", "redis", "unix"]))
+def test_a_password_is_hidden_whatever_it_holds(password: str, scheme: str) -> None:
+    shown = without_credentials(f"{scheme}://ada:«{password}»@127.0.0.1:1/0")
+    assert "«" not in shown
+    assert shown == f"{scheme}://{MASK}@127.0.0.1:1/0"
+
+
+def test_what_is_no_secret_is_shown() -> None:
+    for url in ("http://qdrant:6333", "redis://redis:6379/0", "unix:///run/redis.sock", ""):
+        assert without_credentials(url) == url
+        assert credentials_of(url) == []
+
+
+def test_a_short_secret_leaves_other_words_alone() -> None:
+    keep_secret(["redis"])
+    assert redacted("redis: no answer") == "redis: no answer"
+    keep_secret(["long enough", "long enough and longer"])
+    assert redacted("so long enough and longer it is") == f"so {MASK} it is"
+
+
+def test_a_secret_is_known_in_the_forms_that_clients_give_it() -> None:
+    keep_secret(credentials_of("redis://ada:p%40ss%2Fw%C3%B6rd@h"))
+    assert redacted("AUTH p@ss/wörd failed") == f"AUTH {MASK} failed"
+
+
+def test_the_environment_of_the_tests_holds_no_canary() -> None:
+    assert not any(CANARY in value for value in os.environ.values())
+    assert json.dumps(MASK)
