@@ -3,7 +3,9 @@
 A letter is the record itself: same key, value, headers, partition number.  These headers come after its own:
 
 ====================  ================================================================================
-``dlq_reason``        slug; the reasons are listed in README.md
+``dlq_reason``        slug: what the step says (``invalid_json``, ...); or, said by the runtime,
+                      ``step_failed``, ``output_too_large``, ``no_answer``, ``misplaced_too_large``,
+                      ``batch_too_large``, ``batch_unreadable``
 ``dlq_message``       a sentence, of at most 500 characters
 ``dlq_stage``         the stage that could not process it
 ``dlq_topic``, ``dlq_partition``, ``dlq_offset``

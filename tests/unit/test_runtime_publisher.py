@@ -105,6 +105,18 @@ class TestPack:
         [(_, _, records)] = read(publisher.pack(outputs))
         assert records == [(b"k", b"v", [*headers]), (b"k", None, [*headers])]
 
+    async def test_all_but_copies_get_the_stamp_and_it_counts(self, publisher: Publisher) -> None:
+        stamp = (("sw_code", b"1"), ("sw_config", b"2"))
+        outputs = [Output("a", b"k", b"v", [("h", b"")]), Output("a", b"k", b"v", [("h", b"")], copy=True)]
+        [(_, _, records)] = read(publisher.pack(outputs, stamp))
+        assert [headers for _, _, headers in records] == [[("h", b""), *stamp], [("h", b"")]]
+        spare = LIMIT - record_bytes(b"k", None, stamp)
+        for take in (publisher.pack, publisher.check):
+            take([Output("a", b"k", bytes(spare))], stamp)
+            take([Output("a", b"k", bytes(spare + 1), copy=True)], stamp)
+            with pytest.raises(OutputTooLarge):
+                take([Output("a", b"k", bytes(spare + 1))], stamp)
+
     async def test_nothing_is_packed_of_nothing(self, publisher: Publisher) -> None:
         assert publisher.pack([]) == []
 

@@ -24,6 +24,7 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.records import Record, RecordBatch, UnreadBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
@@ -160,6 +161,14 @@ class TestIsolation:
         assert bench.states[0].read(b"n") == (201, b"200")
         assert [marks.payload(value, 1) for value in bench.ready[0].values.values()] == [b"200"]
 
+    async def test_outputs_say_what_made_them_and_dead_letters_are_copies(self, service: Service) -> None:
+        bench = Bench(service, stage(decided_by={"setting": 1}))
+        prepared = await bench.run(b"a", b"poison", b"b")
+        made_by = list(stamp({"setting": 1}))
+        assert [headers for topic, _, _, headers in read(prepared) if topic == OUT] == [made_by, made_by]
+        [letter] = [dict(headers) for topic, _, _, headers in read(prepared) if topic != OUT]
+        assert not letter.keys() & dict(made_by).keys()
+
     async def test_what_was_isolated_is_packed_like_what_was_not(self, service: Service) -> None:
         good = [b"m%d" % n for n in range(4000)]
         undisturbed = Bench(service, stage())
@@ -187,10 +196,11 @@ class TestIsolation:
         bench = Bench(service, stage())
         await bench.run(b"poison")
         await bench.run(b"poison", b"a", b"b", b"c")
+        await bench.run(b"a", b"poison")
         attempts = [
             dict(headers)["dlq_attempts"] for p in bench.ready for t, _, _, headers in read(p) if t != OUT
         ]
-        assert attempts == [b"1", b"3"]
+        assert attempts == [b"1", b"3", b"2"]
 
     async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
         bench = Bench(service, stage())
@@ -211,6 +221,19 @@ class TestIsolation:
         assert bench.letters() == [(b"y" * 31, "output_too_large")]
         assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
         assert bench.states[0].read(b"y" * 31) == (0, None)
+
+    async def test_changes_are_written_in_the_order_of_the_last_one_of_each_key(self, service: Service) -> None:
+        """A step decides with it what a crash between two of them leaves behind."""
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = count_step(batch, state)
+            for record in batch.records:
+                effects.store(record.value or b"", b"", record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        await bench.run(b"a", b"b", b"poison", b"c", b"a")
+        assert list(bench.ready[0].values) == [b"b", b"n", b"c", b"a"]
 
     async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -461,6 +484,20 @@ class TestSilence:
         assert not outside.hangs
         assert bench.letters() == []
         assert bench.values(OUT) == [b"a", b"b"]
+
+    async def test_an_old_answer_says_nothing_of_now(self, service: Service) -> None:
+        """Something was answered once while the record was not; since then, nothing is."""
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        waiting = asyncio.create_task(bench.run(b"silent", partition=1))
+        await bench.until(lambda: outside.calls)
+        await bench.run(b"other", partition=2)
+        outside.hangs = True
+        await bench.until(lambda: outside.calls.count([b"silent"]) >= 12)
+        assert not waiting.done()
+        outside.hangs, outside.silent = False, set()
+        await waiting
+        assert bench.letters() == []
 
     async def test_a_record_that_needs_no_call_says_nothing_of_what_is_called(self, service: Service) -> None:
         async def step(batch: RecordBatch, state: StateReader) -> Effects:
