@@ -25,6 +25,7 @@ from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, re
 from streams.runtime.records import Record, RecordBatch, UnreadBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import stamp
+from streams.runtime.standing import Standing
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
@@ -640,6 +641,28 @@ class TestWaiting:
         assert service.health.why_not_ready() == []
         assert not bench.stepper().running
 
+    async def test_the_time_is_counted_as_it_passes_and_once_for_all_lanes(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = SimpleNamespace(monotonic=lambda: service.now)
+        monkeypatch.setattr("streams.runtime.standing.time", clock)
+        standing, one, two = Standing("stage"), object(), object()
+        counted = []
+        for now, what, lane in (
+            (10, standing.failed, one),
+            (13, standing.failed, one),
+            (15, standing.failed, two),
+            (20, standing.settled, one),
+            (22, standing.settled, one),
+            (29, standing.settled, two),
+            (50, standing.failed, one),
+            (51, standing.settled, one),
+        ):
+            service.now = now
+            what(*((service, "qdrant", lane) if what == standing.failed else (service, lane)))
+            counted.append(service.value("dependency_wait_seconds_total", "stage", "qdrant"))
+        assert counted == [0, 3, 5, 10, 10, 19, 19, 20]
+
     async def test_pauses_grow_up_to_the_longest(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -657,11 +680,19 @@ class TestWaiting:
             await sleep(0)
 
         monkeypatch.setattr(asyncio, "sleep", note)
-        await Bench(service, stage(outside.step)).run(b"a")
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"a")
         for number, pause in enumerate(pauses, 1):
             ceiling = min(20.0, 2.0**number)
             assert ceiling / 2 <= pause <= ceiling
         assert len(set(pauses)) == len(pauses), "jittered"
+        pauses.clear()
+        outside.down = {b"b"}
+        waiting = asyncio.create_task(bench.run(b"b"))
+        await bench.until(lambda: pauses)
+        outside.down = set()
+        await waiting
+        assert pauses[0] <= 2, "after an answer they begin anew"
 
 
 class TestAside:
