@@ -90,7 +90,7 @@ def test_every_record_comes_back_byte_for_byte(key, value, headers, limit, rando
     record = RECORD._replace(key=key, value=value, headers=headers)
     written = outputs(record, limit)
     assert all(record_bytes(output.key, output.value, output.headers) <= limit for output in written)
-    assert {output.partition for output in written} == {3}
+    assert {(output.partition, output.copy) for output in written} == {(3, True)}
     parts = as_read(written)
     random.shuffle(parts)
     joined = join_parts(parts)
@@ -141,7 +141,7 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     larger = RECORD._replace(value=value, key=b"k" * 3000)
     assert is_cut(DeadLetter(larger, "r", "m"))
     [output] = outputs(larger, 2 << 20)
-    assert (output.key, output.value) == (b"k" * 1024, value[:KEPT_OF_LARGER])
+    assert (output.key, output.value, output.copy) == (b"k" * 1024, value[:KEPT_OF_LARGER], True)
     joined = join_parts(as_read([output]))
     assert not joined.complete
     assert joined.value == value[:65_536]

@@ -673,7 +673,7 @@ class TestWaiting:
         sleep = asyncio.sleep
 
         async def note(seconds: float) -> None:
-            if seconds:
+            if seconds > 0.1:
                 pauses.append(seconds)
                 if len(pauses) == 40:
                     outside.down = set()
