@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,12 +27,30 @@ class ServiceApp(faust.App):
         return BatchTransport(self.conf.broker_consumer, self)
 
 
-def bind(stage: Stage, service: str, catalog: Catalog) -> BoundStage:
-    """Look up what the catalog says of the stage's topics.
+def bind(stages: Sequence[Stage], service: str, catalog: Catalog) -> list[BoundStage]:
+    """Look up what the catalog says of the topics of a service's stages, and refuse what could not run.
 
     Raises:
-        ConfigurationError: its sources, or its changelog, differ in partitions.
+        ConfigurationError: two stages share a name, a table or a source; a source has no dead-letter topic; a
+            stage's sources, or its changelog, differ in partitions.
     """
+    for what, names in (
+        ("are called", [stage.name for stage in stages]),
+        ("keep their state in", [stage.table for stage in stages if stage.table]),
+    ):
+        for name in _repeated(names):
+            raise ConfigurationError(f"two stages of service {service} {what} {name!r}: give each its own")
+    for source in _repeated([source for stage in stages for source in stage.sources]):
+        readers = ", ".join(stage.name for stage in stages for each in stage.sources if each == source)
+        raise ConfigurationError(
+            f"{source} is read more than once in service {service} (by {readers}): a batch is cut, marked and "
+            "acked for one stage. Let one stage read it and publish what the other needs, or give the other "
+            "a service of its own"
+        )
+    return [_bind(stage, service, catalog) for stage in stages]
+
+
+def _bind(stage: Stage, service: str, catalog: Catalog) -> BoundStage:
     names = [*stage.sources]
     changelog = f"switchboard-{service}-{stage.table}-changelog" if stage.table else ""
     if changelog:
@@ -41,9 +60,14 @@ def bind(stage: Stage, service: str, catalog: Catalog) -> BoundStage:
         raise ConfigurationError(f"the topics of stage {stage.name} must have equal partitions: {counts}")
     hashed = {}
     for source in stage.sources:
+        catalog.dead_letter_name(source)  # or the first bad record would stop the worker
         spec = catalog.get(source)
         hashed[source] = spec.partitions if spec.routed_by == spec.key else 0
     return BoundStage(stage, hashed, changelog)
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp, dict[str, StateTable]]:

@@ -64,7 +64,7 @@ class ServiceRuntime:
         self._last_beat = time.monotonic()
         self._published_lags: set[tuple[str, str, str]] = set()
         self._background: list[asyncio.Task[None]] = []
-        self._bound = [bind(stage, name, catalog) for stage in stages]
+        self._bound = bind(stages, name, catalog)
         self._by_source = {source: bound for bound in self._bound for source in bound.stage.sources}
         self.app, self._tables = make_app(self, self._bound)
 

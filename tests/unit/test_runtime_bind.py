@@ -1,0 +1,88 @@
+"""Stages and the catalog: what a service could not run is refused before it starts, and said."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from models.errors import ConfigurationError
+from streams.runtime.effects import Effects
+from streams.runtime.faust_app import bind
+from streams.runtime.stage import Stage
+from streams.services import SERVICES, open_service
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import Catalog, load_catalog
+
+MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
+
+
+def stage(name: str, *sources: str, table: str | None = None) -> Stage:
+    return Stage(name=name, sources=sources, step=lambda batch, state: Effects(), table=table)
+
+
+def refusal(*stages: Stage, catalog: Catalog | None = None) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        bind(stages, "ingest", catalog or load_catalog())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("memory", ["response", "conversation"])
+@pytest.mark.parametrize("service", SERVICES)
+async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Path) -> None:
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=tmp_path, response_memory=memory)
+        opened = await open_service(service, settings, Metrics(), resources)
+        bound = bind(opened.stages, service, load_catalog())
+    assert [each.stage for each in bound] == [*opened.stages]
+    for each in bound:
+        assert each.hashed.keys() == {*each.stage.sources}
+        assert bool(each.changelog) == bool(each.stage.table)
+
+
+def test_misplaced_records_are_looked_for_where_keys_decide_the_partition() -> None:
+    (bound,) = bind(
+        [stage("facts", CANDIDATES, "memory.embeddings.v1", table="facts")], "memory", load_catalog()
+    )
+    assert bound.changelog == "switchboard-memory-facts-changelog"
+    assert bound.hashed == {CANDIDATES: 8, "memory.embeddings.v1": 0}
+
+
+def test_a_topic_that_two_stages_read_is_refused() -> None:
+    """The batches of one would carry the other's place among its sources: marks of the wrong topic."""
+    said = refusal(stage("one", MESSAGES), stage("two", SUMMARIES, MESSAGES))
+    assert MESSAGES in said
+    assert "(by one, two)" in said
+    assert "service" in said
+
+
+def test_a_topic_that_a_stage_names_twice_is_refused() -> None:
+    assert "(by one, one)" in refusal(stage("one", MESSAGES, MESSAGES))
+
+
+def test_a_source_without_a_dead_letter_topic_is_refused() -> None:
+    assert refusal(stage("one", "chat.responses.v1")) == (
+        "chat.responses.v1 has no dead-letter topic: set dead_letter: true in its file"
+    )
+
+
+def test_stages_that_share_a_name_or_a_table_are_refused() -> None:
+    assert "are called 'one'" in refusal(stage("one", MESSAGES), stage("one", SUMMARIES))
+    shared = [stage("one", MESSAGES, table="t"), stage("two", SUMMARIES, table="t")]
+    assert "keep their state in 't'" in refusal(*shared)
+
+
+def test_sources_with_other_numbers_of_partitions_are_refused() -> None:
+    specs = [
+        msgspec.structs.replace(spec, partitions=4) if spec.name == SUMMARIES else spec
+        for spec in load_catalog()
+    ]
+    said = refusal(stage("one", MESSAGES, SUMMARIES), catalog=Catalog(specs))
+    assert f"equal partitions: {{'{MESSAGES}': 8, '{SUMMARIES}': 4}}" in said
+
+
+def test_a_topic_that_does_not_exist_is_refused() -> None:
+    assert "did you mean chat.messages.v1?" in refusal(stage("one", "chat.message.v1"))
