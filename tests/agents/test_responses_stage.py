@@ -231,6 +231,27 @@ def test_what_is_said_while_a_memory_goes_is_remembered() -> None:
     assert text_of(harness, "r3") == ""
 
 
+def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() -> None:
+    """What a conversation has said is stored before the responses whose chunks are not read again then."""
+    harness = responses(response_memory="conversation")
+    sentences = ("The harbour is lovely today. ", "Take the tram at nine. ")
+    batch = [
+        harness.record(chunk, key=b"c")
+        for number, sentence in enumerate(sentences)
+        for chunk in chunks(sentence + "Bye.", 50, f"r{number}")
+    ]
+    harness.feed(*batch)
+    written = list(harness.changelog)
+    assert len(written) == 3
+    for cut in range(len(written) + 1):
+        harness.changelog = written[:cut]
+        harness.recover()
+        harness.feed(*batch)
+        again = f"again{cut}"
+        harness.feed(*[harness.record(chunk, key=b"c") for chunk in chunks("".join(sentences), 50, again)])
+        assert text_of(harness, again).strip() == "", cut
+
+
 def test_routing_sends_a_chunk_as_it_is_to_its_conversations_partition() -> None:
     harness = StageHarness(ChunkRouting(Settings()).stage())
     chunk = chunks("Hello there.", 50)[0]

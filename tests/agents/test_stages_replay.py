@@ -53,9 +53,9 @@ def trials(stage: Stage, log: Sequence[Record], chance: Random, crashes: int) ->
     """The log read in one go, and as it comes, with crashes."""
     calm = Trial(stage, log, Random(0), latencies=[0.0], batches=[1], causal=True)
     calm.run()
-    trial = Trial(stage, log, chance, causal=True)
+    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
     for _ in range(crashes):
-        trial.run(chance.randint(1, 30))
+        trial.run(chance.randint(1, 8))
     trial.run()
     return calm, trial
 
@@ -199,8 +199,8 @@ STAGES: dict[str, tuple[Callable[[], Stage], Callable[[Random], list[Record]]]] 
 }
 
 
-@settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 4))
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
     chance = Random(seed)
     calm, trial = trials(conversations_stage(), conversations_log(chance), chance, crashes)
@@ -209,8 +209,8 @@ def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
-@settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 4))
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_outputs_and_state(name: str, seed: int, crashes: int) -> None:
     chance = Random(seed)
     stage, log = STAGES[name][0](), STAGES[name][1](chance)
