@@ -422,6 +422,37 @@ async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place)
     assert versions == {"drinks espresso": [1, 2, 3], "owns three cats": [1, 2]}
 
 
+async def test_a_tombstone_of_anybodys_erases_and_what_is_said_later_begins_anew(place):
+    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
+    worker = place.start("worker", "memory")
+    api = await worker.serves()
+    before = (await eventually(lambda: all_active(api, {"drinks espresso"}), "the fact is found"))[
+        "drinks espresso"
+    ]
+    await send_facts(place, FACTS, [(before["fact_id"], None)])
+
+    async def last_headers() -> dict[str, bytes]:
+        *_, (_, headers) = await place.headers(FACTS)
+        return dict(headers) if dict(headers).get("erased_version") else {}
+
+    headers = await eventually(last_headers, "the stage has learned of it and ends the log with its own")
+    assert headers["erased_version"] == str(before["version"]).encode()
+
+    # On its way when the fact was erased; and said after that.
+    await place.send(CANDIDATES, [candidate("drinks espresso", 1)])
+    _, again = candidate("drinks espresso", 2)
+    later = msgspec.structs.replace(
+        again.provenance, arrived_at=datetime.now(UTC) + timedelta(hours=1), quote="Two."
+    )
+    await place.send(CANDIDATES, [("ada", msgspec.structs.replace(again, provenance=later))])
+    found = (await eventually(lambda: all_active(api, {"drinks espresso"}), "it is found anew"))[
+        "drinks espresso"
+    ]
+    assert found["version"] > before["version"]
+    assert [evidence["quote"] for evidence in found["provenance"]] == ["Two."]
+    assert await worker.stops() == 0
+
+
 def fact(statement: str, **changes: object) -> Fact:
     made = Fact(
         fact_id=ids.fact_id("default", "ada", statement),
