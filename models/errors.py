@@ -4,6 +4,7 @@
 
     SwitchboardError
     ├── ConfigurationError      a setting or the environment is wrong: say what to set, exit 78
+    ├── NotFound                what was named (a file, a topic, a conversation) is not there, exit 66
     ├── InvalidRecord           one record cannot be processed as it is: dead-lettered, never retried
     ├── DependencyUnavailable   something outside is down or slow: retried in place, never dead-lettered
     │   └── Unanswered          it took a call and did not answer in time
@@ -19,6 +20,10 @@ class SwitchboardError(Exception):
 
 class ConfigurationError(SwitchboardError):
     """A setting or the environment is wrong.  The message says what to do."""
+
+
+class NotFound(SwitchboardError):
+    """What somebody named (a file, a topic, a conversation) is not there.  The message says what to do."""
 
 
 class InvalidRecord(SwitchboardError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 EXIT_OK = 0
 #: The input is bad.
 EXIT_INVALID = 65
+#: What was named (a file, a topic, a conversation) is not there.
+EXIT_NOT_FOUND = 66
 #: Something outside is missing: start it again later.
 EXIT_UNAVAILABLE = 69
 #: It stopped rather than lose data, or did not stop in time: start it again.

@@ -95,8 +95,11 @@ async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
         Embedding(settings, embedder, index).stage(),
         Summaries(settings, BuiltinSummarizer(count), count).stage(),
     ]
-    api = create_api(FactSearch(index, embedder), index, access)
-    return Service(stages, [lambda health: _serve_api(settings, api, health)])
+
+    def api(health: HealthState) -> ASGIApp:
+        return create_api(FactSearch(index, embedder), index, access, health.waited_for)
+
+    return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 
 
 async def _serve_api(settings: Settings, api: ASGIApp, health: HealthState) -> Close:

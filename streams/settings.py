@@ -161,6 +161,12 @@ class Settings(BaseSettings):
         ge=0,
         le=65535,
     )
+    services: str = _setting(
+        "",
+        "where the services answer /readyz and /metrics, for status, doctor and search; empty: as the workers' "
+        "notes in the data folder say",
+        allowed="service=host:port[,service=host:port...], or empty",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = _setting("info", "least severe log line shown")
     log_format: Literal["console", "json"] = _setting("console", "how log lines look on stderr")
 
@@ -264,6 +270,16 @@ class Settings(BaseSettings):
         if not servers:
             raise ValueError("at least one host:port is needed")
         return ",".join(servers)
+
+    @field_validator("services")
+    @classmethod
+    def _check_services(cls, value: str) -> str:
+        for entry in filter(None, map(str.strip, value.split(","))):
+            _, equals, place = entry.partition("=")
+            match = _HOST_PORT.match(place)
+            if not equals or match is None or not 0 < int(match[2]) <= 65535:
+                raise ValueError(f"{entry!r} is not service=host:port (for example ingest=127.0.0.1:9464)")
+        return value
 
     @field_validator("redis_url", "qdrant_url")
     @classmethod

@@ -15,14 +15,16 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import structlog
 from aiokafka.errors import KafkaConnectionError
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
+from streams.name_lock import take_name
 from streams.processes import ALONE, Place
+from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
 from streams.settings import Settings
@@ -30,8 +32,9 @@ from streams.signals import stop_signals
 from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
-from streams.topics import admin
+from streams.topics import admin, cluster
 from streams.topics.catalog import Catalog, catalog_for
+from streams.whereabouts import Whereabouts, leave_note
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
@@ -66,9 +69,13 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
     health.describe("process", place.index)
     health.describe("processes", place.count)
     async with AsyncExitStack() as resources:
-        server = HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
+        server = await _serve_health(service, settings, metrics, health)
         resources.callback(server.close)
         log.info("starting", service=service, metrics_port=server.port, pid=os.getpid())
+        resources.callback(await _take_name(service, settings))
+        where = (settings.api_host, server.port)
+        here = Whereabouts(service, settings.instance_id, os.getpid(), *where, place.index)
+        resources.callback(leave_note(settings, here))
         catalog = catalog_for(settings)
         await _check_topics(catalog, settings)
         parts = await opener(service, settings, metrics, resources)
@@ -78,6 +85,25 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
         resources.callback(watchdog.close)
         return await _serve(runtime, parts, stop)
+
+
+async def _serve_health(
+    service: str, settings: Settings, metrics: Metrics, health: HealthState
+) -> HealthServer:
+    try:
+        return HealthServer(health_port(settings, service), metrics.registry, health, settings.api_host)
+    except ConfigurationError:
+        # That this very worker runs already says more than that its port is taken.
+        with suppress(DependencyUnavailable):
+            (await _take_name(service, settings))()
+        raise
+
+
+async def _take_name(service: str, settings: Settings) -> Callable[[], None]:
+    """Refuse to be the second worker of a name on this machine; return what gives the name back."""
+    cluster_id = await cluster.cluster_id(settings, settings.request_timeout_seconds)
+    lock = await take_name(cluster_id, settings, service)
+    return (lambda: None) if lock is None else lock.release
 
 
 async def _check_topics(catalog: Catalog, settings: Settings) -> None:
@@ -109,6 +135,9 @@ async def _serve(runtime: ServiceRuntime, parts: Service, stop: asyncio.Event) -
         raise DependencyUnavailable("kafka", f"no broker answers: {exc!r}") from exc
     finally:
         log.info("stopping", service=runtime.name, failed=runtime.failure is not None)
+        if isinstance(runtime.failure, FencedInstanceIdError):
+            # Nothing is left to say or to save: what this one holds is the other's by now.
+            _end_now("another worker has its name", stacks=False)
         # A worker that failed must not commit or drain: whatever it holds is read again by the next one.
         patience = runtime.settings.shutdown_timeout_seconds if runtime.failure is None else 2.0
         # Also for what follows: a companion that does not close, a thread that Python waits for at exit.
@@ -190,9 +219,11 @@ def _end_later(seconds: float) -> None:
     timer.start()
 
 
-def _end_now(reason: str) -> None:
+def _end_now(reason: str, *, stacks: bool = True) -> None:
     """End the process whatever hangs; uncommitted work is read again by whoever takes over."""
-    print(f"the worker (pid {os.getpid()}) ends itself: {reason}; where its threads stand:", file=sys.stderr)
-    faulthandler.dump_traceback(all_threads=True)
+    where = "; where its threads stand:" if stacks else ""
+    print(f"the worker (pid {os.getpid()}) ends itself: {reason}{where}", file=sys.stderr)
+    if stacks:
+        faulthandler.dump_traceback(all_threads=True)
     sys.stderr.flush()
     os._exit(EXIT_FAILED)

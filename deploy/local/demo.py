@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 
 from models.errors import SwitchboardError
+from streams.printing import error_text, write_any_text
 
 DEFAULT_KAFKA_PORT = 9092
 
@@ -25,6 +26,7 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``python -m deploy.local.demo``; options default to variables of ``make``."""
     options = _options(arguments)
+    write_any_text()
     # Explicitly, since a shell starts what it puts in the background with this signal ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SwitchboardError as error:
         from streams.cli.main import status_of
 
-        sys.exit(_failed(str(error), status_of(error)))
+        sys.exit(_failed(error_text(error), status_of(error)))
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

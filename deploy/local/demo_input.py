@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from models.errors import ConfigurationError, InvalidRecord
+from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
 from processors.text.validation import decode_chat_message
 from streams.settings import Settings
@@ -30,18 +30,16 @@ class InputMessage(NamedTuple):
 def input_files(given: str, examples: Path = EXAMPLES) -> list[Path]:
     """Return the files to send: ``given`` (a file, or a folder of ``*.jsonl``), or the examples if empty.
 
-    Raises :class:`ConfigurationError` when there are none.
+    Raises :class:`NotFound` when there are none.
     """
     path = Path(given).expanduser() if given else examples
     if path.is_dir():
         files = sorted(path.glob("*.jsonl"))
         if not files:
-            raise ConfigurationError(
-                f"there is nothing to send: {path} holds no *.jsonl file. {_how_to_give_one()}"
-            )
+            raise NotFound(f"there is nothing to send: {path} holds no *.jsonl file. {_how_to_give_one()}")
         return files
     if not path.exists():
-        raise ConfigurationError(f"there is no file {path}. {_how_to_give_one()}")
+        raise NotFound(f"there is no file {path}. {_how_to_give_one()}")
     return [path]
 
 
@@ -49,7 +47,7 @@ def read_messages(files: Sequence[Path], settings: Settings) -> list[InputMessag
     """Return the messages of all files, in their order.
 
     Raises :class:`InvalidRecord` naming file, line and reason of what the services would refuse, and
-    :class:`ConfigurationError` when a file cannot be read or no message is in any.
+    :class:`NotFound` when a file cannot be read or no message is in any.
     """
     messages: list[InputMessage] = []
     broken: list[str] = []
@@ -77,7 +75,7 @@ def read_messages(files: Sequence[Path], settings: Settings) -> list[InputMessag
         )
     if not messages:
         names = ", ".join(str(file) for file in files)
-        raise ConfigurationError(f"there is nothing to send: no message is in {names}. {_how_to_give_one()}")
+        raise NotFound(f"there is nothing to send: no message is in {names}. {_how_to_give_one()}")
     return messages
 
 
@@ -96,7 +94,7 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
                 if text.strip():
                     yield number, text.strip()
     except OSError as error:
-        raise ConfigurationError(f"{file} cannot be read: {error.strerror}. {_how_to_give_one()}") from error
+        raise NotFound(f"{file} cannot be read: {error.strerror}. {_how_to_give_one()}") from error
 
 
 def _how_to_give_one() -> str:

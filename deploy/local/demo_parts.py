@@ -42,6 +42,7 @@ class Parts:
 
     def __init__(self, settings: Settings, kafka_port: int, say: Callable[[str], None]) -> None:
         self._own_broker = "bootstrap_servers" in settings.model_fields_set
+        named = "instance_id" in settings.model_fields_set
         self._say = say
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
         self._kafka: LocalKafka | None = None
@@ -51,6 +52,9 @@ class Parts:
         self.settings = load_settings(
             bootstrap_servers=settings.bootstrap_servers if self._own_broker else f"{LOOPBACK}:{kafka_port}",
             api_port=settings.api_port or free_ports(1)[0],
+            # A name of its own: under a host's usual one, its services would take the place of workers that run
+            # elsewhere on this broker.
+            instance_id=settings.instance_id if named else f"demo-{settings.instance_id}"[:100],
         )
         self.folder = settings.folder
 
@@ -97,6 +101,7 @@ class Parts:
             "SWITCHBOARD_METRICS_PORT": str(self.metrics_ports[service]),
             "SWITCHBOARD_API_PORT": str(self.settings.api_port),
             "SWITCHBOARD_DATA_DIR": str(self.settings.data_dir),
+            "SWITCHBOARD_INSTANCE_ID": self.settings.instance_id,
             # The conversations are history: nobody waits for the next message of one.
             "SWITCHBOARD_IDLE_GRACE_SECONDS": os.environ.get("SWITCHBOARD_IDLE_GRACE_SECONDS", "1"),
         }

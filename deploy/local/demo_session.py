@@ -17,7 +17,6 @@ from deploy.local.demo_send import response_text
 from streams.cli.output import count
 from streams.settings import load_settings
 from streams.settings_text import env_name
-from streams.telemetry.health import health_port
 
 
 def show(given: str, kafka_port: int, stay: bool) -> None:
@@ -71,7 +70,7 @@ def _print_next(parts: Parts, stay: bool) -> None:
             ('.venv/bin/switchboard search "..." --user NAME', "ask the memory"),
             (".venv/bin/switchboard tail memory.facts.v1", "read along as facts change"),
             (".venv/bin/switchboard conversations show ID", "windows, tokens and ranges of a conversation"),
-            (f".venv/bin/switchboard status{_ports(parts)}", "who runs, and how far each has read"),
+            (".venv/bin/switchboard status", "who runs, and how far each has read"),
             ("make demo INPUT=yours.jsonl", "your own conversations (after Ctrl-C here)"),
         ]
     else:
@@ -85,13 +84,6 @@ def _print_next(parts: Parts, stay: bool) -> None:
     for command, what in commands:
         print(f"  {command.ljust(width)}  {what}")
     print(f"  logs of the services: {parts.folder / 'logs'}")
-
-
-def _ports(parts: Parts) -> str:
-    """Return the options that tell `status` where the services answer, if not where it would ask."""
-    asked = {service: health_port(load_settings(), service) for service in parts.metrics_ports}
-    different = parts.metrics_ports.items() - asked.items()
-    return "".join(f" -p {service}={port}" for service, port in sorted(different))
 
 
 def _stay(parts: Parts) -> None:

@@ -92,8 +92,8 @@ def decode_chat_message(
     if len(value) > max_content_bytes and len(message.content.encode()) > max_content_bytes:
         raise InvalidRecord("content_too_large", f"content exceeds {max_content_bytes} bytes of UTF-8")
     # JSON has control characters only as escapes (DEL apart), so most records need no second look.
-    if (_BACKSLASH in value or _DEL in value) and _has_control_characters(message):
-        raise InvalidRecord("control_characters", "content or an id holds control characters: remove them")
+    if (_BACKSLASH in value or _DEL in value) and (field := _with_control_characters(message)):
+        raise InvalidRecord("control_characters", f"{field} holds control characters: remove them")
     seconds = message.sent_at.timestamp()
     if seconds < _EARLIEST_SECONDS or seconds - arrived_ms / 1000 > _AHEAD_SECONDS:
         _refuse_time(message.sent_at, arrived_ms)
@@ -102,9 +102,12 @@ def decode_chat_message(
     return message
 
 
-def _has_control_characters(message: ChatMessage) -> bool:
-    names = f"{message.message_id}{message.conversation_id}{message.user_id}{message.tenant_id}"
-    return bool(_CONTROL.search(message.content) or _CONTROL_ANYWHERE.search(names))
+def _with_control_characters(message: ChatMessage) -> str:
+    """Return the name of a field that holds any; ``""`` if none does."""
+    for name in ("message_id", "conversation_id", "user_id", "tenant_id"):
+        if _CONTROL_ANYWHERE.search(getattr(message, name)):
+            return name
+    return "content" if _CONTROL.search(message.content) else ""
 
 
 def _refuse_time(sent_at: datetime, arrived_ms: int) -> None:

@@ -14,6 +14,7 @@ Who may ask for what: :mod:`streams.api.access`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -65,10 +66,16 @@ _USAGE = {
 Parameters = TypeVar("Parameters", _SearchParameters, _ListParameters, _FactParameters)
 
 
-def create_api(search: FactSearch, index: FactIndex, access: Access | None = None) -> Starlette:
+def create_api(
+    search: FactSearch,
+    index: FactIndex,
+    access: Access | None = None,
+    waited_for: Callable[[], Mapping[str, float]] = dict,
+) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
-    A route answers 503 while the index is down, and whatever else its worker waits for.
+    A route answers 503 while the index is down, whatever else its worker waits for.  ``waited_for`` says what
+    the worker has been waiting for and for how long (seconds), for the text of that answer.
     """
     access = access or Access()
 
@@ -109,11 +116,13 @@ def create_api(search: FactSearch, index: FactIndex, access: Access | None = Non
         )
 
     routes = {"/v1/search": search_facts, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
-    return Starlette(
+    app = Starlette(
         routes=[Route(path, endpoint) for path, endpoint in routes.items()],
         middleware=[Middleware(KnownHosts, access)],
         exception_handlers=HANDLERS,
     )
+    app.state.waited_for = waited_for
+    return app
 
 
 def _parameters(request: Request, kind: type[Parameters], access: Access) -> Parameters:

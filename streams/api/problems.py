@@ -63,8 +63,11 @@ def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _on_dependency(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DependencyUnavailable)
     log.warning("a request failed", path=request.url.path, error=str(error))
-    return respond(request, unavailable(f"{error}. Try again."))
+    seconds = request.app.state.waited_for().get(error.dependency)
+    since = "" if seconds is None else f"The memory service has been waiting for it for {seconds:.0f} s. "
+    return respond(request, unavailable(f"{error}. {since}Try again."))
 
 
 def _on_mistake(request: Request, error: Exception) -> Response:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
 import typer
 from aiokafka import TopicPartition
 
-from models.errors import ConfigurationError
+from models.errors import NotFound
 from processors.conversations import token_table
-from processors.conversations.state import ID_HASH_BYTES, ConversationState
+from processors.conversations.state import ID_HASH_BYTES, ConversationPolicy, ConversationState
 from streams.agents.ingest.conversations import MESSAGES, STATE, SUMMARIES
 from streams.cli import broker
-from streams.cli.output import count, print_json, print_table, printable
+from streams.cli.output import count, moment, print_json, print_table, printable
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
@@ -56,7 +55,7 @@ def show(
     settings = load_settings()
     stored = asyncio.run(find(settings, conversation_id))
     if stored is None:
-        raise ConfigurationError(
+        raise NotFound(
             f"no conversation {printable(conversation_id)!r} is known at {settings.bootstrap_servers}: ids are "
             "case-sensitive, and the ingest service learns of one with its first message"
         )
@@ -69,12 +68,12 @@ def show(
 async def find(settings: Settings, conversation_id: str) -> Stored | None:
     """Return the latest state of a conversation, ``None`` if there is none.
 
-    Raises :class:`ConfigurationError` when the changelog does not exist.
+    Raises :class:`NotFound` when the changelog does not exist.
     """
     topic = catalog_for(settings).name(CHANGELOG)
     partitions = (await broker.partitions_of(settings, [topic])).get(topic)
     if partitions is None:
-        raise ConfigurationError(
+        raise NotFound(
             f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
         )
     key = conversation_id.encode()
@@ -146,8 +145,7 @@ def _print(conversation_id: str, stored: Stored, settings: Settings) -> None:
 
 
 def _messages(state: ConversationState) -> str:
-    latest = datetime.fromtimestamp(state.sent_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{state.next_index:,}, the latest sent {latest} UTC"
+    return f"{state.next_index:,}, the latest sent {moment(state.sent_at)}"
 
 
 def _read_up_to(stored: Stored) -> str:
@@ -163,7 +161,12 @@ def _open_window(state: ConversationState, settings: Settings) -> str:
     new = state.next_index - state.cursor.from_index - state.cursor.overlap
     if new <= 0:
         return f"empty; the next repeats {count(state.cursor.overlap, 'message')}"
+    policy = ConversationPolicy(
+        idle_seconds=settings.idle_seconds, idle_grace_seconds=settings.idle_grace_seconds
+    )
+    closes = moment(policy.idle_at(state.sent_at, state.arrived_at))
     return (
         f"{state.cursor.from_index}-{state.next_index - 1}: {count(new, 'new message')}, "
-        f"{state.cursor.overlap} repeated; full at {settings.window_size}"
+        f"{state.cursor.overlap} repeated; {new + state.cursor.overlap} of {settings.window_size}, closes at "
+        f"{closes} unless more comes"
     )

@@ -199,5 +199,8 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
         misrouted = report.metrics.get("misrouted_records_total", 0)
         if misrouted:
             yield Finding(
-                "look", f"{name} has re-published {misrouted:,.0f} records that sat in a wrong partition"
+                "look",
+                f"{name} has re-published {misrouted:,.0f} records that sat in a wrong partition",
+                "let every producer hash keys with murmur2; those on librdkafka (kcat, confluent-kafka, most "
+                "of Go, C and .NET) need partitioner=murmur2_random",
             )

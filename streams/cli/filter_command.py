@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from models.errors import ConfigurationError
+from models.errors import InvalidRecord, NotFound
 from processors.responses.filter import filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy
 from streams.cli.output import count, printable
@@ -54,11 +54,11 @@ def _read(file: str) -> str:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return data.decode()
     except OSError as error:
-        raise ConfigurationError(
-            f"cannot read {file}: {error.strerror}; name a text file, or - for stdin"
-        ) from error
+        raise NotFound(f"cannot read {file}: {error.strerror}; name a text file, or - for stdin") from error
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{file} is not UTF-8 at byte {error.start}; convert it first") from error
+        raise InvalidRecord(
+            "invalid_utf8", f"{file} is not UTF-8 at byte {error.start}; convert it first"
+        ) from error
 
 
 def _struck(text: str, duplicates: tuple[Duplicate, ...]) -> Text:

@@ -4,6 +4,7 @@ Errors that are raised on purpose become one clear line on stderr and an exit st
 
 ====================== ======
 ConfigurationError     78
+NotFound               66
 DependencyUnavailable  69
 InvalidRecord          65
 ConsistencyError       70
@@ -25,6 +26,7 @@ from models.errors import (
     ConsistencyError,
     DependencyUnavailable,
     InvalidRecord,
+    NotFound,
     SwitchboardError,
 )
 from streams.cli import (
@@ -45,6 +47,7 @@ from streams.exits import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_INVALID,
+    EXIT_NOT_FOUND,
     EXIT_UNAVAILABLE,
 )
 from streams.printing import error_text, guard_threads, show_traceback, write_any_text
@@ -53,6 +56,7 @@ from streams.telemetry.metrics import installed_version
 _STATUS = {
     ConfigurationError: EXIT_CONFIGURATION,
     DependencyUnavailable: EXIT_UNAVAILABLE,
+    NotFound: EXIT_NOT_FOUND,
     InvalidRecord: EXIT_INVALID,
     ConsistencyError: EXIT_FAILED,
 }

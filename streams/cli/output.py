@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -67,6 +68,11 @@ def nobody_reads() -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def moment(seconds: float) -> str:
+    """Return a time (epoch seconds) as every command shows it: ``2026-01-05 07:12:00 UTC``."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

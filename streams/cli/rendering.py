@@ -6,12 +6,12 @@ Works on untyped JSON and never fails: what does not look as expected is shown a
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from streams.cli.output import printable
+from streams.cli.output import moment, printable
+from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
 from streams.runtime.records import SourceRecord
 
 Body = dict[str, Any]
@@ -43,8 +43,8 @@ def belongs_to(record: SourceRecord, conversation_id: str) -> bool:
 
 
 def line(record: SourceRecord, contract_name: str) -> str:
-    """Return time, ``partition:offset``, key and what the record says."""
-    when = datetime.fromtimestamp(record.timestamp / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    """Return time (UTC), ``partition:offset``, key and what the record says."""
+    when = moment(record.timestamp / 1000)
     place = f"{record.partition}:{record.offset}"
     parts = [when, f"{place:>8}", printable(key_of(record)), says(record, contract_name)]
     return "  ".join(parts)
@@ -52,10 +52,10 @@ def line(record: SourceRecord, contract_name: str) -> str:
 
 def says(record: SourceRecord, contract_name: str) -> str:
     """Return what a record says, on one line."""
+    if contract_name.endswith(DLQ_SUFFIX):
+        return printable(_letter(record))
     if record.value is None:
         return "(deleted)"
-    if contract_name.endswith(".dlq"):
-        return printable(f"{_headers(record)} {record.value.decode(errors='replace')}".strip())
     describe: Callable[[Any], str] = _BY_TOPIC.get(contract_name, _raw)
     try:
         body = body_of(record)
@@ -84,8 +84,19 @@ def as_dict(record: SourceRecord) -> Body:
     }
 
 
-def _headers(record: SourceRecord) -> str:
-    return " ".join(f"{name}={(value or b'').decode(errors='replace')}" for name, value in record.headers)
+def _letter(record: SourceRecord) -> str:
+    """Why a record is in a dead-letter queue, where it lay, and then the record itself."""
+    why = {
+        name.removeprefix(HEADER_PREFIX): (value or b"").decode(errors="replace")
+        for name, value in record.headers
+        if name.startswith(HEADER_PREFIX)
+    }
+    body = "(no value)" if record.value is None else record.value.decode(errors="replace")
+    if "reason" not in why:
+        return body
+    place = f"{why.get('topic', '?')} {why.get('partition', '?')}:{why.get('offset', '?')}"
+    part = f", part {why['part']} of {why['parts']}" if "part" in why and "parts" in why else ""
+    return f"{why['reason']}: {why.get('message', '')} [{place}, in {why.get('stage', '?')}{part}] {body}"
 
 
 def _raw(body: Any) -> str:

@@ -30,9 +30,11 @@ class Misrouting:
     @property
     def advice(self) -> str:
         """What whoever runs the producer should change."""
-        if self.wrong and self.crc32 == self.wrong:
+        # By chance alone one of as many as there are partitions is where CRC32 would put it.
+        if 2 * self.crc32 > self.wrong:
+            which = "the wrong ones are" if self.crc32 == self.wrong else f"{self.crc32} of them are"
             return (
-                "the wrong ones are where CRC32 puts them, librdkafka's default: set "
+                f"{which} where CRC32 puts them, librdkafka's default: set "
                 "partitioner=murmur2_random in that producer's configuration"
             )
         if self.wrong:

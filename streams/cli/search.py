@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -16,9 +17,11 @@ import typer
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from models.messages import DEFAULT_TENANT
 from models.ports import FoundFact
+from streams.cli import waiting
 from streams.cli.output import console, print_json, printable
-from streams.cli.services import reachable
+from streams.cli.services import ask, reachable, stated_places
 from streams.settings import Settings, load_settings
+from streams.whereabouts import notes
 
 _ANSWER_SECONDS = 15.0
 
@@ -56,6 +59,8 @@ def find(
         print("(the embedder is down: only words were compared)")
     if not answer.results:
         print(f"Nothing is known of {printable(user)} that answers this.")
+        for line in asyncio.run(waiting.describe(settings, user, tenant)):
+            print(line)
     for found in answer.results:
         _print(found)
 
@@ -66,8 +71,7 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
     Raises :class:`DependencyUnavailable` when the service is not ready, :class:`ConfigurationError` when it
     refuses the question, when something else answers on its port, or when there is no index yet.
     """
-    host = reachable(settings.api_host)
-    base = f"http://[{host}]:{settings.api_port}" if ":" in host else f"http://{host}:{settings.api_port}"
+    base = await _base(settings)
     parameters: dict[str, str | int] = {"q": query, "user_id": user, "tenant_id": tenant, "limit": limit}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
@@ -82,6 +86,20 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
         except msgspec.DecodeError as error:
             raise _stranger(base) from error
     raise _refusal(response, base)
+
+
+async def _base(settings: Settings) -> str:
+    """Return where the API answers: as the memory service itself says, unless a setting says it."""
+    host, port = reachable(settings.api_host), settings.api_port
+    if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
+        place = stated_places(settings).get("memory") or [
+            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "memory"
+        ]
+        for at, where in place[:1]:
+            told = (await ask(settings, "memory", at, where)).details.get("api")
+            if isinstance(told, str) and (found := urlsplit(told).port):
+                host, port = where, found
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _refusal(response: httpx.Response, base: str) -> SwitchboardError:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from models.errors import ConfigurationError
 from streams.processes import most_processes, port_of
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import health_port
 from streams.topics import catalog_for
+from streams.whereabouts import notes
 
 _ANSWER_SECONDS = 3.0
 
@@ -68,11 +70,51 @@ def reachable(host: str) -> str:
 async def ask_services(settings: Settings, ports: Mapping[str, int] | None = None) -> list[Report]:
     """Ask every process of every service at once: at least one report for each service.
 
-    ``ports`` replaces the default port of a service by name.
+    Where it answers is said, in this order, by ``ports`` (the first one of a service, by name), by the setting
+    ``services``, by the notes of the workers in the data folder, and by the defaults.
+
+    Raises:
+        ConfigurationError: the setting names no service of ours.
     """
-    wanted = {service: health_port(settings, service) for service in SERVICES} | dict(ports or {})
-    answers = await asyncio.gather(*(_ask_processes(settings, name, port) for name, port in wanted.items()))
+    given, places, noted = dict(ports or {}), stated_places(settings), notes(settings)
+
+    async def reports_of(service: str) -> list[Report]:
+        if service in given:
+            return await _ask_processes(settings, service, given[service])
+        if service in places:
+            return list(await asyncio.gather(*(ask(settings, service, *place) for place in places[service])))
+        here = [note for note in noted if note.service == service]
+        first = here[0].port if here and here[0].process == 0 else health_port(settings, service)
+        reports = await _ask_processes(settings, service, first)
+        known = {report.port for report in reports}
+        others = [
+            ask(settings, service, note.port, reachable(note.host)) for note in here if note.port not in known
+        ]
+        found = [report for report in await asyncio.gather(*others) if report.running]
+        kept = [report for report in reports if report.running or report.missing or not found]
+        return sorted([*kept, *found], key=lambda report: (report.details.get("process", 0), report.port))
+
+    answers = await asyncio.gather(*map(reports_of, SERVICES))
     return [report for reports in answers for report in reports]
+
+
+def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
+    """Return what ``SWITCHBOARD_SERVICES`` says: service -> ports and hosts.
+
+    Raises:
+        ConfigurationError: it names no service of ours.
+    """
+    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for entry in filter(None, map(str.strip, settings.services.split(","))):
+        service, _, place = entry.partition("=")
+        host, _, port = place.rpartition(":")
+        if service not in SERVICES:
+            names = ", ".join(SERVICES)
+            raise ConfigurationError(
+                f"SWITCHBOARD_SERVICES names {service!r}: give service=host:port for {names}"
+            )
+        places[service].append((int(port), host.strip("[]")))
+    return dict(places)
 
 
 async def _ask_processes(settings: Settings, service: str, first: int) -> list[Report]:
@@ -104,9 +146,12 @@ async def _is_open(host: str, port: int) -> bool:
     return True
 
 
-async def ask(settings: Settings, service: str, port: int) -> Report:
-    """Ask one service; another service, or a stranger, on that port counts as not running."""
-    host = reachable(settings.api_host)
+async def ask(settings: Settings, service: str, port: int, host: str = "") -> Report:
+    """Ask one service; another service, or a stranger, on that port counts as not running.
+
+    ``host``: where it runs, if not on the address that this machine's settings name.
+    """
+    host = host or reachable(settings.api_host)
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     try:
         # no proxy: the services are asked where they are

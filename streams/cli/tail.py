@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from aiokafka import TopicPartition
 
-from models.errors import ConfigurationError
+from models.errors import NotFound
 from streams.cli import broker, rendering
 from streams.cli.output import nobody_reads, print_json
 from streams.runtime.records import SourceRecord
@@ -80,7 +80,7 @@ async def records(
 ) -> AsyncIterator[SourceRecord]:
     """Yield the records of ``topic`` (name on the broker); without ``follow`` up to the end as it is now.
 
-    Raises :class:`ConfigurationError` when there is no such topic.
+    Raises :class:`NotFound` when there is no such topic.
     """
     found = await broker.partitions_of(settings)
     if topic not in found:
@@ -102,11 +102,11 @@ async def records(
                     yield record
 
 
-def _no_such_topic(topic: str, catalog: Catalog, present: list[str], settings: Settings) -> ConfigurationError:
+def _no_such_topic(topic: str, catalog: Catalog, present: list[str], settings: Settings) -> NotFound:
     if topic in catalog:
-        return ConfigurationError(
+        return NotFound(
             f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
         )
     close = difflib.get_close_matches(topic, [*present, *(spec.contract_name for spec in catalog.all())], n=1)
     hint = f"did you mean {close[0]}?" if close else "`switchboard topics list` names those there are"
-    return ConfigurationError(f"no topic at {settings.bootstrap_servers} is called {topic!r}: {hint}")
+    return NotFound(f"no topic at {settings.bootstrap_servers} is called {topic!r}: {hint}")

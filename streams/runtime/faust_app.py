@@ -26,6 +26,9 @@ class ServiceApp(faust.App):
     def _new_transport(self) -> Any:
         return BatchTransport(self.conf.broker_consumer, self)
 
+    def _create_directories(self) -> None:
+        """Make none: tables are in memory, and a service without an index needs no folder that it can write."""
+
 
 def bind(stages: Sequence[Stage], service: str, catalog: Catalog) -> list[BoundStage]:
     """Look up what the catalog says of the topics of a service's stages, and refuse what could not run.
@@ -78,7 +81,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
         store="memory://",
         web_enabled=False,
-        datadir=settings.folder / "faust",  # made by Faust; with tables in memory it stays empty
+        datadir=settings.folder / "faust",  # never made
         topic_disable_leader=True,
         topic_allow_declare=False,
         stream_wait_empty=True,

@@ -251,7 +251,11 @@ class Lane:
         for topic, n in per_topic.items():
             metrics.outputs_total.labels(name, topic).inc(n)
         for letter in effects.dead_letters:
-            metrics.dead_letters_total.labels(name, letter.record.topic, letter.reason).inc()
+            record = letter.record
+            metrics.dead_letters_total.labels(name, record.topic, letter.reason).inc()
+            self.bound.standing.letters.tell(
+                record.topic, record.partition, record.offset, letter.reason, letter.message
+            )
         for (metric, labels), by in effects.counts.items():
             counter = getattr(metrics, metric)
             (counter.labels(*labels) if labels else counter).inc(by)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import structlog
 from aiokafka import AIOKafkaProducer
 
-from models.errors import ConfigurationError, ConsistencyError
+from models.errors import ConsistencyError
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.epoch import Epoch, EpochLane, Offsets
 from streams.runtime.faust_app import bind, make_app
@@ -71,18 +71,8 @@ class ServiceRuntime:
     # -- life -------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Connect and join the group; returns when the app is started (not yet recovered).
-
-        Raises:
-            ConfigurationError: the data folder cannot be made.
-        """
+        """Connect and join the group; returns when the app is started (not yet recovered)."""
         settings = self.settings
-        try:
-            settings.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as exc:
-            raise ConfigurationError(
-                f"{settings.folder} (SWITCHBOARD_DATA_DIR) cannot be written: {exc.strerror}"
-            ) from exc
         self._producer = make_producer(settings, self.name)
         async with asyncio.timeout(settings.request_timeout_seconds):
             await self._producer.start()

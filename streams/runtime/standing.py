@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from streams.runtime.letter_log import LetterLog
 from streams.runtime.records import RecordBatch
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -30,6 +31,7 @@ class Standing:
 
     def __init__(self, stage: str) -> None:
         self.stage = stage
+        self.letters = LetterLog(stage)
         self.buried = 0
         self.answered = 0.0
         self.witness: RecordBatch | None = None

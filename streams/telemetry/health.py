@@ -116,6 +116,12 @@ class HealthState:
             if count > 1:
                 self._waiting[dependency] = (count - 1, since)
 
+    def waited_for(self) -> dict[str, float]:
+        """Return what stages wait for, and for how long by now (seconds)."""
+        now = self._clock()
+        with self._lock:
+            return {name: now - since for name, (_, since) in self._waiting.items()}
+
     def describe(self, name: str, value: Detail) -> None:
         """Show ``value`` under "details"."""
         with self._lock:
@@ -135,10 +141,9 @@ class HealthState:
     def why_not_ready(self) -> list[str]:
         """Return what keeps the worker from its work; none when it is ready."""
         reasons = self.why_unhealthy()
-        now = self._clock()
         with self._lock:
             reasons += self._blocks.values()
-            reasons += [f"waiting for {name} for {now - t:.0f} s" for name, (_, t) in self._waiting.items()]
+        reasons += [f"waiting for {name} for {seconds:.0f} s" for name, seconds in self.waited_for().items()]
         return reasons
 
     def details(self) -> dict[str, Detail]:

@@ -74,6 +74,12 @@ def _unavailable(servers: str, seconds: float, answered: bool, error: Exception)
     return DependencyUnavailable("kafka", f"the broker at {servers} failed: {error!r}")
 
 
+async def cluster_id(settings: Settings, timeout_seconds: float) -> str:
+    """Return the id of the cluster at ``settings.bootstrap_servers``, whatever address it is reached by."""
+    async with connected(settings, timeout_seconds) as admin:
+        return str((await admin.describe_cluster())["cluster_id"])
+
+
 async def describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
     """Describe all topics: asking for one by name would make the broker create it."""
     found = {}

@@ -89,15 +89,18 @@ class Deployment:
             "token_threshold": TOKEN_THRESHOLD,
         } | changes
 
-    def worker(self, instance: str = "a", *, how: str = "", **changes: object) -> Worker:
-        """Start a worker: the real one, or one that misbehaves (see misbehaving.py)."""
+    def worker(self, instance: str = "a", *, how: str = "", host: str = "", **changes: object) -> Worker:
+        """Start a worker: the real one, or one that misbehaves (see misbehaving.py), on ``host``."""
         command = misbehaving_command(how, self.control) if how else ingest_command()
-        return self.start(command, instance, **changes)
+        return self.start(command, instance, host=host, **changes)
 
-    def start(self, command: list[str], instance: str, **changes: object) -> Worker:
+    def start(self, command: list[str], instance: str, *, host: str = "", **changes: object) -> Worker:
         """Start a worker process by its command; it is ended with the deployment."""
         log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
-        self.workers.append(Worker(command, self.settings(instance, **changes), log))
+        place = self.folder / f"host-{host}" if host else None
+        if place is not None:
+            place.mkdir(exist_ok=True)
+        self.workers.append(Worker(command, self.settings(instance, **changes), log, place))
         return self.workers[-1]
 
     @property

@@ -42,9 +42,12 @@ async def eventually(condition, what: str, timeout: float = PATIENCE, poll: floa
 class Worker:
     """One worker process.  ``log`` collects what it writes, over all its lives."""
 
-    def __init__(self, command: list[str], settings: Mapping[str, object], log: Path) -> None:
+    def __init__(
+        self, command: list[str], settings: Mapping[str, object], log: Path, host: Path | None = None
+    ) -> None:
+        """``host``: a folder for temporary files of its own, where no lock of another worker lies."""
         self._command = command
-        self._env = _environment(settings)
+        self._env = _environment(settings) | ({} if host is None else {"TMPDIR": str(host)})
         self.log = log
         self._life_starts_at = 0
         self._process = None

@@ -183,6 +183,19 @@ async def test_one_fact(client: httpx.AsyncClient) -> None:
     assert "nothing-like-it" in await problem(client, 404, "/v1/facts/nothing-like-it?user_id=ada")
 
 
+async def test_503_says_what_has_been_waited_for_and_for_how_long(service: Service) -> None:
+    app = create_api(
+        FactSearch(service.index, service.embedder), service.index, waited_for=lambda: {"qdrant": 42.0}
+    )
+    server = await serve(app, "127.0.0.1", 0)
+    await service.index.close()
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+        detail = await problem(client, 503, "/v1/search?q=tea&user_id=ada")
+    await server.stop()
+    assert detail.startswith("qdrant: ")
+    assert "waiting for it for 42 s" in detail
+
+
 async def test_a_fact_is_shown_to_whoever_names_its_person_only(client: httpx.AsyncClient) -> None:
     fact = FACTS[0]
     assert "user_id" in await problem(client, 400, f"/v1/facts/{fact.fact_id}")

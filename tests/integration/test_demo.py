@@ -257,7 +257,7 @@ def test_a_broken_line_is_named_and_nothing_is_started(demo: Demo, given: Path) 
 
 def test_a_missing_file_says_what_to_give(demo: Demo, tmp_path: Path) -> None:
     status, said = demo.run(tmp_path / "missing.jsonl")
-    assert status == 78
+    assert status == 66
     assert "make demo INPUT=file" in said
 
 

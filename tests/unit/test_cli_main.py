@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
 from streams.cli import main, worker
 from streams.cli import settings as settings_command
 from streams.services import SERVICES
@@ -26,6 +26,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ("error", "status"),
     [
         (ConfigurationError("set X to 1"), 78),
+        (NotFound("there is no topic X"), 66),
         (DependencyUnavailable("kafka", "nobody answers"), 69),
         (InvalidRecord("invalid_json", "line 3 is not JSON"), 65),
         (ConsistencyError("the topic was made again"), 70),

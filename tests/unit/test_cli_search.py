@@ -34,6 +34,7 @@ FACT = {
             "topic": "chat.messages.v1",
             "partition": 0,
             "offsets": [4],
+            "arrived_at": "2026-01-05T07:12:01Z",
         }
     ],
     "valid_from": "2026-01-05T07:12:00Z",
@@ -66,6 +67,7 @@ def api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Api]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("SWITCHBOARD_API_PORT", str(server.server_address[1]))
         monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")  # where no broker is
         monkeypatch.setenv("HTTP_PROXY", "http://192.0.2.1:1")  # must not be asked
         yield server
         server.shutdown()
@@ -102,6 +104,7 @@ def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.
     out = capsys.readouterr().out
     assert "only words were compared" in out
     assert "Nothing is known of amara" in out
+    assert "the broker does not answer" in out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.demo_input import EXAMPLES, input_files, read_messages
-from models.errors import ConfigurationError, InvalidRecord
+from models.errors import InvalidRecord, NotFound
 from processors.conversations.token_table import TokenTable, add, due
 from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
@@ -77,20 +77,20 @@ def test_a_file_and_a_folder_can_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", ["missing.jsonl", "empty-folder"])
 def test_nothing_to_send_says_what_to_give(tmp_path: Path, given: str) -> None:
     (tmp_path / "empty-folder").mkdir()
-    with pytest.raises(ConfigurationError, match=r"make demo INPUT=file") as refused:
+    with pytest.raises(NotFound, match=r"make demo INPUT=file") as refused:
         input_files(str(tmp_path / given))
     assert given in str(refused.value)
 
 
 def test_no_examples_say_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"INPUT=file"):
+    with pytest.raises(NotFound, match=r"INPUT=file"):
         input_files("", tmp_path)
 
 
 def test_a_file_without_messages_says_so(tmp_path: Path, settings: Settings) -> None:
     file = tmp_path / "blank.jsonl"
     file.write_text("\n  \n")
-    with pytest.raises(ConfigurationError, match="no message is in"):
+    with pytest.raises(NotFound, match="no message is in"):
         read_messages([file], settings)
 
 
@@ -142,5 +142,5 @@ def test_many_broken_lines_are_counted_and_the_first_named(tmp_path: Path, setti
 
 
 def test_a_file_that_cannot_be_read_says_why(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="Is a directory"):
+    with pytest.raises(NotFound, match="Is a directory"):
         read_messages([tmp_path], settings)

@@ -55,8 +55,10 @@ def decode_chunk(record: SourceRecord, key: bytes | None) -> ResponseChunk:
     chunk = decode(ResponseChunk, record.value)
     # JSON has them only as escapes (DEL apart), so most chunks need no second look.
     escaped = record.value is not None and (b"\\" in record.value or b"\x7f" in record.value)
-    if escaped and _CONTROL.search(chunk.response_id + chunk.conversation_id):
-        raise InvalidRecord("control_characters", "an id holds control characters: remove them")
+    if escaped:
+        for field in ("response_id", "conversation_id"):
+            if _CONTROL.search(getattr(chunk, field)):
+                raise InvalidRecord("control_characters", f"{field} holds control characters: remove them")
     if key is not None and key != chunk.response_id.encode():
         raise InvalidRecord(
             "key_mismatch", "the record's key differs from response_id in its value: they must be equal"

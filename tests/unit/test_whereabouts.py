@@ -1,0 +1,112 @@
+"""Who asks the services finds them: by a setting, by the workers' notes, by the defaults."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from models.errors import ConfigurationError
+from streams.cli import services
+from streams.settings import Settings, load_settings
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
+from streams.whereabouts import Whereabouts, leave_note, notes
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "1")  # where nobody answers
+    return load_settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def server() -> Iterator[HealthServer]:
+    state = HealthState(30)
+    state.clear("starting")
+    state.describe("service", "respond")
+    with HealthServer(0, Metrics().registry, state) as running:
+        yield running
+
+
+def note(port: int, **changes: object) -> Whereabouts:
+    return msgspec.structs.replace(Whereabouts("respond", "a", os.getpid(), "127.0.0.1", port), **changes)
+
+
+async def running(settings: Settings) -> list[tuple[str, int]]:
+    return [(each.service, each.port) for each in await services.ask_services(settings) if each.running]
+
+
+async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
+    settings: Settings, server: HealthServer
+) -> None:
+    assert await running(settings) == []
+    take_away = leave_note(settings, note(server.port))
+    assert await running(settings) == [("respond", server.port)]
+    reports = await services.ask_services(settings)
+    assert [report.service for report in reports] == ["ingest", "memory", "respond"]
+    take_away()
+    assert await running(settings) == []
+    take_away()
+
+
+async def test_several_of_a_service_are_all_found(settings: Settings, server: HealthServer) -> None:
+    state = HealthState(30)
+    state.describe("service", "respond")
+    with HealthServer(0, Metrics().registry, state) as second:
+        leave_note(settings, note(server.port))
+        leave_note(settings, note(second.port, instance="b"))
+        assert {port for _, port in await running(settings)} == {server.port, second.port}
+
+
+def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings) -> None:
+    child = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    leave_note(settings, note(1, pid=int(child.stdout)))
+    assert notes(settings) == []
+    (settings.folder / "services" / "broken.json").write_text("{")
+    assert notes(settings) == []
+
+
+def test_the_note_of_whoever_came_next_is_left(settings: Settings) -> None:
+    take_away = leave_note(settings, note(1))
+    leave_note(settings, note(2))
+    take_away()
+    assert [here.port for here in notes(settings)] == [2]
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = load_settings(data_dir=tmp_path / "file" / "data")
+    leave_note(settings, note(1))()
+    assert notes(settings) == []
+
+
+async def test_the_setting_says_where_they_are(settings: Settings, server: HealthServer) -> None:
+    leave_note(settings, note(2))
+    stated = load_settings(data_dir=settings.data_dir, services=f"respond=localhost:{server.port}")
+    assert await running(stated) == [("respond", server.port)]
+    assert services.stated_places(load_settings(services="ingest=[::1]:5, ingest=b.example:6")) == {
+        "ingest": [(5, "::1"), (6, "b.example")]
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["ingest", "ingest=9464", "ingest=a:0", "ingest=a:99999", "ingest:a=1", "=a:1,"]
+)
+def test_a_wrong_entry_says_what_to_write(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_SERVICES.*service=host:port"):
+        services.stated_places(load_settings(services=text))
+
+
+async def test_an_option_wins_over_both(settings: Settings, server: HealthServer) -> None:
+    leave_note(settings, note(2))
+    stated = load_settings(data_dir=settings.data_dir, services="respond=localhost:1")
+    reports = await services.ask_services(stated, {"respond": server.port})
+    assert [report.port for report in reports if report.running] == [server.port]
