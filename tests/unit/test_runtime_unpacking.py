@@ -397,13 +397,15 @@ class TestDistrust:
 
     @pytest.mark.parametrize("codec", [0, 4])
     def test_records_that_do_not_end_where_they_say_are_set_aside(self, codec: int) -> None:
-        whole = batch(0, 100, b"a", b"b")[61:]
+        whole, one = batch(0, 100, b"a", b"b")[61:], batch(0, 100, b"a")[61:]
         for damaged, records in (
             (whole[:-1], 2),
             (whole + b"\0", 2),
             (whole, 3),
             (b"\xff" * 30, 1),
             (whole[:1], 1),
+            # The record ends before its length does.
+            (bytes([one[0] + 2]) + one[1:] + b"\0", 1),
         ):
             payload = bytes(cramjam.zstd.compress(damaged)) if codec else damaged
             data = with_payload(codec, payload, records)
