@@ -217,7 +217,18 @@ class Settings(BaseSettings):
     auto_offset_reset: Literal["earliest", "latest"] = _setting(
         "earliest", "where a group starts in a partition that it never committed"
     )
-    batch_records: int = _setting(4000, "most records in one batch of a stage", "records", ge=1, le=100_000)
+    batch_records: int = _setting(
+        4000, "most records in one batch of a stage (ingest: four times that)", "records", ge=1, le=100_000
+    )
+    step_bytes: int = _setting(
+        8_000_000, "most bytes of records in one batch of a stage; one record may be larger", "bytes", ge=1
+    )
+    unacked_bytes: int = _setting(
+        16_000_000,
+        "bytes of one topic's records in unconfirmed batches above which no more of it is read for now",
+        "bytes",
+        ge=1,
+    )
     batch_bytes: int = _setting(
         1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
     )

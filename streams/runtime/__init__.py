@@ -56,7 +56,8 @@ the topic was deleted and made again               a commit or mark beyond its e
 The eleven rules, and where they live
 -------------------------------------
 
-1. batched delivery: ``scheduler.py``, ``consumer.py``; changelogs too: ``recovery.py``
+1. batched delivery, bounded by records and bytes, as is what is in flight: ``scheduler.py``, ``consumer.py``;
+   changelogs too: ``recovery.py``
 2. pure steps: ``stage.py``, ``effects.py``
 3. outputs, then state, then ack, in order: ``lane.py``, ``publisher.py``
 4. commit the longest acked prefix: ``ledger.py``

@@ -8,6 +8,7 @@ is in :mod:`streams.runtime.faust_internals`.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -179,7 +180,7 @@ class BatchConsumer(Consumer):
             batch.epoch = epoch
             batch.position, progress.position = progress.position, batch.next_position
             message = self._to_message(tp, batch)
-            epoch.ledger.deliver(tp, message)
+            epoch.ledger.deliver(tp, message, batch.size)
             last = batch.offset == fetched[tp].records[-1].offset
             progress.fetched = fetched[tp].end if last else batch.next_position
             yield tp, message
@@ -207,14 +208,32 @@ class BatchConsumer(Consumer):
             await self.wait(self.can_resume_flow.wait())
             return {}
         active = {tp for tp in self._get_active_partitions() if tp in epoch.partitions}
-        limit = self.runtime.settings.batches_in_flight
-        wanted = {tp for tp in active if epoch.ledger.outstanding(tp) < limit}
+        wanted = self._with_room(epoch, active)
         if not wanted:
             # An empty set means "all" to aiokafka, so do not even ask.
             await epoch.ledger.freed(timeout=0.5)
             return {}
         pressed = len(wanted) < len(active)
         return await self._thread.fetch(wanted, _FETCH_TIMEOUT_PRESSED if pressed else timeout, epoch)
+
+    def _with_room(self, epoch: Epoch, active: set[TP]) -> set[TP]:
+        """Return the partitions that may have more in flight: by batches, and by bytes per topic.
+
+        A topic's room is its own, or a stage that waits would hold up the others.  One partition takes little
+        more than half of it, for one that waits must not hold up the other partitions either.
+        """
+        settings, ledger = self.runtime.settings, epoch.ledger
+        sizes = {tp: ledger.outstanding_bytes(tp) for tp in active}
+        topics: Counter[str] = Counter()
+        for tp, size in sizes.items():
+            topics[tp.topic] += size
+        return {
+            tp
+            for tp in active
+            if ledger.outstanding(tp) < settings.batches_in_flight
+            and topics[tp.topic] < settings.unacked_bytes
+            and sizes[tp] < settings.unacked_bytes / 2
+        }
 
     # -- acks and commits -------------------------------------------------------------------------------
 

@@ -32,6 +32,9 @@ from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
 from streams.runtime.unpacking import Unpacker
 
+#: Most records that one fetch takes, of all partitions: a batch of the stage that takes the largest.
+_FETCH_RECORDS = 16_000
+
 #: Kafka's error codes: unknown member; a static member whose name another one has taken.
 _FORGOTTEN = frozenset({UnknownMemberIdError.errno, 82})
 
@@ -191,7 +194,8 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         starts = self._positions(wanted)
         try:
             with fetcher._subscriptions.fetch_context():
-                records = await fetcher.fetched_records(wanted, timeout=0)
+                # The rest waits as it came, in a third of the memory that records take.
+                records = await fetcher.fetched_records(wanted, timeout=0, max_records=_FETCH_RECORDS)
         except (CorruptRecordException, ValueError) as exc:
             if not self._unpacker.distrust(wanted):
                 raise

@@ -95,7 +95,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         broker_heartbeat_interval=settings.heartbeat_seconds,
         consumer_max_fetch_size=4 << 20,
         consumer_group_instance_id=settings.static_member(runtime.name),
-        ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages)),
+        ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages), settings.step_bytes),
     )
     app.runtime = runtime
     tables = {bound.stage.name: _make_table(app, bound, runtime.catalog) for bound in stages if bound.changelog}

@@ -223,6 +223,7 @@ class Lane:
                 self.state.wrote(first_offset, builder.record_count())
             if event is not None:
                 event.ack()
+                event.value.release()
             link.submitted.set()
             link.done.set()
             self._account(prepared.effects, time.perf_counter() - started)

@@ -38,19 +38,19 @@ class DeliveryLedger(Generic[TP]):
     """
 
     def __init__(self) -> None:
-        self._delivered: dict[TP, deque[Delivered]] = {}
+        self._delivered: dict[TP, deque[tuple[Delivered, int]]] = {}
         self._freed = asyncio.Event()
         self._freed.set()
 
-    def deliver(self, tp: TP, message: Delivered) -> None:
-        """Enter a batch, in the order of delivery."""
-        self._delivered.setdefault(tp, deque()).append(message)
+    def deliver(self, tp: TP, message: Delivered, size: int = 0) -> None:
+        """Enter a batch of ``size`` bytes, in the order of delivery."""
+        self._delivered.setdefault(tp, deque()).append((message, size))
 
     def committable(self) -> dict[TP, int]:
         """Return, per partition, the offset after the longest acked prefix (absent if there is none)."""
         offsets: dict[TP, int] = {}
         for tp, messages in self._delivered.items():
-            for message in messages:
+            for message, _ in messages:
                 if not message.acked:
                     break
                 offsets[tp] = message.offset + 1
@@ -60,13 +60,18 @@ class DeliveryLedger(Generic[TP]):
         """Take out the batches below the committed offsets."""
         for tp, offset in committed.items():
             messages = self._delivered.get(tp)
-            while messages and messages[0].acked and messages[0].offset < offset:
+            while messages and messages[0][0].acked and messages[0][0].offset < offset:
                 messages.popleft()
 
     def outstanding(self, tp: TP) -> int:
         """Return how many batches of ``tp`` were delivered and not acked."""
         messages = self._delivered.get(tp)
-        return sum(not message.acked for message in messages) if messages else 0
+        return sum(not message.acked for message, _ in messages) if messages else 0
+
+    def outstanding_bytes(self, tp: TP) -> int:
+        """Return the size of the batches of ``tp`` that were delivered and not acked."""
+        messages = self._delivered.get(tp)
+        return sum(size for message, size in messages if not message.acked) if messages else 0
 
     def clear(self) -> None:
         """Drop every entry: what was delivered will be delivered again."""

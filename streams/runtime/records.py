@@ -79,17 +79,19 @@ class RecordBatch:
     differs from where the stage stands says that a batch was lost.  ``epoch`` is the epoch that it was
     fetched in (:mod:`streams.runtime.epoch`): once that is over, the batch is dropped.  ``source`` is the
     topic's catalog name, without the deployment's prefix, and ``source_index`` its place among the stage's
-    sources.
+    sources.  ``size`` is that of its values, in bytes.
 
     To Faust the batch is one record: ``offset`` and ``timestamp`` (ms) are those of the last one.
     """
 
     __slots__ = (
         "epoch",
+        "first_offset",
         "offset",
         "partition",
         "position",
         "records",
+        "size",
         "source",
         "source_index",
         "timestamp",
@@ -105,9 +107,12 @@ class RecordBatch:
         epoch: object = None,
         source: str | None = None,
         source_index: int = 0,
+        size: int = 0,
     ) -> None:
         first, last = records[0], records[-1]
         self.records = records
+        self.size = size
+        self.first_offset = first.offset
         self.topic = last.topic
         self.partition = last.partition
         self.offset = last.offset
@@ -117,11 +122,6 @@ class RecordBatch:
         self.epoch = epoch
         self.source = last.topic if source is None else source
         self.source_index = source_index
-
-    @property
-    def first_offset(self) -> int:
-        """Offset of the first record."""
-        return self.records[0].offset
 
     @property
     def next_position(self) -> int:
@@ -151,6 +151,10 @@ class RecordBatch:
 
     def _part(self, records: Sequence[SourceRecord]) -> RecordBatch:
         return RecordBatch(records, epoch=self.epoch, source=self.source, source_index=self.source_index)
+
+    def release(self) -> None:
+        """Let go of the records: everything that they led to is confirmed."""
+        self.records = ()
 
     def __len__(self) -> int:
         return len(self.records)

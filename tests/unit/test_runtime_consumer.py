@@ -16,6 +16,7 @@ import structlog
 from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
 
 from models.errors import ConsistencyError
+from streams.runtime import consumer_thread
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
@@ -65,6 +66,7 @@ class Service:
     def __init__(self) -> None:
         self.settings = SimpleNamespace(
             batches_in_flight=8,
+            unacked_bytes=1000,
             auto_offset_reset="earliest",
             request_timeout_seconds=5,
             session_timeout_seconds=0.2,
@@ -103,7 +105,7 @@ class BareConsumer(BatchConsumer):
     def __init__(self, thread: Thread) -> None:
         self.epoch = Epoch()
         self._thread = thread  # type: ignore[assignment]  # driven by the test
-        self.scheduler = BatchScheduler(lambda topic: (2, topic, 0))
+        self.scheduler = BatchScheduler(lambda topic: (2, topic, 0), 1_000_000)
         self.flow_active = True
         self.can_resume_flow = asyncio.Event()
         self.suspend_flow = asyncio.Event()
@@ -289,6 +291,22 @@ class TestEpochs:
         assert taken == [11]
         assert sought.epoch.partitions[TP0].fetched == 12, "what was not delivered may not be committed"
 
+    async def test_a_topic_whose_bytes_are_in_flight_is_not_read_until_a_batch_is_acked(
+        self, sought: BareConsumer
+    ) -> None:
+        other, elsewhere = TP("messages", 1), TP("others", 0)
+        for tp in (other, elsewhere):
+            sought.epoch.partitions[tp] = Progress.at(0, 0, None)
+        active = {TP0, other, elsewhere}
+        sought.service.settings.unacked_bytes = 4
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        first, second = await sought.take()
+        assert sought._with_room(sought.epoch, active) == {elsewhere}, "four records of a byte each"
+        sought.ack(first)
+        assert sought._with_room(sought.epoch, active) == {other, elsewhere}, "half of it for one partition"
+        sought.ack(second)
+        assert sought._with_room(sought.epoch, active) == active
+
     async def test_a_partition_without_room_is_not_fetched_until_a_batch_is_acked(
         self, sought: BareConsumer
     ) -> None:
@@ -471,12 +489,17 @@ class Fetcher:
     def fetch_context(self) -> Iterator[None]:
         yield
 
-    async def fetched_records(self, wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
+    async def fetched_records(
+        self, wanted: set[TP], timeout: float, max_records: int
+    ) -> dict[TP, list[Record]]:
         assert timeout == 0, "it would wait with positions that a seek makes untrue"
-        taken, self.records = self.records, {}
+        there = self.records.pop(TP0, [])
+        taken, left = there[:max_records], there[max_records:]
+        if left:
+            self.records = {TP0: left}
         if taken:
-            self.position = taken[TP0][-1].offset + 1
-        return taken
+            self.position = taken[-1].offset + 1
+        return {TP0: taken} if taken else {}
 
     def _create_fetch_waiter(self) -> asyncio.Future[None]:
         self.waiters.append(asyncio.get_running_loop().create_future())
@@ -544,9 +567,9 @@ class TestThread:
     ) -> None:
         fetched_records = fetcher.fetched_records
 
-        async def aborted(wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
+        async def aborted(*arguments: Any, **options: Any) -> dict[TP, list[Record]]:
             fetcher.position = 15
-            return await fetched_records(wanted, timeout)
+            return await fetched_records(*arguments, **options)
 
         fetcher.fetched_records = aborted  # type: ignore[method-assign]
         assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, [], 15)}
@@ -574,7 +597,7 @@ class TestThread:
         runtime = SimpleNamespace(log=structlog.get_logger())
         monkeypatch.setattr(BatchConsumerThread, "runtime", runtime)
 
-        async def stumble(wanted: set[TP], timeout: float) -> dict[TP, list[Record]]:
+        async def stumble(*_: Any, **options: Any) -> dict[TP, list[Record]]:
             fetcher.position = 15
             raise error
 
@@ -588,6 +611,15 @@ class TestThread:
         assert fetcher.position == 10
         with pytest.raises(type(error)):
             await thread._take({TP0}, Epoch())
+
+    async def test_a_fetch_takes_no_more_than_one_batch_and_the_next_goes_on_from_there(
+        self, thread: BatchConsumerThread, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is not taken stays packed, in a third of the memory."""
+        monkeypatch.setattr(consumer_thread, "_FETCH_RECORDS", 2)
+        fetcher.comes(10, 11, 12)
+        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, records(10, 11), 12)}
+        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(12, records(12), 13)}
 
     async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
         fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))

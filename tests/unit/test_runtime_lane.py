@@ -90,6 +90,7 @@ class Rig:
         self.publisher = HandPublisher()
         self.metrics = Metrics()
         self.acked: list[int] = []
+        self.batches: list[RecordBatch] = []
         self.discarded: list[int] = []
         self.failure: BaseException | None = None
         self.is_stalled = False
@@ -132,6 +133,7 @@ class Rig:
             position=position if position is not None else first,
         )
         self._next = batch.next_position
+        self.batches.append(batch)
         self.lane.put(
             SimpleNamespace(
                 value=batch,
@@ -185,6 +187,21 @@ async def test_outputs_then_state_then_ack(rig: Rig) -> None:
     rig.publisher.give(1)
     await rig.until(lambda: rig.acked == [0])
     assert marks.payload(rig.confirmed[b"count"], 1) == b"1"
+
+
+async def test_records_are_let_go_with_the_ack_and_not_before(rig: Rig) -> None:
+    """Their message stays in the ledger until it is committed, which may take a second."""
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    rig.publisher.give(0)
+    await rig.until(lambda: len(rig.publisher.submitted) == 2)
+    await rig.settle()
+    assert [record.value for record in rig.batches[0].records] == [b"a"]
+    rig.publisher.give(1)
+    await rig.until(lambda: rig.acked == [0])
+    await rig.settle()
+    assert len(rig.batches[0].records) == 0
+    assert (rig.batches[0].first_offset, rig.batches[0].offset) == (0, 0)
 
 
 async def test_state_waits_for_the_outputs_of_every_earlier_batch(rig: Rig) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -76,6 +77,16 @@ class TestLedger:
         ledger.clear()
         assert ledger.outstanding(TP0) == 0
         assert ledger.committable() == {}
+
+    def test_what_is_acked_takes_no_bytes(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        first = Message(1)
+        ledger.deliver(TP0, first, 100)
+        ledger.deliver(TP0, Message(2), 20)
+        ledger.deliver(TP1, Message(1), 3)
+        assert (ledger.outstanding_bytes(TP0), ledger.outstanding_bytes(TP1)) == (120, 3)
+        first.acked = True
+        assert ledger.outstanding_bytes(TP0) == 20
 
     async def test_an_ack_wakes_who_waits_for_room(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
@@ -260,7 +271,7 @@ def records(topic: str, partition: int, first: int, count: int) -> list[Record]:
 
 class TestScheduler:
     def test_every_record_is_in_exactly_one_batch_in_order_and_bounded(self) -> None:
-        scheduler = BatchScheduler(lambda topic: (4, f"catalog.{topic}", 1))
+        scheduler = BatchScheduler(lambda topic: (4, f"catalog.{topic}", 1), 1_000_000)
         fetched = {TP0: records("t", 0, 100, 10), TP1: records("t", 1, 7, 3)}
         batches = list(scheduler.iterate(fetched))
         assert [(tp.partition, len(batch)) for tp, batch in batches] == [(0, 4), (1, 3), (0, 4), (0, 2)]
@@ -268,6 +279,33 @@ class TestScheduler:
             got = [record for where, batch in batches if where == tp for record in batch.records]
             assert got == expected
         assert {(batch.source, batch.source_index) for _, batch in batches} == {("catalog.t", 1)}
+
+    def test_a_batch_is_bounded_by_bytes_and_a_record_that_is_larger_comes_alone(self) -> None:
+        sizes = [3, 3, 4, 1, 50, 1, None, 9, 1, 10]
+        fetched = [
+            Record(None if size is None else bytes(size), b"k", offset, "t")
+            for offset, size in enumerate(sizes)
+        ]
+        batches = [
+            batch for _, batch in BatchScheduler(lambda topic: (6, topic, 0), 10).iterate({TP0: fetched})
+        ]
+        assert [record for batch in batches for record in batch.records] == fetched
+        assert [len(batch) for batch in batches] == [3, 1, 1, 3, 1, 1]
+        assert [batch.size for batch in batches] == [10, 1, 50, 10, 1, 10]
+
+    @given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 60))
+    def test_no_batch_could_take_one_more_record(self, sizes: list[int], most: int, most_bytes: int) -> None:
+        fetched = [Record(bytes(size), b"k", offset, "t") for offset, size in enumerate(sizes)]
+        scheduler = BatchScheduler(lambda topic: (most, topic, 0), most_bytes)
+        batches = [batch for _, batch in scheduler.iterate({TP0: fetched})]
+        assert [record for batch in batches for record in batch.records] == fetched
+        for batch in batches:
+            size = sum(len(record.value or b"") for record in batch.records)
+            assert batch.size == size
+            assert len(batch) == 1 or (len(batch) <= most and size <= most_bytes)
+        for batch, after in pairwise(batches):
+            grown = batch.size + len(after.records[0].value or b"")
+            assert len(batch) == most or grown > most_bytes
 
     def test_to_faust_a_batch_is_its_last_record(self) -> None:
         batch = RecordBatch(records("t", 3, 10, 5), position=8)
