@@ -169,8 +169,8 @@ ASSUMPTIONS = [
         _parameters(AIOKafkaConsumerThread._create_worker_consumer, "self", "transport"),
     ),
     Assumption(
-        "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout)",
-        _parameters(AIOKafkaFetcher.fetched_records, "self", "partitions", "timeout"),
+        "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout, max_records)",
+        _parameters(AIOKafkaFetcher.fetched_records, "self", "partitions", "timeout", "max_records"),
     ),
     Assumption(
         "a seek drops what aiokafka's fetcher holds of the partition",
