@@ -169,7 +169,7 @@ ASSUMPTIONS = [
         _parameters(AIOKafkaConsumerThread._create_worker_consumer, "self", "transport"),
     ),
     Assumption(
-        "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout, max_records)",
+        "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout, records)",
         _parameters(AIOKafkaFetcher.fetched_records, "self", "partitions", "timeout", "max_records"),
     ),
     Assumption(
