@@ -20,11 +20,43 @@ their ends (``recovery.py``), mends them, and seeks.  A revoke, a seek and a sto
 ``effects.py`` are what a stage sees of them.  Imports point one way:
 ``pyproject.toml`` has the layers.
 
+Writing a stage
+---------------
+
+A stage says how a record is decoded and what it does to the state of its key.  ``keyed.py`` groups records,
+skips those that come again, dead-letters bad ones alone and stores; ``work.py`` is what a stage tells it.  A
+test runs the stage without a broker by ``testing.py``, with crashes by ``trial.py``::
+
+    class Tally(msgspec.Struct, frozen=True):
+        messages: int = 0
+
+    TALLY = Codec("tally", Tally)
+
+    def decode(record):
+        return msgspec.json.decode(record.value or b"")  # raise InvalidRecord for what is none
+
+    def fold(before, run, work):
+        after = Tally((before or Tally()).messages + len(run.items))
+        work.emit("memory.windows.v1", run.key, msgspec.json.encode(after))
+        return after
+
+    messages = Source(decode=decode, fold=fold)
+    stage = keyed_stage(name="tally", table="tally", codec=TALLY, sources={"chat.messages.v1": messages})
+
+    harness = StageHarness(stage)
+    records = [harness.record(b"{}", key=key) for key in (b"c-1", b"c-2", b"c-1")]
+    harness.feed(*records)
+    harness.feed(*records)  # read again after a crash
+    assert harness.stored(TALLY) == {b"c-1": Tally(2), b"c-2": Tally(1)}
+    assert len(harness.outputs) == 2
+
 Where it can fail, and what then happens
 ----------------------------------------
 
 =================================================  ==========================================================
 a record cannot be decoded or is invalid           the step dead-letters it (``Effects.dead_letter``)
+stored state cannot be decoded, or was written by  the worker stops and names the key: no record is to blame
+a later release (``codec.py``)
 the step raises                                    the batch is halved until what fails stands alone and is
                                                    dead-lettered; 100 in a row, over all batches and
                                                    partitions of the stage, stop the worker

@@ -14,7 +14,7 @@ What else a fold wants it tells :class:`Work`: outputs, further keys of state, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,10 +23,11 @@ from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader, TimerContext
+from streams.runtime.work import Work
 
 S = TypeVar("S")
 T = TypeVar("T")
-V = TypeVar("V")
+__all__ = ["Run", "Source", "Work", "keyed_stage"]
 
 
 class Run(NamedTuple, Generic[T]):
@@ -45,135 +46,6 @@ class Run(NamedTuple, Generic[T]):
     def next_offset(self) -> int:
         """The offset after the last record: the mark of state that has folded the run in."""
         return self.items[-1][1].offset + 1
-
-
-#: What a batch stores of a key: value, codec (``None``: the key is removed), next offset, packed.
-_Staged = tuple[Any, Codec[Any] | None, int | None, bool]
-
-_REMOVED: _Staged = (None, None, None, False)
-
-
-class Work(Effects):
-    """What one call of a stage wants to happen, and the state that it reads and writes meanwhile.
-
-    Values are read and written as objects: they are decoded once, and encoded once in :meth:`flush`, whatever
-    happens to them in between.  They must not be changed in place.
-
-    Each time, changes are stored in this order, so that a stage decides what a crash between two of them leaves
-    behind: what was put ``first``; what was put otherwise, in the order of the last call for each key; what was
-    removed.
-    """
-
-    __slots__ = ("_decoded", "_first", "_staged", "_state", "_stored", "stage")
-
-    def __init__(self, stage: str, state: StateReader) -> None:
-        super().__init__()
-        self.stage = stage
-        self._state = state
-        self._stored: dict[bytes, tuple[int, bytes | None]] = {}
-        self._decoded: dict[bytes, Any] = {}
-        self._staged: dict[bytes, _Staged] = {}
-        self._first: dict[bytes, _Staged] = {}
-
-    def _read(self, key: bytes) -> tuple[int, bytes | None]:
-        stored = self._stored.get(key)
-        if stored is None:
-            stored = self._stored[key] = self._state.read(key)
-        return stored
-
-    def mark(self, key: bytes) -> int:
-        """Return up to which offset of the batch's source ``key`` was folded in before this batch."""
-        return self._read(key)[0]
-
-    def get(self, key: bytes, codec: Codec[V]) -> V | None:
-        """Return the value of ``key`` as this batch has left it so far; ``None`` if there is none.
-
-        Raises:
-            ConsistencyError: what is stored cannot be decoded.
-        """
-        staged = self._staged.get(key) or self._first.get(key)
-        if staged is not None:
-            return staged[0]  # type: ignore[no-any-return]  # a key has values of one kind
-        if key in self._decoded:
-            return self._decoded[key]  # type: ignore[no-any-return]
-        change = self.changes.get(key)
-        payload = self._read(key)[1] if change is None else change.payload
-        value = self._decoded[key] = codec.decode(payload, key) if payload is not None else None
-        return value
-
-    def put(
-        self,
-        key: bytes,
-        value: V,
-        codec: Codec[V],
-        next_offset: int | None = None,
-        *,
-        first: bool = False,
-        packed: bool = False,
-    ) -> None:
-        """Store ``value`` under ``key``.
-
-        ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not.
-        ``packed``: compressed, for state that nothing will read for some time.
-        """
-        before = self._staged.pop(key, None) or self._first.pop(key, None)
-        if before is not None and next_offset is None:
-            next_offset = before[2]
-        (self._first if first else self._staged)[key] = (value, codec, next_offset, packed)
-
-    def remove(self, key: bytes) -> None:
-        """Remove ``key`` and its mark, after what was put is stored.
-
-        Only for keys whose records cannot come back.
-        """
-        self._first.pop(key, None)
-        self._staged[key] = _REMOVED
-
-    def skip(self, why: str, by: int = 1) -> None:
-        """Count records that changed nothing: ``replayed`` or ``duplicate``."""
-        self.count("skipped_records_total", self.stage, why, by=by)
-
-    def decoded(
-        self, records: Sequence[SourceRecord], decode: Callable[[SourceRecord], T]
-    ) -> Iterator[tuple[T, SourceRecord]]:
-        """Yield what the records say; those that ``decode`` refuses are dead-lettered."""
-        for record in records:
-            try:
-                item = decode(record)
-            except InvalidRecord as error:
-                self.dead_letter(record, error)
-            else:
-                yield item, record
-
-    def is_new(self, key: bytes, record: SourceRecord) -> bool:
-        """Say whether ``record`` is still to be folded into ``key``; if not, it is counted as replayed."""
-        if record.offset >= self.mark(key):
-            return True
-        self.skip("replayed")
-        return False
-
-    def flush(self, codec: Codec[V] | None = None, wake_at: Callable[[V], float | None] | None = None) -> None:
-        """Encode what is to be stored, in order, and let go of it: what is still in a cache is encoded fast.
-
-        ``wake_at`` sets the timers of values that were put with ``codec``, and clears those of what was
-        removed, unless they were set before.
-        """
-        removed = []
-        for staged_by_key in (self._first, self._staged):
-            for key, (value, its_codec, next_offset, packed) in staged_by_key.items():
-                if wake_at is not None and its_codec is codec and key not in self.timers:
-                    self.timers[key] = wake_at(value)
-                if its_codec is None:
-                    removed.append(key)
-                else:
-                    self.store(key, its_codec.encode(value, packed=packed), next_offset)
-            staged_by_key.clear()
-        for key in removed:
-            super().remove(key)
-            if wake_at is not None:
-                self.timers.setdefault(key, None)
-        self._decoded.clear()
-        self._stored.clear()
 
 
 _NO_KEY = InvalidRecord("no_key", "the record has no key, and nothing in it says which one it belongs to")

@@ -353,15 +353,6 @@ def said(draw: st.DrawFn) -> list[FactCandidate]:
     return found
 
 
-def in_batches(harness: Harness, records: Sequence[Record], size: int) -> list[int]:
-    """Feed the records; return how long the changelog was before the first batch and after each."""
-    lengths = [len(harness.changelog)]
-    for at in range(0, len(records), size):
-        harness.feed(*records[at : at + size])
-        lengths.append(len(harness.changelog))
-    return lengths
-
-
 def essence(fact: Fact) -> tuple[object, ...]:
     """Everything but how the versions were counted on the way."""
     evidence = frozenset(provenance.message_ids for provenance in fact.provenance)
@@ -370,36 +361,6 @@ def essence(fact: Fact) -> tuple[object, ...]:
 
 
 class TestCrash:
-    @settings(max_examples=150, deadline=None)
-    @given(candidates=said(), size=st.integers(1, 8), again=st.integers(1, 8), data=st.data())
-    def test_batches_that_are_read_again_change_nothing(
-        self, candidates: list[FactCandidate], size: int, again: int, data: st.DataObject
-    ) -> None:
-        """The commit lags behind the state by any number of batches."""
-        harness = Harness()
-        records = [harness.record(each) for each in candidates]
-        in_batches(harness, records, size)
-        before = harness.stored()
-        harness.recover()
-        in_batches(harness, records[data.draw(st.integers(0, len(records))) :], again)
-        assert harness.stored() == before
-
-    @settings(max_examples=150, deadline=None)
-    @given(candidates=said(), size=st.integers(1, 8), again=st.integers(1, 8), data=st.data())
-    def test_a_batch_whose_state_was_stored_in_part_is_completed(
-        self, candidates: list[FactCandidate], size: int, again: int, data: st.DataObject
-    ) -> None:
-        """A changelog that takes more than one request may be cut anywhere."""
-        whole, harness = Harness(), Harness()
-        in_batches(whole, [whole.record(each) for each in candidates], size)
-        records = [harness.record(each) for each in candidates]
-        lengths = in_batches(harness, records, size)
-        cut = data.draw(st.integers(0, lengths[-1]))
-        harness.recover(cut)
-        done = max(n for n, length in enumerate(lengths) if length <= cut)
-        in_batches(harness, records[done * size :], again)
-        assert harness.stored() == whole.stored()
-
     @settings(max_examples=150, deadline=None)
     @given(candidates=said(), chance=st.randoms(use_true_random=False))
     def test_the_sources_may_be_read_again_in_another_order(

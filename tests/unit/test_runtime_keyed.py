@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import streams.runtime
 from models.errors import InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -278,6 +281,13 @@ class TestTimers:
     def test_keys_of_another_kind_must_be_told_apart(self) -> None:
         with pytest.raises(ValueError, match="timer_at"):
             self.harness(others=(NOTE,))
+
+
+def test_the_stage_that_the_package_shows_runs_as_it_stands() -> None:
+    code = re.search(r"::\n\n(    class Tally.*?)\n\n\S", streams.runtime.__doc__ or "", re.DOTALL)
+    assert code is not None
+    names = {"msgspec": msgspec, "StageHarness": StageHarness, "Codec": Codec}
+    exec(textwrap.dedent(code[1]), names | {"Source": Source, "keyed_stage": keyed_stage})
 
 
 def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states() -> None:
