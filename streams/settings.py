@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic.config import JsonDict
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import ValidationError, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from models.errors import ConfigurationError
 from streams.namespace import Namespace
+from streams.settings_access import AccessSettings
 from streams.settings_text import (
     PREFIX,
     SettingRow,
@@ -30,6 +30,7 @@ from streams.settings_text import (
     keep_secrets,
     unknown_variables,
 )
+from streams.settings_text import setting as _setting
 
 __all__ = ["SettingRow", "Settings", "describe", "load_settings"]
 
@@ -57,17 +58,7 @@ def _instance_id() -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:100] or "local"
 
 
-def _setting(default: Any, description: str, unit: str = "", *, allowed: str = "", **limits: Any) -> Any:
-    """Declare a setting; a callable ``default`` is called at load time.
-
-    ``allowed`` says what is accepted where the type and the limits do not say it for themselves.
-    """
-    where = {"default_factory": default} if callable(default) else {"default": default}
-    extra: JsonDict = {"unit": unit, "allowed": allowed}
-    return Field(**where, description=description, json_schema_extra=extra, **limits)
-
-
-class Settings(BaseSettings):
+class Settings(AccessSettings):
     """All settings.  Durations are seconds unless the name says otherwise; sizes are bytes."""
 
     model_config = SettingsConfigDict(
@@ -115,12 +106,6 @@ class Settings(BaseSettings):
         pattern=r"^\s*(|[A-Za-z0-9._-]+=[1-9]\d{0,4}(\s*,\s*[A-Za-z0-9._-]+=[1-9]\d{0,4})*)\s*$",
     )
     replication_factor: int = _setting(1, "copies of each topic that is created", "brokers", ge=1, le=32)
-    gemini_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        validation_alias="GEMINI_API_KEY",
-        description="key of the Gemini API; no stage uses it yet: rules and local models only",
-        json_schema_extra={"unit": ""},
-    )
 
     # Who this process is, and where it listens
     instance_id: str = _setting(
@@ -338,6 +323,12 @@ class Settings(BaseSettings):
             if low > high or (relation == "below" and low == high):
                 wrong = f"{env_name(small)}={low:g} must be {relation} {env_name(large)}={high:g}"
                 raise ValueError(f"{wrong}: change one of them")
+        for name, scheme in (("qdrant", "https://"), ("redis", "rediss://")):
+            if getattr(self, f"{name}_ssl_ca_file") and not getattr(self, f"{name}_url").startswith(scheme):
+                raise ValueError(
+                    f"{env_name(f'{name}_ssl_ca_file')} is set, but {env_name(f'{name}_url')} does not begin "
+                    f"with {scheme}, so no TLS is used"
+                )
         if self.window_size * self.max_content_bytes > WINDOW_CONTENT_BYTES:
             raise ValueError(
                 f"{env_name('window_size')}={self.window_size} messages of "

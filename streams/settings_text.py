@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import annotated_types
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
+from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings
@@ -19,6 +20,16 @@ PREFIX = "SWITCHBOARD_"
 
 #: What the test suite is told; workers that it starts inherit it.
 _TESTS = f"{PREFIX}TEST_"
+
+
+def setting(default: Any, description: str, unit: str = "", *, allowed: str = "", **limits: Any) -> Any:
+    """Declare a setting; a callable ``default`` is called at load time.
+
+    ``allowed`` says what is accepted where the type and the limits do not say it for themselves.
+    """
+    where = {"default_factory": default} if callable(default) else {"default": default}
+    extra: JsonDict = {"unit": unit, "allowed": allowed}
+    return Field(**where, description=description, json_schema_extra=extra, **limits)
 
 
 class SettingRow(NamedTuple):
@@ -122,6 +133,8 @@ def _extra(field: FieldInfo, key: str) -> str:
 
 
 def _show(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, SecretStr):
         return MASK if value.get_secret_value() else ""
     if isinstance(value, str) and "://" in value:

@@ -34,6 +34,7 @@ from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin, cluster
 from streams.topics.catalog import Catalog, catalog_for
+from streams.topics.rights import check_rights, topics_of
 from streams.whereabouts import Whereabouts, leave_note
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
@@ -77,7 +78,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         here = Whereabouts(service, settings.instance_id, os.getpid(), *where, place.index)
         resources.callback(leave_note(settings, here))
         catalog = catalog_for(settings)
-        await _check_topics(catalog, settings)
+        await _check_topics(service, catalog, settings)
         parts = await opener(service, settings, metrics, resources)
         runtime = ServiceRuntime(
             service, parts.stages, settings=settings, catalog=catalog, metrics=metrics, health=health
@@ -106,9 +107,10 @@ async def _take_name(service: str, settings: Settings) -> Callable[[], None]:
     return (lambda: None) if lock is None else lock.release
 
 
-async def _check_topics(catalog: Catalog, settings: Settings) -> None:
-    """Refuse to start on topics that would lose or split data (rule 10)."""
-    differences = await admin.check(catalog, settings, timeout_seconds=settings.request_timeout_seconds)
+async def _check_topics(service: str, catalog: Catalog, settings: Settings) -> None:
+    """Refuse to start on topics that would lose or split data (rule 10), or without the rights to use them."""
+    own, patience = Catalog(topics_of(service, catalog), catalog.prefix), settings.request_timeout_seconds
+    differences = await admin.check(own, settings, timeout_seconds=patience)
     blocking = [difference for difference in differences if difference.blocking]
     if blocking:
         lines = [f"{d.topic}: {d.what} is {d.found}, expected {d.expected}: {d.advice}" for d in blocking[:5]]
@@ -116,6 +118,7 @@ async def _check_topics(catalog: Catalog, settings: Settings) -> None:
             "the topics on the broker are not as the contract says; run 'switchboard topics apply' or "
             "'switchboard topics check':\n" + "\n".join(lines)
         )
+    await check_rights(service, catalog, settings, timeout_seconds=patience)
     for difference in differences:
         log.warning("a topic differs", topic=difference.topic, what=difference.what, found=difference.found)
 

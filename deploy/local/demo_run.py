@@ -75,7 +75,7 @@ class Run:
         ]
         windows, facts, summaries = len(view.windows), len(view.facts), len(view.summaries)
         began = time.monotonic()
-        await send_messages(self._settings.bootstrap_servers, self._catalog, fresh, self._tell_sent(len(fresh)))
+        await send_messages(self._settings, self._catalog, fresh, self._tell_sent(len(fresh)))
         sending = time.monotonic() - began
         await self._settle(fresh)
         return report.Rates(
@@ -178,7 +178,7 @@ class Run:
     async def _filter_a_response(self) -> None:
         """Stream a response as a model would, unless a run before has, and wait until it has come back."""
         if not self._view.response_is_complete:
-            await send_response(self._settings.bootstrap_servers, self._catalog, self._response)
+            await send_response(self._settings, self._catalog, self._response)
         self._progress.update("  streaming a response")
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not self._view.response_is_complete:

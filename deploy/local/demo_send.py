@@ -16,8 +16,9 @@ from deploy.local.demo_watch import CHUNKS, MESSAGES
 from models.errors import DependencyUnavailable
 from models.ids import deterministic_id
 from models.responses import ResponseChunk
-from streams import cloudevents
+from streams import cloudevents, kafka
 from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
 from streams.topics import Catalog
 
 _SOURCE = "/switchboard/demo"
@@ -36,14 +37,14 @@ def response_id(text: str) -> str:
 
 
 async def send_messages(
-    servers: str, catalog: Catalog, lines: Sequence[InputMessage], tell: Callable[[int], None]
+    settings: Settings, catalog: Catalog, lines: Sequence[InputMessage], tell: Callable[[int], None]
 ) -> None:
     """Publish in order, keyed by conversation, each confirmed; ``tell`` learns how many are, now and then.
 
     Raises :class:`DependencyUnavailable` when the broker does not take them.
     """
     topic = catalog.get(MESSAGES)
-    async with _producing(servers) as producer:
+    async with _producing(settings) as producer:
         confirmations = []
         for line in lines:
             message = line.message
@@ -63,14 +64,14 @@ async def send_messages(
                 tell(number)
 
 
-async def send_response(servers: str, catalog: Catalog, text: str) -> None:
+async def send_response(settings: Settings, catalog: Catalog, text: str) -> None:
     """Publish ``text`` in pieces, one after the other, as a model writes it.
 
     Raises :class:`DependencyUnavailable` when the broker does not take them.
     """
     topic = catalog.get(CHUNKS)
     key = response_id(text).encode()
-    async with _producing(servers) as producer:
+    async with _producing(settings) as producer:
         for chunk in _chunks(text):
             await producer.send_and_wait(
                 topic.name,
@@ -98,15 +99,13 @@ def _chunks(text: str) -> Iterator[ResponseChunk]:
 
 
 @asynccontextmanager
-async def _producing(servers: str) -> AsyncIterator[AIOKafkaProducer]:
+async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
     """Yield a producer that waits for all replicas and repeats nothing."""
-    producer = AIOKafkaProducer(
-        bootstrap_servers=servers, acks="all", enable_idempotence=True, client_id="switchboard-demo"
-    )
-    try:
-        await producer.start()
-        yield producer
-    except KafkaError as error:
-        raise DependencyUnavailable("kafka", f"{servers} took no messages: {error!r}") from error
-    finally:
-        await producer.stop()
+    client = kafka.make_producer(settings, "switchboard-demo")
+    async with kafka.connected(client, settings, settings.request_timeout_seconds) as producer:
+        try:
+            yield producer
+        except KafkaError as error:
+            raise kafka.refusal(error, settings) or DependencyUnavailable(
+                "kafka", f"{settings.bootstrap_servers} took no messages: {error!r}"
+            ) from error

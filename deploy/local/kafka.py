@@ -28,17 +28,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from deploy.local.java import find_java
 from deploy.local.kafka_config import logging_configuration, server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
+from deploy.local.kafka_security import Security
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams import leash
+from streams.kafka import make_admin
+from streams.settings import Settings, load_settings
 
-START_TIMEOUT = 30.0  # seconds; a start takes 3 to 5 on two busy cores
+START_TIMEOUT = 90.0  # seconds; a start takes 3 to 5 on two cores, and ten times that where much else runs
 _STOP_GRACE = 15.0  # seconds between SIGTERM and SIGKILL
 _ADVICE = [
     (r"No space left on device", "the disk is full: free some space, or give another folder"),
@@ -57,7 +59,8 @@ class LocalKafka:
     """A Kafka node whose data lives under ``data_dir``: a child process that never outlives this one.
 
     ``port`` 0 picks a free one, which stays the same from then on.  ``heap`` is Java's notation ("384m").
-    ``overrides`` are broker settings that win over deploy.local.kafka_config.
+    ``overrides`` are broker settings that win over deploy.local.kafka_config.  ``security``: TLS, users and
+    rights; without it, everybody may do everything.
 
     Raises ConfigurationError (port taken, no Java) and DependencyUnavailable (it did not start; the message
     ends with the log).  Not for use by several threads at once.
@@ -69,10 +72,12 @@ class LocalKafka:
         port: int = 0,
         heap: str = "384m",
         overrides: Mapping[str, str] | None = None,
+        security: Security | None = None,
     ) -> None:
         self.data_dir = Path(data_dir).resolve()
         self.port = port
         self.heap = heap
+        self.security = security
         self._overrides = dict(overrides or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._claim: IO[str] | None = None
@@ -83,6 +88,12 @@ class LocalKafka:
     def bootstrap_servers(self) -> str:
         """``host:port`` for clients.  With ``port`` 0: known once started."""
         return f"{LOOPBACK}:{self.port}"
+
+    @property
+    def settings(self) -> Settings:
+        """Settings with which clients come in, as the user who may do everything if there are users."""
+        access = self.security.client() if self.security is not None else {}
+        return load_settings(bootstrap_servers=self.bootstrap_servers, **access)
 
     @property
     def pid(self) -> int:
@@ -211,7 +222,8 @@ class LocalKafka:
                 if old.exists():
                     old.replace(old.with_name(f"{old.name}.before"))
             properties = self.data_dir / "server.properties"
-            properties.write_text(server_properties(self.data_dir, self.port, controller_port, self._overrides))
+            overrides = self._secured(controller_port) | self._overrides
+            properties.write_text(server_properties(self.data_dir, self.port, controller_port, overrides))
             log4j2 = self.data_dir / "log4j2.yaml"
             log4j2.write_text(logging_configuration(self._log_file))
         except OSError as error:
@@ -224,8 +236,17 @@ class LocalKafka:
         with self._output_file.open("ab") as output:
             self._process = leash.spawn(broker, output=output)
 
+    def _secured(self, controller_port: int) -> dict[str, str]:
+        if self.security is None:
+            return {}
+        folder = self.data_dir / "tls"
+        folder.mkdir(exist_ok=True)
+        self.security.prepare(folder)
+        return self.security.properties(folder, self.port, controller_port)
+
     def _format(self, storage_tool: Sequence[str | Path], properties: Path) -> None:
-        command = [*storage_tool, "format", f"--cluster-id={_new_cluster_id()}", "--config", properties]
+        users = self.security.format_arguments() if self.security is not None else []
+        command = [*storage_tool, "format", f"--cluster-id={_new_cluster_id()}", "--config", properties, *users]
         with self._output_file.open("ab") as output:
             tool = leash.spawn(command, output=output)
             try:
@@ -242,7 +263,7 @@ class LocalKafka:
                 raise self._failure("it ended while starting")
             # A refused connection is cheap; the client would log it as an error.
             with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), timeout=1):
-                if _answers(self.bootstrap_servers):
+                if _answers(self.settings):
                     return
             time.sleep(0.05)
         raise self._failure(f"it did not answer within {START_TIMEOUT:.0f} s")
@@ -258,11 +279,11 @@ def _new_cluster_id() -> str:
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
-def _answers(bootstrap_servers: str) -> bool:
+def _answers(settings: Settings) -> bool:
     """Whether a client gets metadata that names a broker.  In a thread: the caller may have an event loop."""
 
     async def ask() -> bool:
-        client = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers, request_timeout_ms=5000)
+        client = make_admin(settings, "switchboard-local", request_timeout_ms=5000)
         try:
             async with asyncio.timeout(5):
                 await client.start()

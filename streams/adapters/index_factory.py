@@ -21,5 +21,11 @@ def open_fact_index(settings: Settings, dimensions: int) -> FactIndex:
         # Imported here because the client takes a second to load, which embedded mode need not pay.
         from streams.adapters.qdrant_server import QdrantServerIndex
 
-        return QdrantServerIndex(settings.qdrant_url, settings.namespace.collection, dimensions=dimensions)
+        return QdrantServerIndex(
+            settings.qdrant_url,
+            settings.namespace.collection,
+            dimensions=dimensions,
+            api_key=settings.qdrant_api_key.get_secret_value(),
+            ca_file=settings.qdrant_ssl_ca_file,
+        )
     return QdrantEdgeIndex(settings.folder / EDGE_FOLDER, dimensions)

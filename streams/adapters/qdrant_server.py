@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+import ssl
 from collections.abc import Awaitable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,20 +37,30 @@ class QdrantServerIndex:
 
     ``url`` is that of the server, or ``:memory:``, or a folder: the last two are the local mode of
     ``qdrant-client``, which is for tests and small experiments.  ``timeout`` (seconds) bounds a request.
+    ``ca_file``: who signs the server's certificate, if it is nobody whom the system trusts.
 
     Every method raises :class:`DependencyUnavailable` while the server is down, slow, throttling or fails,
     and :class:`ConfigurationError` when it is too old, refuses access, or its collection has vectors of
     other dimensions.
     """
 
-    def __init__(self, url: str, collection: str, *, dimensions: int, timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        collection: str,
+        *,
+        dimensions: int,
+        timeout: float = 10.0,
+        api_key: str = "",
+        ca_file: Path | None = None,
+    ) -> None:
         self._url = url
         self._shown = without_credentials(url)
         self._collection = collection
         self._dimensions = dimensions
         self._timeout = timeout
         self._local = not url.startswith(("http://", "https://"))
-        self._client = _client(url, timeout)
+        self._client = _client(url, timeout, api_key, ca_file)
         self._prepared = False
         self._preparing = asyncio.Lock()
 
@@ -250,25 +262,46 @@ class QdrantServerIndex:
             raise Unanswered("qdrant", f"{self._shown}: no answer within {self._timeout:g} s") from error
         except (ResponseHandlingException, ResourceExhaustedResponse) as error:
             reason = str(error) or type(error).__name__
+            if "CERTIFICATE_VERIFY_FAILED" in reason:
+                raise ConfigurationError(
+                    f"the certificate of the Qdrant server at {self._shown} is not trusted ({reason}): set "
+                    "SWITCHBOARD_QDRANT_SSL_CA_FILE to who signed it"
+                ) from error
             raise DependencyUnavailable("qdrant", f"{self._shown}: {reason}") from error
         except UnexpectedResponse as error:
             status = error.status_code or 0
             if status in (401, 403):
                 raise ConfigurationError(
-                    f"the Qdrant server at {self._shown} refuses access: {error}"
+                    f"the Qdrant server at {self._shown} refuses access (SWITCHBOARD_QDRANT_API_KEY): {error}"
                 ) from error
             if status in (404, 408, 429) or status >= 500:
                 raise DependencyUnavailable("qdrant", f"{self._shown}: {error}") from error
             raise
 
 
-def _client(url: str, timeout: float) -> AsyncQdrantClient:
+def _client(url: str, timeout: float, api_key: str, ca_file: Path | None) -> AsyncQdrantClient:
     if url == ":memory:":
         return AsyncQdrantClient(location=url)
     if not url.startswith(("http://", "https://")):
         return AsyncQdrantClient(path=url)
     # The client's own check of the server's version blocks the event loop; _check_version asks instead.
-    return AsyncQdrantClient(url=url, timeout=math.ceil(timeout), check_compatibility=False)
+    return AsyncQdrantClient(
+        url=url,
+        timeout=math.ceil(timeout),
+        check_compatibility=False,
+        api_key=api_key or None,
+        verify=_trusted(ca_file),
+    )
+
+
+def _trusted(ca_file: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        reason = getattr(error, "reason", None) or error.strerror
+        raise ConfigurationError(
+            f"SWITCHBOARD_QDRANT_SSL_CA_FILE={ca_file} cannot be used ({reason}): give certificates in PEM"
+        ) from error
 
 
 def _replace_if_older(fact: Fact) -> q.OverwritePayloadOperation:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -15,6 +15,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError
 
 from models.errors import DependencyUnavailable
+from streams import kafka
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 
@@ -24,7 +25,8 @@ ANSWER_SECONDS = 15.0
 #: With an aborted or open transaction the last records are never delivered: stop after this silence.
 _SILENCE_SECONDS = 5.0
 
-_CLOSE_SECONDS = 5.0
+#: What the broker's logs call us.
+_NAME = "switchboard-cli"
 
 
 class GroupLag(NamedTuple):
@@ -53,7 +55,7 @@ async def answering(settings: Settings) -> AsyncIterator[None]:
     except BrokenPipeError:
         raise  # our own stdout: the reader of the pipe has seen enough
     except (KafkaError, OSError, TimeoutError) as error:
-        raise DependencyUnavailable(
+        raise kafka.refusal(error, settings) or DependencyUnavailable(
             "kafka",
             f"no usable answer from {settings.bootstrap_servers} ({type(error).__name__}): start the broker "
             "(`make demo` starts one), or set SWITCHBOARD_BOOTSTRAP_SERVERS to the host:port of one that runs",
@@ -63,42 +65,24 @@ async def answering(settings: Settings) -> AsyncIterator[None]:
 @asynccontextmanager
 async def administering(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
     """Yield a connected admin client."""
-    client = AIOKafkaAdminClient(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-cli",
-        request_timeout_ms=int(ANSWER_SECONDS * 1000),
-    )
-    try:
-        async with answering(settings):
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await client.start()
-            yield client
-    finally:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(client.close(), _CLOSE_SECONDS)
+    client = kafka.make_admin(settings, _NAME, request_timeout_ms=int(ANSWER_SECONDS * 1000))
+    async with kafka.connected(client, settings, ANSWER_SECONDS), answering(settings):
+        yield client
 
 
 @asynccontextmanager
 async def reading(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
     """Yield a connected consumer without a group, which sees committed records only."""
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-cli",
+    client = kafka.make_consumer(
+        settings,
+        _NAME,
         group_id=None,
-        enable_auto_commit=False,
         auto_offset_reset="earliest",
-        isolation_level="read_committed",
         request_timeout_ms=int(ANSWER_SECONDS * 1000),
         fetch_max_wait_ms=200,
     )
-    try:
-        async with answering(settings):
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await consumer.start()
-            yield consumer
-    finally:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(consumer.stop(), _CLOSE_SECONDS)
+    async with kafka.connected(client, settings, ANSWER_SECONDS) as consumer, answering(settings):
+        yield consumer
 
 
 async def partitions_of(settings: Settings, topics: Iterable[str] = ()) -> dict[str, int]:
@@ -115,6 +99,13 @@ async def partitions_of(settings: Settings, topics: Iterable[str] = ()) -> dict[
         for topic in described
         if not wanted or topic["topic"] in wanted
     }
+
+
+async def check_visible(settings: Settings, topic: str) -> None:
+    """Raise :class:`ConfigurationError` if ``topic`` is not missing, but hidden from us."""
+    async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
+        if await kafka.hidden(client, [topic]):
+            raise kafka.denied("describe the topic", [topic])
 
 
 async def ends_of(

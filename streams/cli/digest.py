@@ -15,7 +15,7 @@ from models.errors import ConfigurationError
 from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
 from streams.settings import Settings, load_settings
-from streams.topics.catalog import Catalog, TopicSpec, load_catalog
+from streams.topics.catalog import Catalog, TopicSpec, catalog_for
 from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
 
 _PROGRESS_SECONDS = 5.0
@@ -104,7 +104,7 @@ def compare(
     topics differ.
     """
     settings = load_settings()
-    places = [locate(name, settings, load_catalog(settings.topic_prefix)) for name in (topic, other) if name]
+    places = [locate(name, settings, catalog_for(settings)) for name in (topic, other) if name]
     if len(places) == 2 and places[0].spec.contract_name != places[1].spec.contract_name:
         raise ConfigurationError(
             f"{places[0].name} and {places[1].name} hold different things: nothing to compare"

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 from aiokafka import TopicPartition
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, SwitchboardError
 from streams.cli import broker, routing, services
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
@@ -70,8 +70,20 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
     except DependencyUnavailable as error:
         findings.append(Finding("wrong", str(error)))
+    if settings.redis_url:
+        findings.append(await _redis(settings))
     findings += _services(await services.ask_services(settings))
     return findings
+
+
+async def _redis(settings: Settings) -> Finding:
+    from streams.adapters.redis_client import answers  # its library takes a while to load
+
+    try:
+        await answers(settings)
+    except SwitchboardError as error:
+        return Finding("wrong", str(error))
+    return Finding("ok", "Redis answers")
 
 
 def _disk(folder: Path) -> Finding:

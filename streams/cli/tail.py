@@ -84,6 +84,7 @@ async def records(
     """
     found = await broker.partitions_of(settings)
     if topic not in found:
+        await broker.check_visible(settings, topic)
         raise _no_such_topic(topic, catalog, sorted(found), settings)
     partitions = [TopicPartition(topic, number) for number in range(found[topic])]
     async with broker.reading(settings) as consumer:

@@ -13,6 +13,7 @@ from streams.cli.output import count, print_json, print_table
 from streams.settings import load_settings
 from streams.topics import admin, catalog_for
 from streams.topics.differences import Difference, in_units
+from streams.topics.rights import ROLES, rights_of
 
 app = typer.Typer(
     no_args_is_help=True, help="Create and verify the topics; schemas/topics has one file for each."
@@ -89,6 +90,35 @@ def check(json: Json = False) -> None:
         print(f"The topics at {settings.bootstrap_servers} are as the contract says.")
     if differences:
         raise typer.Exit(1)
+
+
+@app.command()
+def acls(
+    role: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(ROLES)}; all if none is named.", show_default=False)
+    ] = None,
+    user: Annotated[
+        str,
+        typer.Option("--user", help="Who gets them (default: switchboard-<role>).", show_default=False),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Print the least rights of each role, as commands of Kafka's own kafka-acls.sh. Asks no broker."""
+    settings = load_settings()
+    catalog = catalog_for(settings)
+    rights = {name: rights_of(name, catalog) for name in ([role] if role else ROLES)}
+    if json:
+        print_json({name: [right._asdict() for right in found] for name, found in rights.items()})
+        return
+    for name, found in rights.items():
+        print(f"# {name}: {ROLES[name]}")
+        operations: dict[tuple[str, str], list[str]] = {}
+        for right in found:
+            operations.setdefault((right.kind, right.name), []).append(f"--operation {right.operation}")
+        add = f"kafka-acls.sh --bootstrap-server {settings.bootstrap_servers} --command-config admin.conf --add"
+        who = f"--allow-principal User:{user or f'switchboard-{name}'}"
+        for (kind, resource), wanted in operations.items():
+            print(f"{add} {who} {' '.join(wanted)} --{kind} {resource}")
 
 
 @app.command("list")

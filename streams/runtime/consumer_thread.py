@@ -19,6 +19,7 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import OffsetAndMetadata
 
+from streams import kafka
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import (
     TP,
@@ -26,7 +27,6 @@ from streams.runtime.faust_internals import (
     ConsumerStoppedError,
     HeartbeatRequest,
     ensure_aiokafka_TP,
-    server_list,
 )
 from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
@@ -74,15 +74,13 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         # Faust maps changelog partitions to workers in its own assignor, so it is needed with tables,
         # and it keeps equal partition numbers of all topics of a service on one worker.
         self._assignor = self.app.assignor
-        consumer = aiokafka.AIOKafkaConsumer(
-            client_id=f"switchboard-{self.runtime.name}",
+        consumer = kafka.make_consumer(
+            settings,
+            f"switchboard-{self.runtime.name}",
             group_id=self.app.conf.id,
             group_instance_id=settings.static_member(self.runtime.name),
-            bootstrap_servers=server_list(transport.url, transport.default_port),
             partition_assignment_strategy=[self._assignor],
-            enable_auto_commit=False,
             auto_offset_reset=settings.auto_offset_reset,
-            isolation_level="read_committed",
             fetch_max_wait_ms=settings.fetch_max_wait_ms,
             max_poll_records=None,
             # Waiting in place for a dependency must not cost the partitions.

@@ -10,6 +10,7 @@ import faust
 
 from models.errors import ConfigurationError
 from streams.runtime.consumer import BatchTransport
+from streams.runtime.credentials import faust_credentials
 from streams.runtime.faust_recovery import SeekingTables
 from streams.runtime.ports import AppHost
 from streams.runtime.scheduler import scheduler_factory
@@ -79,6 +80,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
     app = ServiceApp(
         settings.group(runtime.name),
         broker=[f"kafka://{server}" for server in settings.bootstrap_servers.split(",")],
+        broker_credentials=faust_credentials(settings),
         store="memory://",
         web_enabled=False,
         datadir=settings.folder / "faust",  # never made

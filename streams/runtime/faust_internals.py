@@ -35,7 +35,6 @@ from faust.transport.drivers.aiokafka import (
     Consumer,
     Transport,
     ensure_aiokafka_TP,
-    server_list,
 )
 from faust.types import TP
 from faust.types.tuples import ConsumerMessage, Message, ack_lock
@@ -67,7 +66,6 @@ __all__ = [
     "ack_lock",
     "calc_crc32c",
     "ensure_aiokafka_TP",
-    "server_list",
 ]
 
 

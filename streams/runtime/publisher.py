@@ -10,6 +10,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
+from streams import kafka
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partitions_of
 from streams.runtime.records import Headers
@@ -175,11 +176,9 @@ class Publisher:
 
 def make_producer(settings: Settings, service: str) -> AIOKafkaProducer:
     """Return the service's producer: idempotent, and patient with a broker that is away."""
-    return AIOKafkaProducer(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id=f"switchboard-{service}",
-        acks="all",
-        enable_idempotence=True,
+    return kafka.make_producer(
+        settings,
+        f"switchboard-{service}",
         compression_type=None if settings.compression == "none" else settings.compression,
         max_batch_size=settings.batch_bytes,
         max_request_size=16 << 20,

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-import aiokafka
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
+from streams import kafka
 from streams.runtime.effects import Output
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, ensure_aiokafka_TP
@@ -123,14 +123,12 @@ def _name(tp: Any) -> str:
 
 
 def _consumer(settings: Settings, client_id: str) -> Any:
-    return aiokafka.AIOKafkaConsumer(
-        client_id=client_id,
+    return kafka.make_consumer(
+        settings,
+        client_id,
         group_id=None,
-        bootstrap_servers=settings.bootstrap_servers,
-        enable_auto_commit=False,
         # A position that the broker does not have is an error here, not a reason to begin elsewhere.
         auto_offset_reset="none",
-        isolation_level="read_committed",
         fetch_max_wait_ms=settings.fetch_max_wait_ms,
         max_partition_fetch_bytes=4 << 20,
         request_timeout_ms=int(settings.request_timeout_seconds * 1000),

@@ -88,7 +88,7 @@ async def list_topics(
 ) -> list[TopicState]:
     """Return every topic of the catalog with what the broker has of it."""
     async with cluster.connected(settings, timeout_seconds) as admin:
-        found = await cluster.describe(admin)
+        found = await cluster.describe(admin, [spec.name for spec in catalog.all()])
         configs = await cluster.read_configs(admin, [spec for spec in catalog.all() if spec.name in found])
     missing = FoundTopic(0, 0, ready=False)
     return [
@@ -109,7 +109,7 @@ async def list_topics(
 async def _differences(
     admin: AIOKafkaAdminClient, catalog: Catalog, replication_factor: int
 ) -> list[Difference]:
-    found = await cluster.describe(admin)
+    found = await cluster.describe(admin, [spec.name for spec in catalog.all()])
     present = [spec for spec in catalog.all() if spec.name in found]
     differences = count_differences(catalog, found, replication_factor)
     differences += config_differences(present, found, await cluster.read_configs(admin, present))

@@ -7,20 +7,27 @@ Every request happens inside :func:`connected`, which turns what the client libr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    for_code,
+)
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams import kafka
 from streams.settings import Settings
 from streams.topics.catalog import TopicSpec
 from streams.topics.differences import FoundTopic, topic_config
 
 _POLL_SECONDS = 0.1
-_CLOSE_SECONDS = 5.0
+_DENIED = (TopicAuthorizationFailedError, ClusterAuthorizationFailedError)
 
 #: ``config_source`` of an entry that was set on the topic itself (Kafka protocol, DescribeConfigs).
 _SET_ON_TOPIC = 1
@@ -32,39 +39,22 @@ Configs = dict[str, dict[str, tuple[str, int]]]
 @asynccontextmanager
 async def connected(settings: Settings, timeout_seconds: float) -> AsyncIterator[AIOKafkaAdminClient]:
     """Yield a client of a broker that knows its cluster; the timeout covers the whole block."""
-    admin = AIOKafkaAdminClient(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-topics",
-        request_timeout_ms=int(timeout_seconds * 1000),
-    )
-    answered = False
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            await admin.start()
-            answered = True
-            # aiokafka has no public way to ask whether a broker that has just started knows its cluster yet;
-            # without a controller `create_topics` fails with an AttributeError.
-            while not admin._client.cluster.brokers() or admin._client.cluster.controller is None:
-                await admin._client.force_metadata_update()
-                await asyncio.sleep(_POLL_SECONDS)
-            yield admin
-    except (KafkaError, OSError, TimeoutError) as error:
-        raise _unavailable(settings.bootstrap_servers, timeout_seconds, answered, error) from error
-    finally:
-        # A broker that hangs must not keep us from leaving; the sockets go with the client.
-        with suppress(TimeoutError):
-            await asyncio.wait_for(admin.close(), _CLOSE_SECONDS)
+    client = kafka.make_admin(settings, "switchboard-topics", request_timeout_ms=int(timeout_seconds * 1000))
+    async with kafka.connected(client, settings, timeout_seconds) as admin:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                # aiokafka has no public way to ask whether a broker that has just started knows its cluster
+                # yet; without a controller `create_topics` fails with an AttributeError.
+                while not admin._client.cluster.brokers() or admin._client.cluster.controller is None:
+                    await admin._client.force_metadata_update()
+                    await asyncio.sleep(_POLL_SECONDS)
+                yield admin
+        except (KafkaError, OSError, TimeoutError) as error:
+            raise kafka.refusal(error, settings) or _unavailable(settings, timeout_seconds, error) from error
 
 
-def _unavailable(servers: str, seconds: float, answered: bool, error: Exception) -> DependencyUnavailable:
-    if not answered:
-        # A refused connection is known at once: only who waited may say so.
-        waited = f" within {seconds:g} s" if isinstance(error, TimeoutError) else ""
-        return DependencyUnavailable(
-            "kafka",
-            f"no broker answers at {servers}{waited}: start one, or set "
-            "SWITCHBOARD_BOOTSTRAP_SERVERS to the host:port of one that runs",
-        )
+def _unavailable(settings: Settings, seconds: float, error: Exception) -> DependencyUnavailable:
+    servers = settings.bootstrap_servers
     if isinstance(error, TimeoutError):
         return DependencyUnavailable(
             "kafka",
@@ -80,8 +70,11 @@ async def cluster_id(settings: Settings, timeout_seconds: float) -> str:
         return str((await admin.describe_cluster())["cluster_id"])
 
 
-async def describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
-    """Describe all topics: asking for one by name would make the broker create it."""
+async def describe(admin: AIOKafkaAdminClient, names: Iterable[str] = ()) -> dict[str, FoundTopic]:
+    """Describe all topics.
+
+    ``names`` must be visible or missing: a :class:`ConfigurationError` names those that we may not see.
+    """
     found = {}
     for topic in await admin.describe_topics(None):
         partitions = topic["partitions"]
@@ -90,6 +83,9 @@ async def describe(admin: AIOKafkaAdminClient) -> dict[str, FoundTopic]:
             replicas=min((len(partition["replicas"]) for partition in partitions), default=0),
             ready=topic["error_code"] == 0 and all(partition["leader"] >= 0 for partition in partitions),
         )
+    # The list leaves out what we may not see: such a topic must not be taken for one that is missing.
+    if unseen := await kafka.hidden(admin, set(names) - found.keys()):
+        raise kafka.denied("describe the topic", unseen)
     return found
 
 
@@ -102,7 +98,7 @@ async def create_missing(
     """
     created: list[str] = []
     while True:
-        found = await describe(admin)
+        found = await describe(admin, [spec.name for spec in specs])
         missing = [spec for spec in specs if spec.name not in found]
         if missing:
             await _create(admin, missing, replication_factor, validate_only=True)
@@ -129,18 +125,23 @@ async def _create(
         for spec in specs
     ]
     response = await admin.create_topics(topics, validate_only=validate_only)
-    created = []
+    created: list[str] = []
+    denied: list[str] = []
     for name, code, *message in response.topic_errors:
         error = for_code(code)
         if code == 0:
             created.append(name)
         elif error is TopicAlreadyExistsError:
             continue  # somebody else was faster, or our own metadata lags: the next look shows it
+        elif error in _DENIED:
+            denied.append(name)
         elif error.retriable:
             await admin._client.force_metadata_update()  # the controller may have moved
         else:
             detail = message[0] if message and message[0] else error.description
             raise ConfigurationError(f"the broker refuses to create {name}: {error.__name__}: {detail}")
+    if denied:
+        raise kafka.denied("create the topic", denied)
     return created
 
 
@@ -152,6 +153,8 @@ async def read_configs(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -
     configs = {}
     for response in await admin.describe_configs(resources):
         for code, message, _type, name, entries in response.resources:
+            if for_code(code) in _DENIED:
+                raise kafka.denied("read the configuration (DescribeConfigs) of the topic", [name])
             if code:
                 raise for_code(code)(f"cannot read the configuration of {name}: {message}")
             configs[name] = {entry[0]: (entry[1], entry[3]) for entry in entries}
@@ -169,6 +172,8 @@ async def alter(admin: AIOKafkaAdminClient, configs: Configs, changes: Mapping[s
         resources.append(ConfigResource(ConfigResourceType.TOPIC, topic, own | dict(wanted)))
     for response in await admin.alter_configs(resources):
         for code, message, _type, name in response.resources:
+            if for_code(code) in _DENIED:
+                raise kafka.denied("change the configuration (AlterConfigs) of the topic", [name])
             if code:
                 error = for_code(code)
                 raise ConfigurationError(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError, KafkaError, for_code
 
 from models.errors import ConfigurationError
+from streams import kafka
 from streams.settings import Settings
 from streams.topics.catalog import TopicSpec
 
@@ -19,7 +19,6 @@ from streams.topics.catalog import TopicSpec
 _SESSION_MARGIN_SECONDS = 5.0
 
 _POLL_SECONDS = 0.2
-_CLOSE_SECONDS = 5.0
 _UUID_LENGTH = 36
 
 
@@ -97,18 +96,16 @@ async def rewind_group(settings: Settings, service: str, sources: Sequence[Topic
 
     Raises :class:`ConfigurationError` when the group is not empty: the broker refuses it then.
     """
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-reset",
+    consumer = kafka.make_consumer(
+        settings,
+        "switchboard-reset",
         group_id=settings.group(service),
-        enable_auto_commit=False,
-        isolation_level="read_committed",
         request_timeout_ms=int(settings.request_timeout_seconds * 1000),
     )
     places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
     consumer.assign(places)
     try:
-        await consumer.start()
+        await kafka.connect(consumer, settings, settings.request_timeout_seconds)
         beginnings = await consumer.beginning_offsets(places)
         ends = await consumer.end_offsets(places)
         await consumer.commit(beginnings)
@@ -118,14 +115,8 @@ async def rewind_group(settings: Settings, service: str, sources: Sequence[Topic
             "it again, then repeat this"
         ) from error
     finally:
-        await close(consumer)
+        await kafka.close(consumer)
     return [
         Rewound(spec.name, sum(ends[place] - beginnings[place] for place in places if place.topic == spec.name))
         for spec in sources
     ]
-
-
-async def close(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
-    """Close a client; a broker that hangs must not keep us from leaving."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(client.stop(), _CLOSE_SECONDS)

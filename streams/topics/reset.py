@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import UnknownTopicOrPartitionError, for_code
+from aiokafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError, for_code
 
 from models.errors import ConfigurationError
+from streams import kafka
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
 from streams.redaction import without_credentials
 from streams.settings import Settings
@@ -169,7 +170,7 @@ def _asking(settings: Settings) -> AbstractAsyncContextManager[AIOKafkaAdminClie
 
 async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> None:
     """Refuse topics that no worker would start on; asking for their offsets might even create them."""
-    found = await describe(admin)
+    found = await describe(admin, [spec.name for spec in sources])
     wrong = [
         spec.name
         for spec in sources
@@ -184,13 +185,15 @@ async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> 
 async def _delete(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> None:
     """Delete topics and wait until they are gone; those that are missing are no error."""
     while True:
-        present = await describe(admin)
+        present = await describe(admin, [spec.name for spec in specs])
         left = [spec.name for spec in specs if spec.name in present]
         if not left:
             return
         response = await admin.delete_topics(left)
         for name, code in response.topic_error_codes:
             error = for_code(code)
+            if error is TopicAuthorizationFailedError:
+                raise kafka.denied("delete the topic", [name])
             if code and error is not UnknownTopicOrPartitionError and not error.retriable:
                 raise ConfigurationError(f"the broker refuses to delete {name}: {error.description}")
         await asyncio.sleep(_POLL_SECONDS)

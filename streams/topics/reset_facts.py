@@ -11,26 +11,27 @@ then read again, and evidence that a fact has already is not counted twice (:mod
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
 from models.facts import Erasure, Fact
 from processors.facts.erasure import erase
 from processors.text.validation import decode
+from streams import kafka
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import ERASURE, FACT, FACTS, Facts, erasure_key
 from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
-from streams.topics.admin import list_topics
 from streams.topics.catalog import Catalog, TopicSpec
-from streams.topics.groups import close
+from streams.topics.cluster import connected, describe
+from streams.topics.differences import FoundTopic
 
 #: Records on their way to the broker at once.
 _IN_FLIGHT = 1000
@@ -62,11 +63,12 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
     """Return the latest state of every fact of the topic, and what is known to be erased."""
     stage = Facts(settings).stage()
     topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
-    found = {state.spec.name: state.partitions for state in await list_topics(catalog, settings)}
+    async with connected(settings, settings.request_timeout_seconds) as admin:
+        found = await describe(admin, [topic.name, changelog.name])
     facts = _Facts(len(stage.sources))
     async with _answering(settings):
-        await _read(settings, topic, found[topic.name], facts.note)
-        await _read(settings, changelog, found[changelog.name], facts.note_stored)
+        await _read(settings, topic, _partitions(found, topic), facts.note)
+        await _read(settings, changelog, _partitions(found, changelog), facts.note_stored)
     values = {}
     for fact_id, fact in facts.known().items():
         partition = partition_of(fact.user_id.encode(), changelog.partitions)
@@ -147,20 +149,21 @@ class _Facts:
         return marks.seal(None, payload, self._sources, 0, None)
 
 
+def _partitions(found: Mapping[str, FoundTopic], spec: TopicSpec) -> int:
+    return found[spec.name].partitions if spec.name in found else 0
+
+
 async def write(state: FactsState, settings: Settings) -> None:
     """Write it to the changelog, which is empty."""
-    producer = AIOKafkaProducer(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-reset",
-        acks="all",
-        enable_idempotence=True,
+    producer = kafka.make_producer(
+        settings,
+        "switchboard-reset",
         max_request_size=state.changelog.max_message_bytes,
         request_timeout_ms=int(settings.request_timeout_seconds * 1000),
     )
     async with _answering(settings):
         try:
-            async with asyncio.timeout(settings.request_timeout_seconds):
-                await producer.start()
+            await kafka.connect(producer, settings, settings.request_timeout_seconds)
             confirmations = []
             for key, (partition, value) in state.values.items():
                 confirmations.append(
@@ -171,7 +174,7 @@ async def write(state: FactsState, settings: Settings) -> None:
                     confirmations.clear()
             await asyncio.gather(*confirmations)
         finally:
-            await close(producer)
+            await kafka.close(producer)
 
 
 async def _read(
@@ -180,21 +183,19 @@ async def _read(
     """Hand every record of a topic to ``note``, in order within each partition; none if it is missing."""
     if not partitions:
         return
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers,
-        client_id="switchboard-reset",
+    consumer = kafka.make_consumer(
+        settings,
+        "switchboard-reset",
         group_id=None,
-        enable_auto_commit=False,
         auto_offset_reset="earliest",
-        isolation_level="read_committed",
         request_timeout_ms=int(settings.request_timeout_seconds * 1000),
     )
     places = [TopicPartition(spec.name, number) for number in range(partitions)]
     consumer.assign(places)
     clock = asyncio.get_running_loop().time
     try:
+        await kafka.connect(consumer, settings, settings.request_timeout_seconds)
         async with asyncio.timeout(settings.request_timeout_seconds):
-            await consumer.start()
             ends = await consumer.end_offsets(places)
         heard = clock()
         while True:
@@ -211,7 +212,7 @@ async def _read(
             elif clock() - heard > settings.request_timeout_seconds:
                 raise TimeoutError(f"{spec.name} does not go on")
     finally:
-        await close(consumer)
+        await kafka.close(consumer)
 
 
 @asynccontextmanager
@@ -219,7 +220,7 @@ async def _answering(settings: Settings) -> AsyncIterator[None]:
     try:
         yield
     except (KafkaError, OSError, TimeoutError) as error:
-        raise DependencyUnavailable(
+        raise kafka.refusal(error, settings) or DependencyUnavailable(
             "kafka",
             f"the broker at {settings.bootstrap_servers} failed: {error!r}. Repeat this once it is well",
         ) from error
