@@ -198,7 +198,7 @@ async def serve(count: int) -> None:
         now = int(records._value.get())
         watch.add(now - seen)
         seen = now
-    await runtime.drain()
+    await runtime.drain(runtime.consumer.epoch)
     watch.report()
     await runtime.stop()
     if runtime.failure is not None:

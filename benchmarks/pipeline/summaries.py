@@ -17,15 +17,15 @@ from models.messages import ChatMessage, Role
 from processors.text.tokens import message_tokens
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import STATE
-from streams.runtime import marks
+from streams.runtime.marks import Layout
 from streams.settings import load_settings
 from streams.topics.catalog import catalog_for
 
 _PATIENCE = 60.0
 _CHANGELOG = "switchboard-ingest-conversations-changelog"
 
-#: Marks of the conversations stage, one per source.
-_SOURCES = 2
+#: Of the conversations stage.
+_LAYOUT = Layout(("chat.messages.v1", "memory.summaries.v1"))
 
 _SAID = (
     "I would like to plan the trip to Lisbon in June with my sister, and we decided to take the train. "
@@ -94,7 +94,7 @@ async def _probe(
     async with asyncio.timeout(_PATIENCE):
         async for record in states:
             if record.key == name.encode():
-                state = STATE.decode(marks.payload(record.value, _SOURCES))
+                state = STATE.decode(_LAYOUT.payload(record.value) or b"")
                 if state.tokens.summaries:
                     return time.perf_counter() - began
     raise AssertionError("the changelog has no end")

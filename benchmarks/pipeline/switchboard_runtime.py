@@ -92,7 +92,7 @@ async def main(kind: str, count: int) -> None:
         seconds = metrics.recovery_seconds.labels("conversations")._value.get()
         print_result(recovered, seconds, ready_seconds=ready)
     else:
-        await runtime.drain()
+        await runtime.drain(runtime.consumer.epoch)
         watch.report()
     await runtime.stop()
     if runtime.failure is not None:

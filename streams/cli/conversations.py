@@ -18,14 +18,14 @@ from processors.conversations.state import ID_HASH_BYTES, ConversationPolicy, Co
 from streams.agents.ingest.conversations import MESSAGES, STATE, SUMMARIES
 from streams.cli import broker
 from streams.cli.output import count, moment, print_json, print_table, printable
-from streams.runtime import marks
 from streams.runtime.partitioner import partition_of
+from streams.runtime.stored import StoredPartition
 from streams.settings import Settings, load_settings
 from streams.topics import catalog_for
 
 CHANGELOG = "switchboard-ingest-conversations-changelog"
 
-#: The sources of the stage, in the order of the marks in a stored value.
+#: The sources of the stage.
 _SOURCES = (MESSAGES, SUMMARIES)
 
 app = typer.Typer(no_args_is_help=True, help="Look at the state of conversations.")
@@ -78,20 +78,19 @@ async def find(settings: Settings, conversation_id: str) -> Stored | None:
         )
     key = conversation_id.encode()
     place = TopicPartition(topic, partition_of(key, partitions))
-    latest: bytes | None = None
+    found = StoredPartition(_SOURCES)
     async with broker.reading(settings) as consumer:
         consumer.assign([place])
         ends = await broker.ends_of(consumer, [place])
         async for record in broker.until(consumer, ends):
-            if record.key != key:
-                continue
-            value = record.value
-            if value is None or latest is None or not marks.is_stale(value, latest, len(_SOURCES)):
-                latest = value
-    if latest is None:
+            if record.key == key:
+                found.fold([record])
+    latest = found.values.get(key)
+    payload = None if latest is None else found.layout.payload(latest)
+    if latest is None or payload is None:
         return None
-    offsets = [marks.next_offset(latest, number) for number in range(len(_SOURCES))]
-    return Stored(place.partition, offsets, STATE.decode(marks.payload(latest, len(_SOURCES)), key))
+    offsets = [found.layout.next_offset(latest, number) for number in range(len(_SOURCES))]
+    return Stored(place.partition, offsets, STATE.decode(payload, key))
 
 
 def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[str, object]:

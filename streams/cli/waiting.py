@@ -16,7 +16,8 @@ from processors.conversations.state import ConversationPolicy, is_page
 from streams.agents.ingest.conversations import STATE
 from streams.cli import broker, conversations
 from streams.cli.output import count, moment, printable
-from streams.runtime import marks
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.topics import catalog_for
 
@@ -59,25 +60,19 @@ async def open_windows(settings: Settings, user_id: str, tenant_id: str) -> list
     topic = catalog_for(settings).name(conversations.CHANGELOG)
     partitions = (await broker.partitions_of(settings, [topic])).get(topic, 0)
     places = [TopicPartition(topic, number) for number in range(partitions)]
-    sources = len(conversations._SOURCES)
-    latest: dict[bytes, bytes] = {}
+    stored = StoredPartition(conversations._SOURCES)
     async with broker.reading(settings) as consumer:
         consumer.assign(places)
         ends = await broker.ends_of(consumer, places)
         async for record in broker.until(consumer, ends):
-            key, value = record.key, record.value
-            if key is None or is_page(key):
-                continue
-            if value is None:
-                latest.pop(key, None)
-            elif key not in latest or not marks.is_stale(value, latest[key], sources):
-                latest[key] = value
+            if record.key is not None and not is_page(record.key):
+                stored.fold([record])
     policy = ConversationPolicy(
         idle_seconds=settings.idle_seconds, idle_grace_seconds=settings.idle_grace_seconds
     )
     found = []
-    for key, value in latest.items():
-        state = STATE.decode(marks.payload(value, sources), key)
+    for key, payload in PartitionState(stored).items():
+        state = STATE.decode(payload, key)
         messages = state.next_index - state.cursor.from_index
         if (state.user_id, state.tenant_id) == (user_id, tenant_id) and messages > state.cursor.overlap:
             found.append(Waiting(key.decode(), messages, policy.idle_at(state.sent_at, state.arrived_at)))

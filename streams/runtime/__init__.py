@@ -77,9 +77,12 @@ partitions are revoked, or it is told to stop      no new batch starts; what is 
                                                    committed; the rest is given up and read again
 the process stood still and lost its partitions    what still waits in its producer is not written (the lease),
 (SIGSTOP, a suspended machine), or it was cut off  and the worker stops; what was under way carries the same
-                                                   ids; state with a lower mark is ignored at recovery, and
-                                                   what it stands behind is written again
+                                                   ids; state of a lower term or mark is ignored at recovery,
+                                                   and what it stands behind is written again
 another worker runs under the same name            the one that was there first stops and says so
+a removed key is written late                      a removal stays, with its mark, for an hour; then it goes
+a stage's sources change                           marks are found by the names of their sources; one that was
+                                                   read and is not any more stops the worker
 a batch is lost between consumer and stage         the lane sees a position that does not fit; worker stops
 the topic was deleted and made again               a commit or mark beyond its end; the worker stops and names
                                                    the command that resets the state
@@ -96,8 +99,8 @@ The eleven rules, and where they live
 5. epochs: ``epoch.py``; made and ended in ``consumer.py``; the overlay of unconfirmed state: ``table.py``
 6. no gaps: ``continuity.py``, ``lane.py`` (``_check_position``),
    ``service.py`` (``check_end``)
-7. state carries its high-water mark: ``marks.py``, ``stored.py``; late writes: ``lease.py``, mended by
-   ``recovery.py``
+7. state carries its high-water mark, its owner's term and the names of its sources: ``marks.py``; what a
+   changelog says: ``stored.py``; late writes: ``lease.py``, mended by ``recovery.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``, ``unpacking.py``; waiting:
    ``patience.py``, ``standing.py``
 9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/worker.py``

@@ -14,6 +14,7 @@ from aiokafka.errors import (
     GroupCoordinatorNotAvailableError,
     IllegalStateError,
     KafkaError,
+    KafkaTimeoutError,
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
@@ -241,7 +242,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             self.runtime.log.info("commit refused: the group has rebalanced", error=type(exc).__name__)
             return False
         except KafkaError as exc:
-            if not exc.retriable and not isinstance(exc, TimeoutError):
+            if not exc.retriable and not isinstance(exc, KafkaTimeoutError):
                 raise
             self.runtime.log.warning("commit failed, will be tried again", error=repr(exc))
             return False

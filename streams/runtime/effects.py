@@ -91,7 +91,7 @@ class Effects:
         self.changes[key] = StateChange(payload, next_offset)
 
     def remove(self, key: bytes) -> None:
-        """Remove ``key`` and its mark.  Only for keys whose records cannot come back."""
+        """Remove ``key``.  Only for keys whose records cannot come back: in time its mark goes, too."""
         self.changes.pop(key, None)
         self.changes[key] = StateChange(None, None)
 

@@ -28,13 +28,27 @@ from streams.runtime.stepping import Prepared, Stepper
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
 
+#: Asks a lane to let go of removed keys.
+_LET_GO = object()
+
+#: How often it does, and of how many at a time.
+_LET_GO_SECONDS = 60.0
+_LET_GO_KEYS = 1000
+
+#: Timers that are carried out in one go: the event loop has its turn before the next ones.
+_TIMERS_AT_ONCE = 500
+
 
 class _Link:
-    """Where a batch stands, so that the next one of the lane can follow it."""
+    """Where a batch stands, so that the next one of the lane can follow it.
 
-    __slots__ = ("confirmed", "done", "stored", "submitted")
+    ``alone``: no outputs of the next one leave before the state changes of this one are stored.
+    """
 
-    def __init__(self, *, reached: bool = False) -> None:
+    __slots__ = ("alone", "confirmed", "done", "stored", "submitted")
+
+    def __init__(self, *, alone: bool = False, reached: bool = False) -> None:
+        self.alone = alone
         self.submitted = asyncio.Event()
         self.confirmed = asyncio.Event()
         self.stored = asyncio.Event()
@@ -68,6 +82,7 @@ class Lane:
         self._finishing: set[asyncio.Task[None]] = set()
         self._positions: dict[str, int] = {}
         self._log_times: dict[str, float] = {}
+        self._letting_go = self._wake(_LET_GO_SECONDS, _LET_GO)
         self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
         if self.stage.timer_at is not None:
             self._restore_timers(self.stage.timer_at)
@@ -96,6 +111,7 @@ class Lane:
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""
         self.timers.close()
+        self._letting_go.cancel()
         self._worker.cancel()
         for task in self._finishing:
             task.cancel()
@@ -109,7 +125,7 @@ class Lane:
                 self.timers.set(key, at)
 
     def _drop(self, event: Any) -> None:
-        if event is not None:
+        if event is not None and event is not _LET_GO:
             self.runtime.metrics.epoch_drops_total.labels(self.stage.name).inc()
             self.runtime.discard(event.message)
 
@@ -121,6 +137,8 @@ class Lane:
                 event = await self._queue.get()
                 if event is None:
                     await self._on_timers()
+                elif event is _LET_GO:
+                    await self._let_go()
                 else:
                     await self._on_batch(event)
         except asyncio.CancelledError:
@@ -164,12 +182,13 @@ class Lane:
             # else's by now, and unlike records, timers would write without anything to replay.
             self.timers.postpone(1.0)
             return
-        keys = self.timers.due(time.time())
+        keys = self.timers.due(time.time(), _TIMERS_AT_ONCE)
         if keys:
             caught_up = self.runtime.caught_up(self.bound, self.partition)
             context = TimerContext(self.partition, time.time(), caught_up, self._log_time())
             prepared = self._stepper.run_timers(keys, context)
-            await self._launch(prepared, None)
+            # What a timer decided stands in no log: nothing that may follow from it leaves before it is stored.
+            await self._launch(prepared, None, alone=bool(prepared.values))
         self.timers.arm()
 
     def _log_time(self) -> float:
@@ -179,18 +198,29 @@ class Lane:
                 return 0.0
         return min(self._log_times.values())
 
+    async def _let_go(self) -> None:
+        if not self.epoch.running:
+            return
+        values = {} if self.runtime.stalled() else self.state.let_go(_LET_GO_KEYS)
+        if values:
+            await self._launch(Prepared(Effects(), [], values), None)
+        self._letting_go = self._wake(0 if len(values) == _LET_GO_KEYS else _LET_GO_SECONDS, _LET_GO)
+
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(delay, self._queue.put_nowait, None)
+        return self._wake(delay, None)
+
+    def _wake(self, delay: float, token: object) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(delay, self._queue.put_nowait, token)
 
     # -- confirmation, in order -------------------------------------------------------------------------
 
-    async def _launch(self, prepared: Prepared, event: Any) -> None:
+    async def _launch(self, prepared: Prepared, event: Any, *, alone: bool = False) -> None:
         await self.runtime.slots.acquire()
         if not self.epoch.running:
             self.runtime.slots.release()
             self._drop(event)
             return
-        previous, self._last = self._last, _Link()
+        previous, self._last = self._last, _Link(alone=alone)
         task = asyncio.create_task(self._finish(prepared, event, previous, self._last))
         self._finishing.add(task)
         task.add_done_callback(self._finished)
@@ -206,8 +236,7 @@ class Lane:
             publisher = self.runtime.publisher
             await previous.submitted.wait()
             outputs = await publisher.submit(prepared.packed)
-            # What a timer decided stands in no log: nothing that may follow from it leaves before it is stored.
-            if event is not None or not prepared.values:
+            if not link.alone:
                 link.submitted.set()
             await publisher.confirm(outputs)
             await previous.confirmed.wait()

@@ -90,6 +90,12 @@ class _Reader:
             consumer.seek(tp, part.read_to)
         return {tp: end for tp, end in ends.items() if self._parts[tp].read_to < end}
 
+    def _fold(self, tp: Any, batch: list[Any]) -> None:
+        try:
+            self._parts[tp].fold(batch)
+        except ConsistencyError as exc:
+            raise ConsistencyError(f"{_name(tp)}: {exc}. {self._reset_hint}") from exc
+
     async def read(self, consumer: Any, left: dict[Any, int]) -> int:
         """Read until nothing is left; return how many records that were."""
         records, moved_at = 0, time.monotonic()
@@ -99,7 +105,7 @@ class _Reader:
             await asyncio.sleep(0)
             self._epoch.check()
             for tp, batch in batches.items():
-                self._parts[tp].fold(batch)
+                self._fold(tp, batch)
                 records += len(batch)
             for tp, end in list(left.items()):
                 async with asyncio.timeout(self._patience):

@@ -220,6 +220,8 @@ class ServiceRuntime:
             client_id = f"switchboard-{self.name}-recovery"
             records = await recover(parts, epoch, self.settings, client_id, self.reset_hint)
             repaired = await repair(parts, epoch, bound.changelog, self.publisher)
+            for part in parts.values():
+                part.begin_term()
             seconds = time.monotonic() - began
             self.metrics.recovery_seconds.labels(table.name).set(seconds)
             self.metrics.recovery_records_total.labels(table.name).inc(records)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from streams.runtime import marks
 from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
-from streams.runtime.stored import StoredPartition
+from streams.runtime.stored import GONE, StoredPartition
 
-#: Stands for a removed key; no value is empty, for each begins with its marks.
-REMOVED = b""
+#: For how long a write of an earlier owner may still come: a request waits in a socket no longer than this.
+#: As long as that, compaction keeps what such a write stands behind (``min_compaction_lag_ms``).
+LATE_WRITES_SECONDS = 3600.0
 
 
 class PartitionState:
@@ -23,56 +25,62 @@ class PartitionState:
     """
 
     def __init__(self, stored: StoredPartition) -> None:
-        self._confirmed = stored.values
+        self._stored = stored
+        self._layout = stored.layout
         self._overlay: dict[bytes, bytes] = {}
-        self._sources = stored.sources
+        self._going: set[bytes] = set()
         self.source_index = 0
         #: Say which of the changelog's records are our own: ``(first offset, how many)``.
         self.wrote = stored.wrote
 
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         """See :meth:`streams.runtime.stage.StateReader.read`."""
-        value = self.value(key)
+        value = self._value(key)
         if value is None:
             return 0, None
-        return marks.next_offset(value, self.source_index), marks.payload(value, self._sources)
+        return self._layout.next_offset(value, self.source_index), self._layout.payload(value)
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """See :meth:`streams.runtime.stage.StateReader.items`."""
-        for key in {**self._confirmed, **self._overlay}:
-            value = self.value(key)
-            if value is not None:
-                yield key, marks.payload(value, self._sources)
+        for key, value in {**self._stored.values, **self._overlay}.items():
+            payload = self._layout.payload(value)
+            if payload is not None:
+                yield key, payload
 
-    def value(self, key: bytes) -> bytes | None:
-        """Return the stored value of ``key`` with its marks."""
+    def _value(self, key: bytes) -> bytes | None:
         value = self._overlay.get(key)
-        if value is None:
-            return self._confirmed.get(key)
-        return value if value != REMOVED else None
+        return self._stored.values.get(key) if value is None else value
 
     def store(self, changes: Mapping[bytes, StateChange]) -> dict[bytes, bytes]:
         """Seal what a step stored, lay it on top unconfirmed, and return it as the changelog is to hold it."""
-        values = {}
-        for key, change in changes.items():
-            if change.payload is None:
-                values[key] = REMOVED
-            else:
-                values[key] = marks.seal(
-                    self.value(key), change.payload, self._sources, self.source_index, change.next_offset
-                )
+        seal, term, source_index = self._layout.seal, self._stored.term, self.source_index
+        values = {
+            key: seal(self._value(key), change.payload, source_index, change.next_offset, term)
+            for key, change in changes.items()
+        }
         self._overlay.update(values)
         return values
 
     def confirm(self, values: Mapping[bytes, bytes]) -> None:
         """Move values into the table; one that was overwritten meanwhile stays in the overlay too."""
-        self._confirmed.update(values)
         overlay = self._overlay
         for key, value in values.items():
+            # By identity: two removals of one key are equal, and between them it may have been stored.
             if overlay.get(key) is value:
                 del overlay[key]
-            if value == REMOVED:
-                del self._confirmed[key]
+            self._stored.confirm(key, value)
+            if value == GONE:
+                self._going.discard(key)
+
+    def let_go(self, limit: int) -> dict[bytes, bytes]:
+        """Return what lets the changelog forget up to ``limit`` removed keys, if nobody can write them late."""
+        stored = self._stored
+        if time.monotonic() - stored.ours_since < LATE_WRITES_SECONDS:
+            return {}
+        free = (key for key in stored.removed if key not in self._overlay and key not in self._going)
+        values = dict.fromkeys(itertools.islice(free, limit), GONE)
+        self._going.update(values)
+        return values
 
 
 class NoState:
@@ -83,14 +91,14 @@ class NoState:
     def wrote(self, first_offset: int, records: int) -> None:
         raise TypeError("a stage without a table has no changelog")
 
+    def let_go(self, limit: int) -> dict[bytes, bytes]:
+        return {}
+
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         return 0, None
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         return iter(())
-
-    def value(self, key: bytes) -> bytes | None:
-        return None
 
     def store(self, changes: Mapping[bytes, StateChange]) -> dict[bytes, bytes]:
         if changes:

@@ -47,10 +47,10 @@ class Timers:
         if at < self._handle_at:
             self.arm()
 
-    def due(self, now: float) -> list[bytes]:
-        """Remove and return the keys whose time has come."""
+    def due(self, now: float, limit: int) -> list[bytes]:
+        """Remove and return the keys whose time has come, ``limit`` at most, the earliest first."""
         keys: list[bytes] = []
-        while self._heap and self._heap[0][0] <= now:
+        while self._heap and self._heap[0][0] <= now and len(keys) < limit:
             queued_at, key = heapq.heappop(self._heap)
             if self._queued.get(key) != queued_at:
                 continue

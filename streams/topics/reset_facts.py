@@ -25,7 +25,7 @@ from processors.text.validation import decode
 from streams import kafka
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import ERASURE, FACT, FACTS, Facts, erasure_key
-from streams.runtime import marks
+from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
@@ -65,7 +65,7 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
     topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
     async with connected(settings, settings.request_timeout_seconds) as admin:
         found = await describe(admin, [topic.name, changelog.name])
-    facts = _Facts(len(stage.sources))
+    facts = _Facts(Layout(stage.sources))
     async with _answering(settings):
         await _read(settings, topic, _partitions(found, topic), facts.note)
         await _read(settings, changelog, _partitions(found, changelog), facts.note_stored)
@@ -82,11 +82,11 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
 class _Facts:
     """What the topic and the table say of facts and erasures, read in this order."""
 
-    def __init__(self, sources: int) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.unreadable = 0
         self.erasures: dict[bytes, tuple[int, Erasure]] = {}
         self._latest: dict[bytes, bytes] = {}
-        self._sources = sources
+        self._layout = layout
 
     def note(self, record: SourceRecord) -> None:
         """Note a record of the topic; whatever cannot be read was dead-lettered by whoever read it before."""
@@ -110,8 +110,10 @@ class _Facts:
         if record.key is None or not record.value:
             return
         fact_id = record.key.removesuffix(erasure_key(""))
-        payload = marks.payload(record.value, self._sources)
         try:
+            payload = self._layout.payload(self._layout.adopt(record.value))
+            if payload is None:
+                return
             if fact_id != record.key:
                 self._erase(fact_id, record.partition, ERASURE.decode(payload))
             elif fact_id in self.erasures and fact_id not in self._latest:
@@ -146,7 +148,7 @@ class _Facts:
 
     def seal(self, payload: bytes) -> bytes:
         """Return a value as the stage would have stored it before any record."""
-        return marks.seal(None, payload, self._sources, 0, None)
+        return self._layout.seal(None, payload, 0, None)
 
 
 def _partitions(found: Mapping[str, FoundTopic], spec: TopicSpec) -> int:

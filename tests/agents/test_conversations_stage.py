@@ -376,7 +376,7 @@ class TestPages:
         state = harness.payload()
         assert len(state.kept) < 10
         assert state.pages[0] == 0
-        assert len(harness.state.value(b"c") or b"") < 4000
+        assert len(harness.state.read(b"c")[1] or b"") < 4000
 
     def test_every_message_reaches_a_summary_once_even_from_pages(self) -> None:
         harness = Harness(token_threshold=600)

@@ -43,12 +43,13 @@ def run_stage(seed: int) -> Topics:
         log = logs[murmur2(key, PARTITIONS, PARTITIONS)]
         spoiled = value[:-1] if number % 100 == 99 else value
         log.append(record(MESSAGES, murmur2(key, PARTITIONS, PARTITIONS), len(log), key, spoiled))
-    stage = Conversations(Settings(token_threshold=THRESHOLD), cl100k_counter())
+    stage = Conversations(Settings(token_threshold=THRESHOLD), cl100k_counter()).stage()
+    assert stage.step is not None
     for partition, log in logs.items():
         topics[MESSAGES] += log
         state = PartitionState(StoredPartition((MESSAGES, SUMMARIES)))
         for at in range(0, len(log), 50):
-            effects = stage.step(RecordBatch(log[at : at + 50]), state)
+            effects = stage.step(RecordBatch(log[at : at + 50], source=MESSAGES), state)
             for output in effects.outputs:
                 topics[output.topic].append(record(output.topic, partition, 0, output.key, output.value))
             for letter in effects.dead_letters:

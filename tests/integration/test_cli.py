@@ -20,7 +20,7 @@ from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
 from streams.agents.ingest.conversations import STATE
 from streams.cli import conversations, main
-from streams.runtime import marks
+from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
@@ -278,8 +278,9 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
 ) -> None:
     def stored(messages: int, mark: int) -> bytes:
         state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
-        value = marks.seal(None, STATE.encode(state), 2, 0, mark)
-        return marks.seal(value, marks.payload(value, 2), 2, 1, 1)
+        layout = Layout(("chat.messages.v1", "memory.summaries.v1"))
+        value = layout.seal(None, STATE.encode(state), 0, mark)
+        return layout.seal(value, STATE.encode(state), 1, 1)
 
     changes = [
         (b"c-1", stored(5, 50)),

@@ -25,9 +25,9 @@ from models.facts import Category, Erasure, Fact, FactCandidate, FactChange, Fac
 from models.messages import ChatMessage
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
-from streams.agents.memory.facts import ERASURE, FACT
+from streams.agents.memory.facts import ERASURE, FACT, Facts
 from streams.cli import broker
-from streams.runtime import marks
+from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, admin, load_catalog, reset, reset_facts
@@ -39,6 +39,7 @@ MESSAGES, WINDOWS = "chat.messages.v1", "memory.windows.v1"
 CANDIDATES, FACTS = "memory.fact-candidates.v1", "memory.facts.v1"
 INGEST_CHANGELOG = "switchboard-ingest-conversations-changelog"
 FACTS_CHANGELOG = "switchboard-memory-facts-changelog"
+LAYOUT = Layout(Facts(Settings()).stage().sources)
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 encode = msgspec.json.Encoder().encode
@@ -481,15 +482,13 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(plac
     await send_facts(place, FACTS, [(each.fact_id, None) for each in (unlearned, learned)])
     stored = [(each.fact_id, FACT.encode(each)) for each in (unlearned, anew, fact("was never published"))]
     stored += [(f"{each.fact_id}/erased", ERASURE.encode(erasure)) for each in (learned, anew)]
-    await send_facts(
-        place, FACTS_CHANGELOG, [(key, marks.seal(None, value, 2, 0, 40)) for key, value in stored]
-    )
+    await send_facts(place, FACTS_CHANGELOG, [(key, LAYOUT.seal(None, value, 0, 40)) for key, value in stored])
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (2, 1)
     table = dict(await place.records(FACTS_CHANGELOG))
-    assert {marks.next_offset(value, index) for value in table.values() for index in (0, 1)} == {0}
-    payloads = {key.decode(): marks.payload(value, 2) for key, value in table.items()}
+    assert {LAYOUT.next_offset(value, index) for value in table.values() for index in (0, 1)} == {0}
+    payloads = {key.decode(): LAYOUT.payload(value) for key, value in table.items()}
     assert {key: FACT.decode(value) for key, value in payloads.items() if "/" not in key} == {
         known.fact_id: known,
         anew.fact_id: anew,

@@ -17,7 +17,7 @@ from processors.facts.consolidation import apply_embedding, consolidate
 from processors.facts.evidence import PROVENANCE_LIMIT
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACT, Facts
-from streams.runtime import marks
+from streams.runtime.marks import Layout
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -262,7 +262,7 @@ def test_a_replay_after_a_reset_publishes_nothing(history: list[Said], chance: R
     again = StageHarness(Facts(Settings()).stage())
     for key, value in live.topic().items():
         payload = FACT.encode(msgspec.json.decode(value, type=Fact))
-        again.changelog.append((key, marks.seal(None, payload, len(again.spec.sources), 0, None)))
+        again.changelog.append((key, Layout(again.spec.sources).seal(None, payload, 0, None)))
     again.recover()
     for each in stream:
         assert again.feed(again.record(each)).outputs == []

@@ -15,23 +15,25 @@ import pytest
 import structlog
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
-from streams.runtime import marks
+from streams.runtime import lane as lane_module
 from streams.runtime.effects import Effects, Output
 from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
+from streams.runtime.marks import Layout
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import Stamp, stamp
 from streams.runtime.stored import StoredPartition
-from streams.runtime.table import PartitionState
+from streams.runtime.table import LATE_WRITES_SECONDS, PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
 SOURCE = "chat.messages.v1"
 CHANGELOG = "changelog"
+LAYOUT = Layout((SOURCE,))
 
 
 class HandBatch(list[Output]):
@@ -147,6 +149,15 @@ class Rig:
             while not condition():
                 await asyncio.sleep(0.001)
 
+    async def give_all(self, until: Callable[[], bool]) -> None:
+        """Confirm whatever is submitted."""
+        async with asyncio.timeout(5):
+            while not until():
+                for _, future in self.publisher.submitted:
+                    if not future.done():
+                        future.set_result(None)
+                await asyncio.sleep(0)
+
     async def settle(self) -> None:
         for _ in range(50):
             await asyncio.sleep(0)
@@ -186,7 +197,7 @@ async def test_outputs_then_state_then_ack(rig: Rig) -> None:
     assert (rig.acked, rig.confirmed) == ([], {})
     rig.publisher.give(1)
     await rig.until(lambda: rig.acked == [0])
-    assert marks.payload(rig.confirmed[b"count"], 1) == b"1"
+    assert LAYOUT.payload(rig.confirmed[b"count"]) == b"1"
 
 
 async def test_records_are_let_go_with_the_ack_and_not_before(rig: Rig) -> None:
@@ -218,7 +229,7 @@ async def test_state_waits_for_the_outputs_of_every_earlier_batch(rig: Rig) -> N
     assert rig.acked == [], "a later batch is not acked before an earlier one"
     rig.publisher.give(2)
     await rig.until(lambda: rig.acked == [0, 1])
-    assert marks.next_offset(rig.confirmed[b"count"], 0) == 2
+    assert LAYOUT.next_offset(rig.confirmed[b"count"], 0) == 2
 
 
 async def test_the_next_step_sees_unconfirmed_state(rig: Rig) -> None:
@@ -287,7 +298,7 @@ async def test_the_record_that_fails_is_dead_lettered_and_its_neighbours_go_on(r
     await rig.until(lambda: len(rig.publisher.submitted) == 2)
     rig.publisher.give(1)
     await rig.until(lambda: rig.acked == [2])
-    assert marks.payload(rig.confirmed[b"count"], 1) == b"2"
+    assert LAYOUT.payload(rig.confirmed[b"count"]) == b"2"
 
 
 async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> None:
@@ -327,7 +338,7 @@ async def test_a_step_that_fails_on_everything_stops_the_worker_instead(rig: Rig
 
 
 async def test_replayed_records_change_nothing(rig: Rig) -> None:
-    rig.confirmed[b"count"] = marks.seal(None, b"5", 1, 0, 10)
+    rig.confirmed[b"count"] = LAYOUT.seal(None, b"5", 0, 10)
     rig.deliver(b"a", b"b")
     await rig.until(lambda: rig.acked == [1])
     assert rig.publisher.submitted == []
@@ -377,21 +388,64 @@ async def test_a_call_that_hangs_is_cut_off_and_repeated() -> None:
     rig.lane.close()
 
 
-async def test_a_removed_key_is_a_tombstone_in_the_changelog_and_gone_from_the_table() -> None:
+async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_the_changelog() -> None:
     def step(batch: RecordBatch, state: StateReader) -> Effects:
         effects = Effects()
         effects.remove(b"old")
         return effects
 
     rig = Rig(Stage(name="drop", sources=(SOURCE,), step=step, table="t"))
-    rig.confirmed[b"old"] = marks.seal(None, b"1", 1, 0, 5)
+    rig.confirmed[b"old"] = LAYOUT.seal(None, b"1", 0, 5)
     rig.deliver(b"a")
     await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    assert rig.publisher.values(CHANGELOG) == [None]
-    assert rig.state.read(b"old") == (0, None)
+    removal = LAYOUT.seal(rig.confirmed[b"old"], None, 0, None)
+    assert rig.publisher.values(CHANGELOG) == [removal]
+    assert rig.state.read(b"old") == (5, None)
     rig.publisher.give(0)
     await rig.until(lambda: rig.acked == [0])
-    assert rig.confirmed == {}
+    assert rig.confirmed == {b"old": removal}
+    rig.lane.close()
+
+
+async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.01)
+    monkeypatch.setattr(lane_module, "_LET_GO_KEYS", 2)
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    keys = [b"a", b"b", b"c"]
+    rig.stored.fold(Record(LAYOUT.seal(None, None, 0, 5), key) for key in keys)
+    rig.stored.ours_since -= LATE_WRITES_SECONDS
+    rig.is_stalled = True
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    await asyncio.sleep(0.03)
+    assert len(rig.publisher.submitted) == 1, "the partition may be somebody else's by now"
+    rig.is_stalled = False
+    await rig.give_all(lambda: not rig.stored.removed)
+    written = [output for outputs, _ in rig.publisher.submitted for output in outputs]
+    assert sorted(output.key for output in written if output.value is None) == keys
+    assert not rig.confirmed.keys() & set(keys)
+    rig.lane.close()
+
+
+async def test_letting_go_holds_no_outputs_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    rig.stored.fold([Record(LAYOUT.seal(None, None, 0, 5), b"a")])
+    rig.stored.ours_since -= LATE_WRITES_SECONDS
+    await rig.until(lambda: rig.publisher.values(CHANGELOG) == [None])
+    rig.deliver(b"a")
+    await rig.until(lambda: rig.publisher.values("out") == [b"a"])
+    rig.lane.close()
+
+
+async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    rig.stored.fold([Record(LAYOUT.seal(None, None, 0, 5), b"a")])
+    rig.stored.ours_since -= LATE_WRITES_SECONDS
+    rig.epoch.stop()
+    await asyncio.sleep(0.02)
+    assert rig.publisher.submitted == []
     rig.lane.close()
 
 
@@ -418,16 +472,32 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     fired: list[tuple[bytes, float]] = []
     rig = Rig(timer_stage(fired))
     rig.lane.close()
-    rig.confirmed[b"key"] = marks.seal(None, b"due", 1, 0, 77)
-    rig.confirmed[b"other"] = marks.seal(None, b"not", 1, 0, 78)
+    rig.confirmed[b"key"] = LAYOUT.seal(None, b"due", 0, 77)
+    rig.confirmed[b"other"] = LAYOUT.seal(None, b"not", 0, 78)
     rig.lane = rig.another_lane()
     await rig.until(lambda: len(rig.publisher.submitted) == 1)
     rig.publisher.give(0)
     await rig.until(lambda: len(rig.publisher.submitted) == 2)
     rig.publisher.give(1)
-    await rig.until(lambda: marks.payload(rig.confirmed[b"key"], 1) == b"fired")
+    await rig.until(lambda: LAYOUT.payload(rig.confirmed[b"key"]) == b"fired")
     assert [key for key, _ in fired] == [b"key"]
-    assert marks.next_offset(rig.confirmed[b"key"], 0) == 77
+    assert LAYOUT.next_offset(rig.confirmed[b"key"], 0) == 77
+    rig.lane.close()
+
+
+async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All in one step they would hold the event loop, and every batch, for most of a second."""
+    monkeypatch.setattr(lane_module, "_TIMERS_AT_ONCE", 10)
+    fired: list[tuple[bytes, float]] = []
+    rig = Rig(timer_stage(fired))
+    for number in range(35):
+        rig.lane.timers.set(b"%d" % number, 1.0)
+    await rig.until(lambda: len(fired) == 10)
+    rig.deliver(b"a")
+    await rig.until(lambda: rig.state.read(b"count") == (1, b"1"))
+    assert len(fired) < 35
+    await rig.until(lambda: len(fired) == 35)
+    assert len({key for key, _ in fired}) == 35
     rig.lane.close()
 
 

@@ -1,26 +1,22 @@
-"""The runtime's small parts: ledger, marks, timers, partitioner, scheduler, state."""
+"""The runtime's small parts: ledger, timers, partitioner, scheduler, effects."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from aiokafka.partitioner import murmur2 as reference_murmur2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.runtime import marks
-from streams.runtime.effects import Effects, StateChange
-from streams.runtime.faust_internals import TP, Table
+from streams.runtime.effects import Effects
+from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of, partitions_of
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
-from streams.runtime.stored import StoredPartition
-from streams.runtime.table import NoState, PartitionState, StateTable
 from streams.runtime.timers import Timers
 
 TP0 = TP("t", 0)
@@ -94,43 +90,6 @@ class TestLedger:
         await asyncio.sleep(0)
         ledger.notify()
         await asyncio.wait_for(waiter, 5)
-
-
-class TestMarks:
-    def test_a_value_carries_its_mark(self) -> None:
-        value = marks.seal(None, b"payload", 1, 0, 42)
-        assert (marks.next_offset(value, 0), marks.payload(value, 1)) == (42, b"payload")
-
-    def test_each_source_has_its_own_mark(self) -> None:
-        first = marks.seal(None, b"a", 2, 0, 7)
-        second = marks.seal(first, b"b", 2, 1, 3)
-        assert [marks.next_offset(second, source) for source in (0, 1)] == [7, 3]
-        assert marks.payload(second, 2) == b"b"
-
-    def test_a_timer_leaves_the_marks_alone(self) -> None:
-        value = marks.seal(marks.seal(None, b"a", 1, 0, 7), b"b", 1, 0, None)
-        assert (marks.next_offset(value, 0), marks.payload(value, 1)) == (7, b"b")
-
-    @pytest.mark.parametrize("sources", [1, 2])
-    def test_a_mark_never_moves_back(self, sources: int) -> None:
-        value = marks.seal(None, b"a", sources, 0, 7)
-        with pytest.raises(ValueError, match="cannot move back"):
-            marks.seal(value, b"b", sources, 0, 6)
-
-    @given(st.lists(st.integers(0, 2**63), min_size=1, max_size=3), st.data())
-    def test_stale_means_nowhere_ahead_and_somewhere_behind(self, current: list[int], data: Any) -> None:
-        other = data.draw(st.lists(st.integers(0, 2**63), min_size=len(current), max_size=len(current)))
-
-        def value(offsets: list[int]) -> bytes:
-            sealed = None
-            for source, offset in enumerate(offsets):
-                sealed = marks.seal(sealed, b"", len(offsets), source, offset)
-            assert sealed is not None
-            return sealed
-
-        pairs = list(zip(other, current, strict=True))
-        expected = all(o <= c for o, c in pairs) and any(o < c for o, c in pairs)
-        assert marks.is_stale(value(other), value(current), len(current)) is expected
 
 
 class TestPartitioner:
@@ -213,10 +172,10 @@ class TestTimers:
         timers.set(b"a", 1005)
         timers.set(b"b", 1003)
         timers.set(b"a", 1010)
-        assert timers.due(1004) == [b"b"]
-        assert timers.due(1009) == []
-        assert timers.due(1010) == [b"a"]
-        assert timers.due(2000) == []
+        assert timers.due(1004, 99) == [b"b"]
+        assert timers.due(1009, 99) == []
+        assert timers.due(1010, 99) == [b"a"]
+        assert timers.due(2000, 99) == []
 
     def test_moving_a_timer_earlier_fires_earlier(self) -> None:
         clock = Clock()
@@ -224,17 +183,31 @@ class TestTimers:
         timers.set(b"a", 1010)
         timers.set(b"a", 1002)
         assert min(clock.pending()) == pytest.approx(1002)
-        assert timers.due(1002) == [b"a"]
-        assert timers.due(2000) == []
+        assert timers.due(1002, 99) == [b"a"]
+        assert timers.due(2000, 99) == []
 
     def test_clearing_and_setting_again(self) -> None:
         clock = Clock()
         timers = Timers(clock.schedule, lambda: clock.now)
         timers.set(b"a", 1001)
         timers.set(b"a", None)
-        assert timers.due(1500) == []
+        assert timers.due(1500, 99) == []
         timers.set(b"a", 1600)
-        assert timers.due(1600) == [b"a"]
+        assert timers.due(1600, 99) == [b"a"]
+
+    def test_many_that_are_due_are_handed_out_in_parts_the_earliest_first(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        for number in range(7):
+            timers.set(b"%d" % number, 1000 - number)
+        timers.set(b"later", 1001)
+        assert timers.due(1000, 3) == [b"6", b"5", b"4"]
+        timers.set(b"5", 990)
+        timers.arm()
+        assert min(clock.pending()) == pytest.approx(1000.005), "at once, but not before others had their turn"
+        assert timers.due(1000, 3) == [b"5", b"3", b"2"]
+        assert timers.due(1000, 3) == [b"1", b"0"]
+        assert timers.due(1000, 3) == []
 
     def test_one_wake_up_is_pending_for_the_earliest(self) -> None:
         clock = Clock()
@@ -242,11 +215,23 @@ class TestTimers:
         for key, at in ((b"a", 1030), (b"b", 1020), (b"c", 1040)):
             timers.set(key, at)
         assert clock.pending() == [pytest.approx(1020)]
-        timers.due(1020)
+        timers.due(1020, 99)
         timers.arm()
         assert clock.pending() == [pytest.approx(1030)]
         timers.close()
         assert clock.pending() == []
+        assert timers.due(2000, 99) == []
+        assert len(timers) == 0
+
+    def test_postponed_timers_ask_again_later(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        timers.set(b"a", 990)
+        timers.postpone(5)
+        assert clock.pending() == [pytest.approx(1005)]
+        timers.set(b"b", 1010)
+        assert clock.pending() == [pytest.approx(1005)], "only an earlier one is worth another wake-up"
+        assert timers.due(1005, 99) == [b"a"]
 
     @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.none() | st.integers(0, 50))))
     def test_agrees_with_a_plain_dict(self, settings: list[tuple[bytes, int | None]]) -> None:
@@ -260,7 +245,7 @@ class TestTimers:
                 plain[key] = at
         for now in range(0, 51, 10):
             due = sorted(key for key, at in plain.items() if at <= now)
-            assert sorted(timers.due(now)) == due
+            assert sorted(timers.due(now, 99)) == due
             for key in due:
                 del plain[key]
 
@@ -310,108 +295,6 @@ class TestScheduler:
     def test_to_faust_a_batch_is_its_last_record(self) -> None:
         batch = RecordBatch(records("t", 3, 10, 5), position=8)
         assert (batch.offset, batch.first_offset, batch.position, batch.next_position) == (14, 10, 8, 15)
-
-
-class TestPartitionState:
-    def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
-        stored = StoredPartition(("s",))
-        state = PartitionState(stored)
-        first = state.store({b"k": StateChange(b"1", 1)})
-        second = state.store({b"k": StateChange(b"2", 2)})
-        assert state.read(b"k") == (2, b"2")
-        state.confirm(first)
-        assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
-        state.confirm(second)
-        assert stored.values == second
-
-    def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
-        stored = StoredPartition(("s",))
-        PartitionState(stored).store({b"k": StateChange(b"1", 1)})
-        assert PartitionState(stored).read(b"k") == (0, None)
-
-    def test_items_show_each_key_once(self) -> None:
-        state = PartitionState(StoredPartition(("s",)))
-        state.confirm(state.store({b"a": StateChange(b"old", 1)}))
-        state.store({b"a": StateChange(b"new", 2), b"b": StateChange(b"b", 1)})
-        assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
-
-    def test_a_stage_without_a_table_cannot_store(self) -> None:
-        with pytest.raises(TypeError, match=r"Stage\.table"):
-            NoState().store({b"k": StateChange(b"v", 1)})
-        assert NoState().store({}) == {}
-
-
-class TestStoredPartition:
-    def stored(self, *values: tuple[bytes, bytes | None], sources: tuple[str, ...] = ("s",)) -> StoredPartition:
-        stored = StoredPartition(sources)
-        stored.fold(Record(value, key, offset) for offset, (key, value) in enumerate(values))
-        return stored
-
-    def test_the_last_value_wins(self) -> None:
-        old, new = marks.seal(None, b"1", 1, 0, 5), marks.seal(None, b"2", 1, 0, 9)
-        stored = self.stored((b"k", old), (b"k", new))
-        assert stored.values == {b"k": new}
-        assert (stored.stale, stored.repairs) == (0, set())
-
-    @pytest.mark.parametrize("sources", [("s",), ("s", "t")])
-    def test_a_zombies_late_write_is_ignored_and_to_be_repaired(self, sources: tuple[str, ...]) -> None:
-        """Compaction keeps what stands last."""
-        new = marks.seal(None, b"new", len(sources), 0, 9)
-        late = marks.seal(None, b"late", len(sources), 0, 5)
-        stored = self.stored((b"k", new), (b"k", late), sources=sources)
-        assert stored.values == {b"k": new}
-        assert (stored.stale, stored.repairs) == (1, {b"k"})
-
-    def test_what_was_written_again_behind_it_needs_no_repair(self) -> None:
-        new, late = marks.seal(None, b"new", 1, 0, 9), marks.seal(None, b"late", 1, 0, 5)
-        assert self.stored((b"k", new), (b"k", late), (b"k", new)).repairs == set()
-        assert self.stored((b"k", new), (b"k", late), (b"other", new)).repairs == {b"k"}
-
-    def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
-        one, two = marks.seal(None, b"open", 1, 0, 9), marks.seal(None, b"flushed", 1, 0, 9)
-        assert self.stored((b"k", one), (b"k", two)).values == {b"k": two}
-
-    def test_a_tombstone_removes(self) -> None:
-        assert self.stored((b"k", marks.seal(None, b"1", 1, 0, 5)), (b"k", None)).values == {}
-
-    def test_own_writes_need_not_be_read_unless_somebody_else_wrote_between(self) -> None:
-        stored = self.stored()
-        stored.wrote(0, 5)
-        assert stored.read_to == 5
-        stored.wrote(7, 2)
-        assert stored.read_to == 5
-
-    def test_the_highest_mark(self) -> None:
-        assert self.stored().highest_mark(0) == 0
-        one = marks.seal(marks.seal(None, b"", 2, 0, 300), b"", 2, 1, 4)
-        two = marks.seal(marks.seal(None, b"", 2, 0, 255), b"", 2, 1, 9)
-        stored = self.stored((b"a", one), (b"b", two), sources=("s", "t"))
-        assert (stored.highest_mark(0), stored.highest_mark(1)) == (300, 9)
-
-
-class BareTable(StateTable):
-    """A table without a Faust app under it, whose changelog is ``c``."""
-
-    changelog_topic_name = "c"
-
-    def __init__(self) -> None:
-        self.sources = ("s",)
-        self._partitions = {}
-
-
-class TestTable:
-    async def test_what_is_no_longer_ours_is_forgotten_and_what_stays_is_kept(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        async def by_faust(self: Any, *_: Any) -> None: ...
-
-        monkeypatch.setattr(Table, "on_rebalance", by_faust)
-        table = BareTable()
-        lost, kept = table.partition(2), table.partition(3)
-        assert table.partition(3) is kept
-        await table.on_rebalance({TP("c", 3), TP("c", 4), TP("other", 2)}, {TP("c", 2)}, {TP("c", 4)})
-        assert table.partition(3) is kept
-        assert table.partition(2) is not lost, "somebody else may have written to it meanwhile"
 
 
 class TestEffects:

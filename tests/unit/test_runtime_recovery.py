@@ -11,10 +11,11 @@ from aiokafka.errors import KafkaConnectionError
 from aiokafka.structs import TopicPartition
 
 from models.errors import ConsistencyError
-from streams.runtime import marks, recovery
+from streams.runtime import recovery
 from streams.runtime.effects import Output
 from streams.runtime.epoch import Epoch, EpochOver
 from streams.runtime.faust_internals import TP
+from streams.runtime.marks import Layout
 from streams.runtime.records import Record
 from streams.runtime.recovery import recover, repair
 from streams.runtime.stored import StoredPartition
@@ -23,7 +24,7 @@ HERE = TP("changelog", 3)
 
 
 def sealed(payload: bytes, mark: int) -> bytes:
-    return marks.seal(None, payload, 1, 0, mark)
+    return Layout(("messages",)).seal(None, payload, 0, mark, 1)
 
 
 class Log:
@@ -160,6 +161,16 @@ class TestRecover:
             await read(log, part, settings)
         assert part.read_to == 5, "the next attempt goes on from here"
         assert log.closed
+
+    async def test_a_value_that_cannot_be_read_stops_the_worker_and_says_where(
+        self, part: StoredPartition, settings: Any
+    ) -> None:
+        class Foreign(Log):
+            async def getmany(self, *tps: Any, timeout_ms: float, max_records: int) -> dict[Any, list[Record]]:
+                return {tps[0]: [Record(b"\xff what is this", b"key", 0)]}
+
+        with pytest.raises(ConsistencyError, match=r"changelog-3: .*no version wrote.*state reset x"):
+            await read(Foreign(0, 10), part, settings)
 
     async def test_a_changelog_that_is_shorter_than_what_was_read_stops_the_worker(
         self, part: StoredPartition, settings: Any

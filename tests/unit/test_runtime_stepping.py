@@ -17,9 +17,9 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
-from streams.runtime import marks
 from streams.runtime.effects import Effects
 from streams.runtime.faust_internals import MemoryRecords
+from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.records import Record, RecordBatch, UnreadBatch
@@ -160,7 +160,7 @@ class TestIsolation:
         assert bench.letters() == [(b"poison", "step_failed")]
         assert bench.values(OUT) == undisturbed.values(OUT)
         assert bench.states[0].read(b"n") == (201, b"200")
-        assert [marks.payload(value, 1) for value in bench.ready[0].values.values()] == [b"200"]
+        assert [Layout((SOURCE,)).payload(value) for value in bench.ready[0].values.values()] == [b"200"]
 
     async def test_outputs_say_what_made_them_and_dead_letters_are_copies(self, service: Service) -> None:
         bench = Bench(service, stage(decided_by={"setting": 1}))

@@ -1,0 +1,510 @@
+"""The service: how its Faust app is set up, what it checks, what it gives up, what it publishes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import streams
+from models.errors import ConsistencyError
+from streams.runtime import service as service_module
+from streams.runtime.consumer import BatchConsumer
+from streams.runtime.effects import Effects, StateChange
+from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
+from streams.runtime.faust_internals import TP
+from streams.runtime.faust_recovery import SeekingRecovery
+from streams.runtime.lane import Lane
+from streams.runtime.lease import Lease
+from streams.runtime.marks import Layout
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.service import ServiceRuntime
+from streams.runtime.stage import Stage
+from streams.runtime.table import PartitionState
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import load_catalog
+
+MESSAGES, SUMMARIES = "chat.messages.v1", "memory.summaries.v1"
+CHANGELOG = "switchboard-ingest-conversations-changelog"
+LAYOUT = Layout((MESSAGES, SUMMARIES))
+
+
+def step(batch: RecordBatch, state: Any) -> Effects:
+    return Effects()
+
+
+STAGE = Stage(
+    name="conversations",
+    sources=(MESSAGES, SUMMARIES),
+    step=step,
+    table="conversations",
+    batch_records=7,
+    timer_at=lambda key, payload: 2e12,
+    on_timer=lambda keys, context, state: Effects(),
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        data_dir=tmp_path, instance_id="one", session_timeout_seconds=6, topic_prefix="x-", log_format="json"
+    )
+
+
+@pytest.fixture
+async def service(settings: Settings) -> AsyncIterator[ServiceRuntime]:
+    runtime = ServiceRuntime(
+        "ingest",
+        [STAGE],
+        settings=settings,
+        catalog=load_catalog("x-"),
+        metrics=Metrics(),
+        health=HealthState(60),
+    )
+    yield runtime
+    runtime.consumer.epoch.drop()
+
+
+def at(source: str, partition: int = 3) -> TP:
+    return TP(f"x-{source}", partition)
+
+
+def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
+    epoch = service.consumer.epoch = Epoch()
+    epoch.partitions.update({tp: Progress.at(10, 100, 10) for tp in tps})
+    return epoch
+
+
+class TestFaustApp:
+    """Rule 11, and what else the app must be told."""
+
+    async def test_what_is_never_used(self, service: ServiceRuntime) -> None:
+        app = service.app
+        assert app.conf.processing_guarantee.value == "at_least_once"
+        assert not app.in_transaction
+        assert not app.conf.web_enabled
+        assert type(app.monitor).__module__ == "faust.sensors.monitor", "no exporter of its own"
+        for table in app.tables.values():
+            assert table.window is None
+            assert (table.key_type, table.value_type) == (bytes, bytes)
+        for agent in app.agents.values():
+            assert agent.concurrency == 1
+            assert (agent.channel.key_type, agent.channel.value_type) == (None, None), "no models on ingress"
+
+    def test_records_are_never_taken_by_number(self) -> None:
+        """``Stream.take`` acks what a crash then loses."""
+        root = Path(streams.__file__).parent
+        taking = [path for path in root.rglob("*.py") if re.search(r"stream\w*\.take\(", path.read_text())]
+        assert taking == []
+
+    async def test_it_waits_for_streams_and_makes_no_topics(self, service: ServiceRuntime) -> None:
+        conf = service.app.conf
+        assert conf.stream_wait_empty, "or a revoke does not drain"
+        assert not conf.topic_allow_declare
+        assert conf.topic_disable_leader
+        assert conf.table_standby_replicas == 0
+        assert str(conf.store) == "memory:"
+        assert conf.broker_session_timeout == service.settings.session_timeout_seconds
+        assert conf.broker_heartbeat_interval == service.settings.heartbeat_seconds
+
+    async def test_recovery_is_ours(self, service: ServiceRuntime) -> None:
+        recovery = service.app.tables.recovery
+        assert type(recovery) is SeekingRecovery
+        table = service._tables["conversations"]
+        recovery.add_active(table, at(CHANGELOG))
+        recovery.add_standby(table, at(CHANGELOG))
+        assert (recovery.active_tps, recovery.standby_tps) == (set(), set())
+
+    async def test_the_consumer_is_ours_and_cuts_batches_as_the_stage_wants_them(
+        self, service: ServiceRuntime
+    ) -> None:
+        assert isinstance(service.consumer, BatchConsumer)
+        assert not service.consumer.epoch.running
+        fetched = {at(SUMMARIES): [Record(b"v", b"k", n, at(SUMMARIES).topic, 3) for n in range(9)]}
+        batches = [batch for _, batch in service.consumer.scheduler.iterate(fetched)]
+        assert [len(batch) for batch in batches] == [7, 2]
+        assert {(batch.source, batch.source_index) for batch in batches} == {(SUMMARIES, 1)}
+
+    async def test_the_group_and_the_name_in_it(self, service: ServiceRuntime, settings: Settings) -> None:
+        assert service.app.conf.id == settings.group("ingest")
+        assert service.app.conf.consumer_group_instance_id == settings.static_member("ingest")
+        assert settings.static_member("ingest")
+
+
+class TestDelivery:
+    def event(self, epoch: Epoch) -> SimpleNamespace:
+        record = Record(b"v", b"k", 10, at(MESSAGES).topic, 3)
+        batch = RecordBatch([record], epoch=epoch, source=MESSAGES, position=10)
+        return SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
+
+    async def test_a_batch_goes_to_the_lane_of_its_partition(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(MESSAGES), at(SUMMARIES))
+        (bound,) = service._bound
+        service.deliver(bound, self.event(epoch))
+        lane = epoch.lane("conversations", 3, lambda: pytest.fail("there should be one"))
+        assert isinstance(lane, Lane)
+        assert (lane.partition, lane.epoch) == (3, epoch)
+        assert isinstance(lane.state, PartitionState)
+
+    async def test_a_batch_of_an_epoch_that_is_over_is_dropped_and_makes_no_lane(
+        self, service: ServiceRuntime
+    ) -> None:
+        old = sought(service, at(MESSAGES))
+        old.stop()
+        current = sought(service, at(MESSAGES))
+        event = self.event(old)
+        service.consumer._unacked_messages = {1, event.message.offset}  # type: ignore[assignment]  # a set will do
+        event.message = 10
+        service.deliver(service._bound[0], event)
+        assert service.consumer._unacked_messages == {1}
+        assert service.metrics.epoch_drops_total.labels("conversations")._value.get() == 1
+        for epoch in (old, current):
+            assert epoch._lanes == {}
+
+    async def test_lanes_with_timers_are_made_when_partitions_are_sought(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(MESSAGES, 1), at(MESSAGES, 2), at(SUMMARIES, 1))
+        service.on_sought(epoch)
+        assert set(epoch._lanes) == {("conversations", 1), ("conversations", 2)}
+        assert "recovering" not in service.health.why_not_ready()
+
+    async def test_a_worker_that_has_no_partitions_says_so(self, service: ServiceRuntime) -> None:
+        service.on_assigned(set())
+        service.on_sought(sought(service))
+        assert service.health.why_not_ready() == []
+        service.on_assigned({at(MESSAGES)})
+        assert "recovering" in str(service.health.why_not_ready()), "until its state is read"
+
+
+class TestChecks:
+    async def test_a_commit_beyond_the_end_is_refused(self, service: ServiceRuntime) -> None:
+        service.check_end(at(MESSAGES), Offsets(0, 10, 10))
+        service.check_end(at(MESSAGES), Offsets(0, 10, None))
+        with pytest.raises(ConsistencyError, match=r"the committed offset of x-chat\.messages\.v1-3 is 11"):
+            service.check_end(at(MESSAGES), Offsets(0, 10, 11))
+
+    async def test_a_mark_beyond_the_end_is_refused_for_its_own_source_alone(
+        self, service: ServiceRuntime
+    ) -> None:
+        value = LAYOUT.seal(LAYOUT.seal(None, b"", 0, 11), b"", 1, 5)
+        service._tables["conversations"].partition(3).fold([Record(value, b"k")])
+        service.check_end(at(SUMMARIES), Offsets(0, 10, None))
+        service.check_end(at(MESSAGES, 4), Offsets(0, 10, None))
+        with pytest.raises(ConsistencyError, match=r"high-water mark .* is 11.*state reset ingest"):
+            service.check_end(at(MESSAGES), Offsets(0, 10, None))
+
+    async def test_caught_up_is_everything_read_and_acked_of_every_source(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ends: dict[TP, int | None] = {at(MESSAGES): 20, at(SUMMARIES): 10}
+        monkeypatch.setattr(service.consumer, "end_of", ends.get)
+        (bound,) = service._bound
+        epoch = sought(service, at(MESSAGES), at(SUMMARIES))
+        assert not service.caught_up(bound, 3)
+        epoch.partitions[at(MESSAGES)].fetched = 20
+        assert service.caught_up(bound, 3)
+        assert not service.caught_up(bound, 4)
+        message = SimpleNamespace(offset=19, acked=False)
+        epoch.ledger.deliver(at(MESSAGES), message)
+        assert not service.caught_up(bound, 3)
+        message.acked = True
+        assert service.caught_up(bound, 3)
+        ends[at(SUMMARIES)] = None
+        assert not service.caught_up(bound, 3), "nothing is known of it yet"
+
+
+class StubLane:
+    busy = True
+
+    def __init__(self, *, unconfirmed: bool) -> None:
+        self.unconfirmed = unconfirmed
+
+    def put(self, event: Any) -> None: ...
+    def close(self) -> None: ...
+
+
+class TestDrain:
+    @pytest.fixture(autouse=True)
+    def _short(self, service: ServiceRuntime) -> None:
+        service.settings = service.settings.model_copy(update={"session_timeout_seconds": 0.02})
+
+    @pytest.mark.parametrize(("unconfirmed", "fails"), [(True, True), (False, False)])
+    async def test_what_the_producer_may_still_write_for_others_stops_the_worker(
+        self, service: ServiceRuntime, unconfirmed: bool, fails: bool
+    ) -> None:
+        """A step that hangs has written nothing; it is given up, and its records are read again."""
+        epoch = sought(service)
+        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=unconfirmed))
+        await service.drain(epoch)
+        assert (service.failure is not None) is fails
+        assert service.failed.is_set() is fails
+
+    async def test_at_shutdown_it_is_given_up_without_a_failure(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        epoch = sought(service)
+        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=True))
+        monkeypatch.setattr(type(service.app), "should_stop", True)
+        await service.drain(epoch)
+        assert service.failure is None
+
+    async def test_after_a_failure_nothing_is_waited_for(self, service: ServiceRuntime) -> None:
+        service.settings = service.settings.model_copy(update={"session_timeout_seconds": 600})
+        first, second = ConsistencyError("first"), ConsistencyError("second")
+        service.fail(first)
+        service.fail(second)
+        epoch = sought(service)
+        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=True))
+        await asyncio.wait_for(service.drain(epoch), 5)
+        assert service.failure is first
+        assert "first" in str(service.health.why_not_ready())
+
+
+class TestRecovery:
+    async def test_each_recovery_makes_this_worker_the_newer_owner(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        happened: list[Any] = []
+
+        async def recover(parts: dict[TP, Any], *_: Any) -> int:
+            happened.append(("recover", set(parts)))
+            for part in parts.values():
+                part.fold([Record(LAYOUT.seal(None, b"", 0, 5, 4), b"k")])
+            return 1
+
+        async def repair(parts: dict[TP, Any], epoch: Epoch, changelog: str, publisher: Any) -> int:
+            happened.append(("repair", changelog, [part.term for part in parts.values()]))
+            return 0
+
+        monkeypatch.setattr(service_module, "recover", recover)
+        monkeypatch.setattr(service_module, "repair", repair)
+        service.publisher = None  # type: ignore[assignment]  # not asked for here
+        mine = at(CHANGELOG)
+        await service.recover(Epoch(), {mine, TP("x-other-changelog", 3)})
+        assert happened == [("recover", {mine}), ("repair", CHANGELOG, [4])]
+        assert service._tables["conversations"].partition(3).term == 5
+        state = PartitionState(service._tables["conversations"].partition(3))
+        (value,) = state.store({b"k": StateChange(b"", None)}).values()
+        assert LAYOUT.term(value) == 5
+
+
+class TestLag:
+    def lags(self, service: ServiceRuntime) -> dict[tuple[str, str], float]:
+        return {
+            (sample.labels["topic"], sample.labels["partition"]): sample.value
+            for metric in service.metrics.registry.collect()
+            for sample in metric.samples
+            if sample.name == "switchboard_lag_records"
+        }
+
+    async def test_a_partition_that_was_given_away_is_off_the_page(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ends = {at(MESSAGES, 1): 25, at(MESSAGES, 2): 10, at(SUMMARIES, 1): None}
+        monkeypatch.setattr(service.consumer, "end_of", ends.get)
+        epoch = sought(service, *ends)
+        epoch.partitions[at(MESSAGES, 1)].committed = None
+        service._publish_lag()
+        assert self.lags(service) == {(MESSAGES, "1"): 15, (MESSAGES, "2"): 0}
+        epoch.partitions[at(MESSAGES, 1)].committed = 24
+        service._publish_lag()
+        assert self.lags(service)[MESSAGES, "1"] == 1
+        epoch = sought(service, at(MESSAGES, 2))
+        service._publish_lag()
+        assert self.lags(service) == {(MESSAGES, "2"): 0}
+        epoch.drop()
+        service._publish_lag()
+        assert self.lags(service) == {}
+
+
+class TestLife:
+    async def test_the_producer_writes_only_under_the_lease(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        happened: list[Any] = []
+
+        class Producer:
+            client = "the client"
+
+            async def start(self) -> None:
+                happened.append("producer starts")
+
+            async def stop(self) -> None:
+                happened.append("producer stops")
+
+        def guard(self: Lease, client: Any, refused: Callable[..., None]) -> None:
+            happened.append(("guard", self is service.lease, client, refused == service.fail))
+
+        async def start(self: Any) -> None:
+            happened.append("app starts")
+
+        async def stop(self: Any) -> None:
+            happened.append("app stops")
+
+        monkeypatch.setattr(service_module, "make_producer", lambda settings, name: Producer())
+        monkeypatch.setattr(Lease, "guard", guard)
+        monkeypatch.setattr(type(service.app), "start", start)
+        monkeypatch.setattr(type(service.app), "stop", stop)
+        await service.start()
+        watchers = list(service._background)
+        await service.stop()
+        await asyncio.gather(*watchers, return_exceptions=True)
+        assert happened == [
+            "producer starts",
+            ("guard", True, "the client", True),
+            "app starts",
+            "app stops",
+            "producer stops",
+        ]
+        assert service.failure is None
+
+    async def test_a_watcher_that_fails_stops_the_worker(self, service: ServiceRuntime) -> None:
+        async def fails() -> None:
+            raise ConsistencyError("the group said no")
+
+        task = asyncio.create_task(fails())
+        task.add_done_callback(service._ended)
+        await asyncio.wait([task])
+        await asyncio.sleep(0)
+        assert "the group said no" in str(service.failure)
+
+    async def test_a_pause_of_the_event_loop_is_noticed(self, service: ServiceRuntime) -> None:
+        assert not service.stalled()
+        service._last_beat -= 3
+        assert service.stalled()
+
+
+class Rebalances:
+    """A Faust app around the recovery service, as it is asked for one assignment after the other."""
+
+    def __init__(self) -> None:
+        self.happened: list[str] = []
+        self.seeks: list[Callable[[], Any]] = []
+        note = self.happened.append
+
+        async def noted(what: str) -> None:
+            note(what)
+
+        async def perform_seek() -> None:
+            note("seek")
+            await self.seeks.pop(0)()
+
+        async def at_once() -> None: ...
+
+        self.at_once = at_once
+        self.consumer = SimpleNamespace(
+            assignment=lambda: {TP("messages", 0), TP("changelog", 0)},
+            resume_partitions=lambda tps: note(f"active {sorted(tp.topic for tp in tps)}"),
+            perform_seek=perform_seek,
+            resume_flow=lambda: note("resume flow"),
+        )
+        self.app: Any = SimpleNamespace(
+            conf=SimpleNamespace(stream_recovery_delay=0),
+            consumer=self.consumer,
+            on_rebalance_complete=SimpleNamespace(send=lambda: noted("complete")),
+            flow_control=SimpleNamespace(resume=lambda: note("resume queues")),
+            _fetcher=SimpleNamespace(maybe_start=lambda: noted("fetcher")),
+            on_rebalance_end=lambda: note("end"),
+        )
+        self.tables: Any = SimpleNamespace(
+            changelog_topics={"changelog"},
+            on_actives_ready=lambda: note("actives"),
+            on_standbys_ready=lambda: note("standbys"),
+        )
+
+
+class TestSeekingRecovery:
+    WHOLE = (
+        "complete",
+        "active ['messages']",
+        "seek",
+        "resume queues",
+        "resume flow",
+        "fetcher",
+        "actives",
+        "standbys",
+        "end",
+    )
+
+    @pytest.fixture
+    async def faust(self) -> Rebalances:
+        return Rebalances()
+
+    @pytest.fixture
+    async def recovery(self, faust: Rebalances) -> AsyncIterator[SeekingRecovery]:
+        recovery = SeekingRecovery(faust.app, faust.tables)
+        await recovery.start()
+        yield recovery
+        await recovery.stop()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not condition():
+                await asyncio.sleep(0.001)
+
+    async def test_an_assignment_is_sought_and_then_flows(
+        self, faust: Rebalances, recovery: SeekingRecovery
+    ) -> None:
+        faust.seeks = [faust.at_once, faust.at_once]
+        for _ in range(2):
+            faust.happened.clear()
+            recovery.signal_recovery_start.set()
+            await self.until(lambda: "end" in faust.happened)
+            assert tuple(faust.happened) == self.WHOLE
+        assert recovery.completed.is_set()
+
+    async def test_a_new_assignment_cuts_a_recovery_short(
+        self, faust: Rebalances, recovery: SeekingRecovery
+    ) -> None:
+        faust.seeks = [asyncio.Event().wait, faust.at_once]
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "seek" in faust.happened)
+        faust.happened.clear()
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "end" in faust.happened)
+        assert tuple(faust.happened) == self.WHOLE
+
+    async def test_a_recovery_may_take_longer_than_a_request(
+        self, faust: Rebalances, recovery: SeekingRecovery
+    ) -> None:
+        """Faust gives a seek ``broker_request_timeout`` and takes its end for success."""
+        faust.app.conf.broker_request_timeout = 0.001
+        going_on = asyncio.Event()
+        faust.seeks = [going_on.wait]
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "seek" in faust.happened)
+        await asyncio.sleep(0.02)
+        assert faust.happened[-1] == "seek"
+        going_on.set()
+        await self.until(lambda: "end" in faust.happened)
+
+    async def test_after_a_revoke_it_waits_for_the_next_assignment_and_nothing_flows(
+        self, faust: Rebalances, recovery: SeekingRecovery
+    ) -> None:
+        async def overtaken() -> None:
+            raise EpochOver
+
+        faust.seeks = [overtaken, faust.at_once]
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "seek" in faust.happened)
+        await asyncio.sleep(0.01)
+        assert faust.happened[-1] == "seek"
+        assert not recovery.completed.is_set()
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "end" in faust.happened)
+        assert not recovery.crashed
+
+    async def test_it_stops_in_the_middle_when_it_is_told_to(
+        self, faust: Rebalances, recovery: SeekingRecovery
+    ) -> None:
+        faust.seeks = [asyncio.Event().wait]
+        recovery.signal_recovery_start.set()
+        await self.until(lambda: "seek" in faust.happened)
+        await asyncio.wait_for(recovery.stop(), 5)
+        assert "resume flow" not in faust.happened

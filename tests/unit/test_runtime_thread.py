@@ -1,0 +1,205 @@
+"""The consumer's thread: what its aiokafka consumer is told, and what a commit's answer means."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import structlog
+from aiokafka.errors import (
+    CommitFailedError,
+    IllegalStateError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    TopicAuthorizationFailedError,
+)
+from aiokafka.structs import TopicPartition
+from yarl import URL
+
+from streams.kafka import clients
+from streams.runtime.consumer_thread import BatchConsumerThread
+from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
+from streams.settings import Settings
+
+TP0, TP1 = TP("messages", 0), TP("messages", 1)
+SETTINGS = Settings(
+    instance_id="one", session_timeout_seconds=7, heartbeat_seconds=2, auto_offset_reset="latest"
+)
+
+
+class Lease:
+    def __init__(self) -> None:
+        self.renewed: list[float] = []
+
+    def renew(self, at: float) -> None:
+        self.renewed.append(at)
+
+
+class Client:
+    """aiokafka's consumer, as far as the thread asks for it."""
+
+    def __init__(self) -> None:
+        self.commits: list[Any] = []
+        self.answer: Exception | None = None
+        self.paused: set[TopicPartition] = set()
+        self.sought: list[tuple[TopicPartition, int]] = []
+        self.asked: list[str] = []
+        self._coordinator = SimpleNamespace(check_errors=self._check_errors)
+        self.coordination: Exception | None = None
+
+    def _check_errors(self) -> None:
+        if self.coordination:
+            raise self.coordination
+
+    async def commit(self, offsets: Any) -> None:
+        self.commits.append({(tp.topic, tp.partition): told.offset for tp, told in offsets.items()})
+        if self.answer:
+            raise self.answer
+
+    def pause(self, *tps: TopicPartition) -> None:
+        self.paused.update(tps)
+
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        self.sought.append((tp, offset))
+
+    async def committed(self, tp: TopicPartition) -> int | None:
+        self.asked.append("committed")
+        return {0: 5}.get(tp.partition)
+
+    async def beginning_offsets(self, tps: list[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(tps, 1)
+
+    async def end_offsets(self, tps: list[TopicPartition]) -> dict[TopicPartition, int]:
+        self.asked.append("ends")
+        return dict.fromkeys(tps, 9)
+
+
+@pytest.fixture
+async def thread() -> BatchConsumerThread:
+    thread = BatchConsumerThread.__new__(BatchConsumerThread)
+    runtime = SimpleNamespace(name="ingest", settings=SETTINGS, log=structlog.get_logger(), lease=Lease())
+    thread.app = SimpleNamespace(
+        runtime=runtime,
+        assignor="the assignor",
+        conf=SimpleNamespace(id="the group", consumer_max_fetch_size=1234),
+        tables=SimpleNamespace(changelog_topics={"changelog"}),
+    )
+    thread._consumer = Client()
+    thread.assignment = lambda: {TP0}  # type: ignore[method-assign]
+    return thread
+
+
+async def test_the_client_is_told_what_the_rules_want(
+    thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+    made = SimpleNamespace(_client=SimpleNamespace(send=None))
+
+    def make(**options: Any) -> Any:
+        told.update(options)
+        return made
+
+    monkeypatch.setattr(clients, "AIOKafkaConsumer", make)
+    transport = SimpleNamespace(url=[URL("kafka://here:9092")], default_port=9092)
+    assert thread._create_worker_consumer(transport) is made
+    expected = {
+        "group_id": "the group",
+        "group_instance_id": SETTINGS.static_member("ingest"),
+        "bootstrap_servers": SETTINGS.bootstrap_servers,
+        "partition_assignment_strategy": ["the assignor"],
+        "enable_auto_commit": False,
+        "auto_offset_reset": "latest",
+        "isolation_level": "read_committed",
+        "fetch_max_wait_ms": SETTINGS.fetch_max_wait_ms,
+        "max_poll_records": None,
+        "max_partition_fetch_bytes": 1234,
+        "request_timeout_ms": int(SETTINGS.request_timeout_seconds * 1000),
+        "session_timeout_ms": 7000,
+        "heartbeat_interval_ms": 2000,
+        "rebalance_timeout_ms": 14_000,
+    }
+    assert {name: told[name] for name in expected} == expected
+    assert told["group_instance_id"], "or a killed worker blocks its own restart for a session"
+    assert told["max_poll_interval_ms"] > 3600 * 1000, "waiting for a dependency must not cost the partitions"
+
+
+class TestCommits:
+    async def test_it_commits_what_is_still_assigned(self, thread: BatchConsumerThread) -> None:
+        assert await thread._commit({TP0: 5, TP1: 9})
+        assert thread._consumer.commits == [{("messages", 0): 5}]
+
+    async def test_nothing_assigned_is_nothing_committed(self, thread: BatchConsumerThread) -> None:
+        assert not await thread._commit({TP1: 9})
+        assert thread._consumer.commits == []
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            CommitFailedError("rebalanced"),
+            IllegalStateError("gone"),
+            NodeNotReadyError(),
+            KafkaTimeoutError(),
+        ],
+    )
+    async def test_a_commit_that_failed_is_not_taken_as_done(
+        self, thread: BatchConsumerThread, answer: Exception
+    ) -> None:
+        thread._consumer.answer = answer
+        assert not await thread._commit({TP0: 5})
+
+    async def test_one_that_can_never_succeed_is_raised(self, thread: BatchConsumerThread) -> None:
+        thread._consumer.answer = TopicAuthorizationFailedError("messages")
+        with pytest.raises(TopicAuthorizationFailedError):
+            await thread._commit({TP0: 5})
+
+
+class TestPartitions:
+    async def test_offsets_are_those_of_the_broker_and_the_ends_are_asked_for_last(
+        self, thread: BatchConsumerThread
+    ) -> None:
+        """A commit that is made in between must not look as if it lay beyond them."""
+        known = await thread._offsets([TP0, TP1])
+        assert known == {TP0: (1, 9, 5), TP1: (1, 9, None)}
+        assert thread._consumer.asked == ["committed", "committed", "ends"]
+
+    async def test_a_seek_goes_to_each_partition(self, thread: BatchConsumerThread) -> None:
+        await thread._seek_all({TP0: 5, TP1: 9})
+        assert thread._consumer.sought == [
+            (TopicPartition("messages", 0), 5),
+            (TopicPartition("messages", 1), 9),
+        ]
+
+    async def test_an_assignment_renews_the_lease_and_leaves_changelogs_to_recovery(
+        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[Any] = []
+
+        async def by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
+            told.append((assigned, generation_id, set(self._consumer.paused)))
+
+        monkeypatch.setattr(AIOKafkaConsumerThread, "on_partitions_assigned", by_faust)
+        assigned = {TP0, TP("changelog", 0)}
+        await thread.on_partitions_assigned(assigned, 4)
+        assert told == [(assigned, 4, {TopicPartition("changelog", 0)})]
+        assert len(thread.app.runtime.lease.renewed) == 1
+
+    async def test_starting_watches_the_coordinator(
+        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        watched: list[Any] = []
+
+        async def by_faust(self: Any) -> None: ...
+
+        monkeypatch.setattr(AIOKafkaConsumerThread, "on_start", by_faust)
+        monkeypatch.setattr(thread, "watch", lambda *both: watched.append(both))
+        await thread.on_start()
+        assert watched == [(thread._consumer._coordinator, thread.app.runtime.lease)]
+
+    async def test_what_stopped_the_groups_coordination_is_raised(self, thread: BatchConsumerThread) -> None:
+        thread.thread_loop = asyncio.get_running_loop()
+        await thread.check_errors()
+        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
+        with pytest.raises(TopicAuthorizationFailedError):
+            await thread.check_errors()
