@@ -27,7 +27,7 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="switchboard-bench-") as folder,
         LocalKafka(Path(folder) / "kafka", heap="1g") as kafka,
     ):
-        suite = Suite(kafka.bootstrap_servers, Path(folder), short=arguments.short, rounds=arguments.rounds)
+        suite = Suite(kafka, Path(folder), short=arguments.short, rounds=arguments.rounds)
         figures = suite.run(arguments.only)
     print(render(figures))
     if arguments.json:

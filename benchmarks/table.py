@@ -11,6 +11,9 @@ TARGETS = [
     ("trivial", ("ratios", "switchboard / faust"), "trivial stage / idiomatic Faust", ">=", 30.0, "x"),
     ("conversations", ("ratios", "switchboard / bare"), "conversations stage / bare loop", ">=", 0.4, "x"),
     ("conversations", ("ratios", "switchboard / quixstreams"), "conversations / quixstreams", ">=", 1.2, "x"),
+    ("cores", ("all", "ratios", "switchboard / bare"), "the same on all cores / bare loop", ">=", 0.5, "x"),
+    ("cores", ("all", "ratios", "switchboard / quixstreams"), "all cores / quixstreams", ">=", 3.0, "x"),
+    ("cores", ("peak_bytes",), "peak memory of a process, catching up", "<=", 500e6, "bytes"),
     ("recovery", ("rate",), "state recovery", ">=", 150_000.0, "records/s"),
     ("restart", ("seconds",), "processing again after kill -9", "<=", 10.0, "s"),
     ("latency", ("p95",), "message to searchable fact, p95", "<=", 1.0, "s"),
@@ -37,6 +40,8 @@ def render(figures: dict[str, Any]) -> str:
         if part in figures:
             rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in figures[part]["rates"].items())
             lines.append(f"{part}, messages/s: {rates}")
+    if "cores" in figures:
+        lines += _cores(figures["cores"])
     if "responses" in figures:
         lines += _responses(figures["responses"])
     if "summaries" in figures:
@@ -47,6 +52,23 @@ def render(figures: dict[str, Any]) -> str:
     if "conversations" in figures:
         lines += ["", "profile of the conversations stage (main thread):", figures["conversations"]["profile"]]
     return "\n".join(lines)
+
+
+def _cores(figures: dict[str, Any]) -> list[str]:
+    lines = []
+    for processes in ("one", "all"):
+        if processes not in figures:
+            continue
+        of = figures[processes]
+        for name, figure in of["contenders"].items():
+            lines.append(
+                f"{name}, {'one process' if processes == 'one' else 'a process per core'}: "
+                f"{figure['rate']:,.0f} messages/s; CPU per message {figure['cpu_microseconds']:.1f} µs, "
+                f"of the broker {figure['broker_cpu_microseconds']:.1f} µs; "
+                f"peak {figure['peak_bytes'] / 1e6:,.0f} MB"
+            )
+        lines.append("  " + ", ".join(f"{ratio} {value:.2f}" for ratio, value in of["ratios"].items()))
+    return lines
 
 
 def _responses(figures: dict[str, Any]) -> list[str]:

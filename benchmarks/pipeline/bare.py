@@ -21,6 +21,7 @@ async def main(servers: str, source: str, target: str, count: int) -> None:
         enable_auto_commit=True,
         auto_commit_interval_ms=1000,
         fetch_max_wait_ms=50,
+        session_timeout_ms=60_000,  # it may be frozen while the topic is filled
     )
     producer = AIOKafkaProducer(
         bootstrap_servers=servers, acks="all", enable_idempotence=True, max_batch_size=1_000_000

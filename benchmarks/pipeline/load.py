@@ -13,13 +13,13 @@ from streams.runtime.partitioner import partition_of
 PARTITIONS = 8
 
 
-async def fill(servers: str, topic: str, count: int, conversations: int) -> None:
-    """Send ``count`` messages over ``conversations``, interleaved, each where its key belongs."""
+async def fill(servers: str, topic: str, count: int, conversations: int, first: int = 0) -> None:
+    """Send ``count`` messages over ``conversations``, from the ``first`` on, each where its key belongs."""
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", max_batch_size=500_000)
     await producer.start()
     builders: dict[int, Any] = {}
     try:
-        for n in range(count):
+        for n in range(first, first + count):
             key, value = chat_message(n, conversations)
             partition = partition_of(key, PARTITIONS)
             builder = builders.get(partition)

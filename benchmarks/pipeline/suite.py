@@ -14,7 +14,9 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from benchmarks.pipeline.cores import Contender, Run, side_by_side
 from benchmarks.pipeline.load import PARTITIONS, fill
+from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
@@ -23,13 +25,18 @@ Figures = dict[str, Any]
 
 _TIMEOUT = 300
 
+#: Records that show that every process has partitions and is at work.
+_FIRST = 6000
+
 
 class Suite:
     """Runs the parts on one broker.  ``short`` divides the loads by ten."""
 
-    def __init__(self, servers: str, folder: Path, *, short: bool, rounds: int) -> None:
-        self._servers = servers
+    def __init__(self, kafka: LocalKafka, folder: Path, *, short: bool, rounds: int) -> None:
+        self._servers = kafka.bootstrap_servers
+        self._broker_pid = kafka.pid
         self._folder = folder
+        self._short = short
         self._scale = 0.1 if short else 1.0
         self._rounds = 1 if short else rounds
         self._turn = 0
@@ -39,6 +46,7 @@ class Suite:
         parts: dict[str, Callable[[], Figures]] = {
             "trivial": self.trivial,
             "conversations": self.conversations,
+            "cores": self.cores,
             "recovery": self.recovery,
             "restart": self.restart,
             "latency": self.latency,
@@ -87,6 +95,50 @@ class Suite:
             )
         profile = self._profile(prefix, count)
         return {**_compare(rates), "profile": profile}
+
+    def cores(self) -> Figures:
+        """Return the whole stage, the bare loop and quixstreams in one process and in one per core."""
+        every = os.cpu_count() or 1
+        runs: dict[int, list[dict[str, Figures]]] = {}
+        for _ in range(self._rounds):
+            for processes in {every} if self._short else {1, every}:
+                runs.setdefault(processes, []).append(
+                    {
+                        "bare": self._in_processes("bare", processes, self._count(600_000)),
+                        "switchboard": self._in_processes("switchboard", processes, self._count(600_000)),
+                        "quixstreams": self._in_processes("quixstreams", processes, self._count(200_000)),
+                    }
+                )
+        figures = {
+            "all" if processes == every else "one": side_by_side(rounds) for processes, rounds in runs.items()
+        }
+        peak = max(of["contenders"]["switchboard"]["peak_bytes"] for of in figures.values())
+        return {**figures, "peak_bytes": peak}
+
+    def _in_processes(self, name: str, processes: int, count: int) -> Figures:
+        prefix = self._prepare(0, 1, name)
+        source, target = f"{prefix}chat.messages.v1", f"{prefix}{name}"
+        package, forever = "benchmarks.pipeline", str(10**12)
+        contender = {
+            "bare": Contender([f"{package}.bare", self._servers, source, target, forever], f"{target}-group"),
+            "quixstreams": Contender(
+                [f"{package}.quix", self._servers, source, target, forever, "--whole"], f"{target}-quix"
+            ),
+            "switchboard": Contender(
+                [f"{package}.switchboard_runtime", "whole", forever], f"{prefix}switchboard-ingest"
+            ),
+        }[name]
+        # They may be frozen while the topic is filled.
+        environment = {**self._environment(prefix), "SWITCHBOARD_SESSION_TIMEOUT_SECONDS": "60"}
+        run = Run(contender, processes, self._servers, self._folder, environment)
+        try:
+            run.join()
+            asyncio.run(fill(self._servers, source, _FIRST, 3000))
+            run.hold()
+            asyncio.run(fill(self._servers, source, count, 3000, first=_FIRST))
+            return run.measure(_FIRST + count, self._broker_pid)
+        finally:
+            run.end()
 
     def _profile(self, _prefix: str, count: int) -> str:
         prefix = self._prepare(count, 3000)
@@ -166,19 +218,9 @@ class Suite:
         return result
 
     def _module(self, prefix: str, module: str, *arguments: str) -> tuple[str, str]:
-        environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")},
-            "SWITCHBOARD_BOOTSTRAP_SERVERS": self._servers,
-            "SWITCHBOARD_TOPIC_PREFIX": prefix,
-            "SWITCHBOARD_DATA_DIR": str(self._folder / "data" / (prefix or "none")),
-            "SWITCHBOARD_METRICS_PORT": "0",
-            "SWITCHBOARD_API_PORT": "0",
-            "SWITCHBOARD_INSTANCE_ID": "bench",
-            "PYTHONPATH": str(Path.cwd()),
-        }
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
-            env=environment,
+            env=self._environment(prefix),
             cwd=self._folder,  # Faust leaves a folder where it runs
             capture_output=True,
             text=True,
@@ -190,6 +232,18 @@ class Suite:
                 f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
             )
         return done.stdout, done.stderr
+
+    def _environment(self, prefix: str) -> dict[str, str]:
+        return {
+            **{name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")},
+            "SWITCHBOARD_BOOTSTRAP_SERVERS": self._servers,
+            "SWITCHBOARD_TOPIC_PREFIX": prefix,
+            "SWITCHBOARD_DATA_DIR": str(self._folder / "data" / (prefix or "none")),
+            "SWITCHBOARD_METRICS_PORT": "0",
+            "SWITCHBOARD_API_PORT": "0",
+            "SWITCHBOARD_INSTANCE_ID": "bench",
+            "PYTHONPATH": str(Path.cwd()),
+        }
 
 
 def _compare(rates: dict[str, list[float]]) -> Figures:
