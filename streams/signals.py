@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 
-_ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
 
 def stop_signals() -> list[signal.Signals]:
-    """Return SIGTERM, SIGINT and SIGHUP (a terminal that closes), but for those that ``nohup`` ignores."""
-    return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
+    """Return SIGTERM, SIGINT and, unless ``nohup`` has it ignored, SIGHUP (a terminal that closes)."""
+    asking = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        asking.append(signal.SIGHUP)
+    return asking
