@@ -14,6 +14,7 @@ What else a fold wants it tells :class:`Work`: outputs, further keys of state, t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -113,7 +114,7 @@ class _KeyedStep(Generic[S]):
                 work.dead_letter(record, error)
 
     def _fold_runs(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
-        runs: dict[bytes, list[tuple[Any, SourceRecord]]] = {}
+        runs: defaultdict[bytes, list[tuple[Any, SourceRecord]]] = defaultdict(list)
         # This loop runs once for every record there is, so it calls as little as it can.
         decode, by_own_key = source.decode, source.key is None
         for record in batch.records:
@@ -127,11 +128,7 @@ class _KeyedStep(Generic[S]):
                 key = self._key(source, item, record, work)
                 if key is None:
                     continue
-            run = runs.get(key)
-            if run is None:
-                runs[key] = [(item, record)]
-            else:
-                run.append((item, record))
+            runs[key].append((item, record))
         for key, items in runs.items():
             mark = work.mark(key)
             if items[0][1].offset < mark:

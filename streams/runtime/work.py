@@ -126,7 +126,7 @@ class Work(Effects):
         removed, unless they were set before.
         """
         removed = []
-        for staged_by_key in (self._first, self._staged):
+        for staged_by_key in (self._first, self._staged) if self._first else (self._staged,):
             for key, (value, its_codec, next_offset, packed) in staged_by_key.items():
                 if wake_at is not None and its_codec is codec and key not in self.timers:
                     self.timers[key] = wake_at(value)

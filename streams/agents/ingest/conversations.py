@@ -129,14 +129,14 @@ class Conversations:
         first = run.items[0][0]
         state = before or ConversationState(first.tenant_id, first.user_id)
         tenant_id = state.tenant_id
-        new: list[tuple[ChatMessage, int, float]] = []
+        new = [
+            (message, record.offset, record.timestamp / 1000)
+            for message, record in run.items
+            if message.tenant_id == tenant_id
+        ]
         last = run.last
-        for message, record in run.items:
-            if message.tenant_id == tenant_id:
-                new.append((message, record.offset, record.timestamp / 1000))
-                last = record
-            else:
-                work.dead_letter(record, _STRANGER)
+        if len(new) < len(run.items):
+            last = self._refuse_strangers(run, tenant_id, work)
         if not new:
             return before
         fold = self._fold(run.key, state, last.partition, work)
@@ -144,6 +144,18 @@ class Conversations:
         if fold.duplicates:
             work.skip("duplicate", by=fold.duplicates)
         return self._finish(run.key, fold, last.timestamp / 1000, work, last.headers)
+
+    @staticmethod
+    def _refuse_strangers(run: Run[ChatMessage], tenant_id: str, work: Work) -> SourceRecord:
+        """Dead-letter what other tenants call by this conversation's id; return the last record that is its
+        own."""
+        last = run.last
+        for message, record in run.items:
+            if message.tenant_id == tenant_id:
+                last = record
+            else:
+                work.dead_letter(record, _STRANGER)
+        return last
 
     def _fold_summary(
         self, before: ConversationState | None, run: Run[Summary], work: Work
