@@ -76,4 +76,4 @@ async def open_windows(settings: Settings, user_id: str, tenant_id: str) -> list
         messages = state.next_index - state.cursor.from_index
         if (state.user_id, state.tenant_id) == (user_id, tenant_id) and messages > state.cursor.overlap:
             found.append(Waiting(key.decode(), messages, policy.idle_at(state.sent_at, state.arrived_at)))
-    return sorted(found, key=lambda each: each.closes_at)
+    return sorted(found, key=lambda each: (each.closes_at, each.conversation_id))

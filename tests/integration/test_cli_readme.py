@@ -94,8 +94,8 @@ def test_the_files_and_tests_it_names_exist() -> None:
     ):
         assert list(ROOT.glob(path.rstrip("/"))), path
     for path, name in re.findall(r"`(tests/[^`:]*)::([^`]*)`", README):
-        wanted = re.compile("def " + re.escape(name).replace(r"\*", r"\w*"))
+        wanted = re.compile("(def|class) " + re.escape(name).replace(r"\*", r"\w*"))
         if not name.startswith("test_"):
-            wanted = re.compile(r"def \w*" + re.escape(name.strip("*")))
+            wanted = re.compile(r"(def|class) \w*" + re.escape(name.strip("*")))
         sources = [file for file in ROOT.glob(path) if file.suffix == ".py"]
         assert any(wanted.search(file.read_text()) for file in sources), f"{path}::{name}"

@@ -28,7 +28,7 @@ from streams.cli import main
 from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
 from streams.search import FactSearch
 from streams.settings import Settings, describe, load_settings
-from streams.settings_text import env_name
+from streams.settings_text import allowed, env_name
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics
@@ -60,6 +60,8 @@ def schemes() -> dict[str, str]:
     """Setting -> scheme of its URLs, of every setting that takes a URL; a new one is found by itself."""
     found = {}
     for name, field in Settings.model_fields.items():
+        if not name.endswith("_url") and "://" not in allowed(field):
+            continue
         for scheme in ("redis", "http"):
             try:
                 load_settings(**{name: f"{scheme}://127.0.0.1:1"})
@@ -72,14 +74,28 @@ def schemes() -> dict[str, str]:
 
 SECRETS = [name for name, field in Settings.model_fields.items() if field.annotation is SecretStr]
 PLANTED = [(name, CANARY) for name in SECRETS]
+PLANTED += [(f"{name}_file", CANARY) for name in SECRETS]  # the file holds it
+
+#: Without these the setting makes no sense.
+COMPANIONS = {
+    "kafka_sasl_password": {
+        "SWITCHBOARD_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+        "SWITCHBOARD_KAFKA_SASL_USERNAME": "ada",
+    },
+}
 PLANTED += [(name, url.format(scheme=scheme)) for name, scheme in schemes().items() for url in URLS]
 
 
 @pytest.fixture(params=PLANTED, ids=[f"{name}-{n}" for n, (name, _) in enumerate(PLANTED)])
-def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """A setting and its value, set in the environment."""
+def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[str, str]:
+    """A setting and what it holds, set in the environment."""
     name, value = request.param
-    monkeypatch.setenv(env_name(name, Settings.model_fields[name]), value)
+    file = tmp_path / "secret"
+    file.write_text(value)
+    given = str(file) if name.endswith("_file") else value
+    monkeypatch.setenv(env_name(name, Settings.model_fields[name]), given)
+    for variable, companion in COMPANIONS.get(name.removesuffix("_file"), {}).items():
+        monkeypatch.setenv(variable, companion)
     return name, value
 
 
