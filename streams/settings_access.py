@@ -22,6 +22,10 @@ _KAFKA_PATHS = ("kafka_ssl_ca_file", "kafka_ssl_cert_file", "kafka_ssl_key_file"
 _PATHS = (*_KAFKA_PATHS, "qdrant_ssl_ca_file", "redis_ssl_ca_file")
 
 
+#: Neither a URL nor anything else that might hold a password: users are shown.
+_USER, _USER_ALLOWED = r"^[^\s/]*$", "name without spaces and slashes, or empty"
+
+
 def _path(description: str) -> Path | None:
     path: Path | None = setting(None, description, allowed="path of a file, or empty")
     return path
@@ -37,7 +41,9 @@ class AccessSettings(BaseSettings):
     kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = setting(
         "SCRAM-SHA-512", "how the user proves who it is (SASL_PLAINTEXT, SASL_SSL)"
     )
-    kafka_sasl_username: str = setting("", "user of the Kafka brokers; not for OAUTHBEARER")
+    kafka_sasl_username: str = setting(
+        "", "user of the Kafka brokers; not for OAUTHBEARER", allowed=_USER_ALLOWED, pattern=_USER
+    )
     kafka_sasl_password: SecretStr = setting(
         SecretStr(""), "its password; for OAUTHBEARER the token, from a file read again for each connection"
     )
@@ -52,7 +58,12 @@ class AccessSettings(BaseSettings):
     qdrant_ssl_ca_file: Path | None = _path(
         "who signs the Qdrant server's certificate; empty: whom the system trusts"
     )
-    redis_username: str = setting("", "user of Redis; empty: its default user, or the one in the URL")
+    redis_username: str = setting(
+        "",
+        "user of Redis; empty: its default user, or the one in the URL",
+        allowed=_USER_ALLOWED,
+        pattern=_USER,
+    )
     redis_password: SecretStr = setting(SecretStr(""), "its password")
     redis_password_file: Path | None = _path("holds SWITCHBOARD_REDIS_PASSWORD")
     redis_ssl_ca_file: Path | None = _path("who signs the certificate of Redis (rediss://); empty: as above")
