@@ -41,3 +41,27 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     sent_at: Timestamp
     tenant_id: Identifier = DEFAULT_TENANT
     metadata: dict[str, Any] = {}
+
+
+class PunctuationKind(StrEnum):
+    """What a punctuation says."""
+
+    TICK = "tick"
+    CLOSE = "close"
+
+
+#: The header that tells a punctuation from a message; its value is the kind.
+PUNCTUATION_HEADER = "sw_punctuation"
+
+
+class Punctuation(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of ``chat.messages.v1`` that is no message: the ingest service writes it between messages.
+
+    So that the log itself says where a conversation was found silent or was closed, and a replay cuts there
+    too.  ``tick``: nothing, other than when it arrived; ``close``: the open window ends here.  It has the key
+    of its conversation and the header :data:`PUNCTUATION_HEADER`; readers of messages pass over it.
+    """
+
+    punctuation: Identifier
+    conversation_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT

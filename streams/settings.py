@@ -160,11 +160,16 @@ class Settings(AccessSettings):
     window_overlap: int = _setting(
         3, "messages that a window repeats from the one before", "messages", ge=0, le=99
     )
-    idle_seconds: float = _setting(900.0, "silence after which a conversation's rest is flushed", "s", gt=0)
-    idle_grace_seconds: float = _setting(
-        10.0, "how long nothing may have arrived for a conversation before the tick may close it", "s", ge=0
+    idle_seconds: float = _setting(
+        900.0, "silence, by sent_at or by arrival, after which a conversation's rest is flushed", "s", gt=0
     )
-    tick_seconds: float = _setting(1.0, "how often idle conversations are looked for", "s", gt=0, le=60)
+    conversation_forget_days: float = _setting(
+        90.0,
+        "silence after which a conversation's state goes; what is said then begins it anew",
+        "days",
+        gt=0,
+    )
+    tick_seconds: float = _setting(1.0, "how often silent conversations are looked for", "s", gt=0, le=60)
     max_content_bytes: int = _setting(
         65_536, "longest message content, as UTF-8; longer ones are dead-lettered", "bytes", ge=1, le=500_000
     )
@@ -329,6 +334,12 @@ class Settings(AccessSettings):
                     f"{env_name(f'{name}_ssl_ca_file')} is set, but {env_name(f'{name}_url')} does not begin "
                     f"with {scheme}, so no TLS is used"
                 )
+        if self.idle_seconds > self.conversation_forget_days * 86_400:
+            raise ValueError(
+                f"{env_name('idle_seconds')}={self.idle_seconds:g} (seconds) must be at most "
+                f"{env_name('conversation_forget_days')}={self.conversation_forget_days:g} (days): "
+                "change one of them"
+            )
         if self.window_size * self.max_content_bytes > WINDOW_CONTENT_BYTES:
             raise ValueError(
                 f"{env_name('window_size')}={self.window_size} messages of "

@@ -19,8 +19,11 @@ from streams.settings import load_settings
 #: Messages per conversation: past the first window, below the first summary, as most conversations are.
 TURNS = 12
 
-#: Long after the last message, so that every conversation has gone idle.
-LATER = 4e9
+TOPIC = "chat.messages.v1"
+
+#: When the messages come, and when every conversation has gone idle (epoch seconds).
+NOW = 1_772_400_000
+LATER = NOW + 3600
 
 
 def resident_bytes() -> int:
@@ -33,8 +36,10 @@ def resident_bytes() -> int:
 
 def main(conversations: int) -> None:
     """Fold ``TURNS`` messages into each conversation, let all go idle, and print the growth."""
-    stage = Conversations(load_settings(), cl100k_counter())
-    state = PartitionState(StoredPartition(stage.stage().sources))
+    stage = Conversations(load_settings(), cl100k_counter()).stage()
+    assert stage.step is not None
+    assert stage.on_timer is not None
+    state = PartitionState(StoredPartition(stage.sources))
     gc.collect()
     before = resident_bytes()
     for first in range(0, conversations, 100):
@@ -43,15 +48,19 @@ def main(conversations: int) -> None:
         for number in range(first, first + count):
             for turn in range(TURNS):
                 key, value = chat_message(turn * conversations + number, conversations)
-                records.append(
-                    Record(value, key, len(records), "chat.messages.v1", 0, timestamp=1_772_400_000_000)
-                )
+                records.append(Record(value, key, len(records), TOPIC, 0, timestamp=NOW * 1000))
             keys.append(key)
-        for effects in (
-            stage.step(RecordBatch(records, source="chat.messages.v1"), state),
-            stage.on_timer(keys, TimerContext(0, LATER, caught_up=True), state),
-        ):
-            state.confirm(state.store(effects.changes))
+        effects = stage.step(RecordBatch(records, source=TOPIC), state)
+        state.confirm(state.store(effects.changes))
+        ticks = [
+            Record(output.value, output.key, len(records) + n, TOPIC, 0, LATER * 1000, output.headers)
+            for n, output in enumerate(
+                stage.on_timer(keys, TimerContext(0, LATER, caught_up=True), state).outputs
+            )
+        ]
+        assert len(ticks) == count, "each has gone idle"
+        effects = stage.step(RecordBatch(ticks, source=TOPIC), state)
+        state.confirm(state.store(effects.changes))
     gc.collect()
     grown = resident_bytes() - before
     print(json.dumps({"conversations": conversations, "bytes": grown * 100_000 / conversations}))

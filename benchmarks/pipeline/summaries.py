@@ -25,7 +25,7 @@ _PATIENCE = 60.0
 _CHANGELOG = "switchboard-ingest-conversations-changelog"
 
 #: Of the conversations stage.
-_LAYOUT = Layout(("chat.messages.v1", "memory.summaries.v1"))
+_LAYOUT = Layout(("chat.messages.v1", "memory.summaries.v1", "memory.commands.v1"))
 
 _SAID = (
     "I would like to plan the trip to Lisbon in June with my sister, and we decided to take the train. "

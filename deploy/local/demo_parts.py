@@ -102,8 +102,6 @@ class Parts:
             "SWITCHBOARD_API_PORT": str(self.settings.api_port),
             "SWITCHBOARD_DATA_DIR": str(self.settings.data_dir),
             "SWITCHBOARD_INSTANCE_ID": self.settings.instance_id,
-            # The conversations are history: nobody waits for the next message of one.
-            "SWITCHBOARD_IDLE_GRACE_SECONDS": os.environ.get("SWITCHBOARD_IDLE_GRACE_SECONDS", "1"),
         }
         with log.open("wb") as output:
             command = [sys.executable, "-m", "streams.cli", "worker", service]

@@ -71,7 +71,6 @@ class Rates(NamedTuple):
     facts: int
     summaries: int
     settling: float
-    still_open: int
 
 
 def heading(text: str) -> None:
@@ -169,8 +168,3 @@ def print_rates(rates: Rates) -> None:
         f"{count(rates.summaries, 'summary', 'summaries')}"
     )
     print(f"finished   {rates.settling:.1f} s after the first message was sent")
-    if rates.still_open:
-        print(
-            f"open       {count(rates.still_open, 'message')} of conversations that may go on; "
-            "they become a window when their conversation falls silent"
-        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from deploy.local import demo_report as report
 from deploy.local.demo_input import InputMessage
@@ -14,7 +13,7 @@ from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.messages import DEFAULT_TENANT
-from streams.cli import broker, search, services
+from streams.cli import broker, commands, search, services
 from streams.services import SERVICES
 from streams.topics import catalog_for
 
@@ -77,6 +76,7 @@ class Run:
         began = time.monotonic()
         await send_messages(self._settings, self._catalog, fresh, self._tell_sent(len(fresh)))
         sending = time.monotonic() - began
+        await self._close(fresh)
         await self._settle(fresh)
         return report.Rates(
             sent=len(fresh),
@@ -86,14 +86,17 @@ class Run:
             facts=len(view.facts) - facts,
             summaries=len(view.summaries) - summaries,
             settling=time.monotonic() - began,
-            still_open=len(
-                {(line.message.conversation_id, line.message.message_id) for line in fresh} - view.windowed
-            ),
         )
+
+    async def _close(self, sent: Sequence[InputMessage]) -> None:
+        """Say that the conversations are over: they are history, and nobody waits for their next message."""
+        ended = dict.fromkeys((line.message.conversation_id, line.message.tenant_id) for line in sent)
+        await commands.send(self._settings, [commands.closing(*each) for each in ended])
 
     async def _settle(self, sent: Sequence[InputMessage]) -> None:
         """Wait until each message is in a window, nothing is left to read, and no fact waits for its vector."""
-        view, needed = self._view, self._will_be_windowed(sent)
+        view = self._view
+        needed = {(line.message.conversation_id, line.message.message_id) for line in sent}
         moved, calm = time.monotonic(), 0
         before: tuple[int, ...] = ()
         while calm < 2:
@@ -128,22 +131,6 @@ class Run:
     async def _ready(self) -> bool:
         reports = await services.ask_services(self._settings, self._parts.metrics_ports)
         return all(row.ready for row in reports)
-
-    def _will_be_windowed(self, sent: Sequence[InputMessage]) -> set[tuple[str, str]]:
-        """Return the messages of conversations that have ended; the last ones of a live one stay open."""
-        latest: dict[str, datetime] = {}
-        for line in sent:
-            message = line.message
-            known = latest.get(message.conversation_id, message.sent_at)
-            latest[message.conversation_id] = max(message.sent_at, known)
-        now = datetime.now(UTC)
-        idle = self._settings.idle_seconds
-        ended = {name for name, at in latest.items() if (now - at).total_seconds() > idle}
-        return {
-            (line.message.conversation_id, line.message.message_id)
-            for line in sent
-            if line.message.conversation_id in ended
-        }
 
     async def _stuck(self, missing: int, behind: dict[str, int]) -> DependencyUnavailable:
         reports = await services.ask_services(self._settings, self._parts.metrics_ports)

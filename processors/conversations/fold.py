@@ -1,4 +1,11 @@
-"""What each message, summary and pause does to a conversation: windows, duplicates, token counts."""
+"""What each message, summary and silence does to a conversation: windows, duplicates, token counts.
+
+A conversation was silent if its next message was sent, or its next record arrived, ``idle_seconds`` after the
+one before: both stand in the log, so a replay finds the same silences, whatever the clock said when it was read
+first.  Whoever finds out that a conversation is silent before its next message comes writes a record of his own
+into the log, a punctuation, and it is this record's arrival that says so (:meth:`Fold.tick`).  It ends what the
+next message would end, only earlier.  In the same way a conversation is forgotten, and closed by a command.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +30,8 @@ from processors.conversations.state import (
     id_hash,
     remembers,
 )
-from processors.conversations.token_table import RequestPlan
+from processors.conversations.token_table import RequestPlan, TokenTable
+from processors.conversations.windows import WindowCursor
 from processors.text.tokens import TokenCounter, message_tokens
 
 _encode = msgspec.json.Encoder().encode
@@ -39,18 +47,20 @@ LoadPage = Callable[[int], Sequence[Kept]]
 
 
 class Fold:
-    """Folds a run of one conversation's messages, summaries and pauses into its state.
+    """Folds a run of one conversation's messages, summaries and punctuations into its state.
 
     Thaws the state once, takes any number of steps, and freezes it in :meth:`finish`: copying the state
     per message would cost more than everything else.  ``windows`` and ``requests`` collect what is to be
     published; ``pages`` are the pages to store, by the index that they begin at, ``None`` for one that is no
-    longer needed; ``duplicates`` counts messages that were seen before.  Nothing here reads a clock: times
-    come with the messages or are passed in.
+    longer needed; ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of those
+    that belong to another tenant; ``changed`` says whether there is anything to store.  Nothing here reads a
+    clock: times come with the records or are passed in.
     """
 
     __slots__ = (
         "_arrived_at",
         "_conversation_id",
+        "_copied",
         "_count",
         "_counts",
         "_cursor",
@@ -70,9 +80,11 @@ class Fold:
         "_tokens",
         "_turns",
         "_user_id",
+        "changed",
         "duplicates",
         "pages",
         "requests",
+        "strangers",
         "windows",
     )
 
@@ -109,18 +121,58 @@ class Fold:
         self.windows: list[WindowDraft] = []
         self.requests: list[SummaryRequestDraft] = []
         self.pages: dict[int, Sequence[Kept] | None] = {}
+        self._copied = dict(state.copied)
         self.duplicates = 0
+        self.strangers: list[int] = []
+        self.changed = False
+
+    @property
+    def tenant_id(self) -> str:
+        """Whose conversation it is."""
+        return self._tenant_id
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been said yet."""
+        return not self._next_index
+
+    def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
+        """Say whether a record was copied here before: it stands at ``offset`` of the partition ``origin``.
+
+        Copies of one partition come in its order, and all of them come again when it is read again.  ``came``
+        and ``arrived`` (epoch seconds) are the times of the record and of its copy.  What is copied
+        ``forget_seconds`` later may have been copied before the conversation was forgotten: it was.
+        """
+        if offset < self._copied.get(origin, 0) or arrived - came >= self._policy.forget_seconds:
+            return True
+        self._copied[origin] = offset + 1
+        if not self._next_index:
+            self._arrived_at = max(self._arrived_at, arrived)
+        self.changed = True
+        return False
 
     def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
         """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
         # This loop runs once for every message there is: what it needs often is in local variables.
         policy, recent, count = self._policy, self._recent, self._count
+        idle_seconds = policy.idle_seconds
         keep, note = self._kept.append, self._counts.append
         index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
         full_at = self._cursor.full_at(policy.sizes)
         remembered = self._remembered_bytes
         stamped, stamp = 0.0, _EPOCH
         for message, offset, arrived in run:
+            if arrived - arrived_at >= idle_seconds:
+                self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
+                self._arrives(arrived)
+                index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
+                full_at = self._cursor.full_at(policy.sizes)
+            if not index:
+                self._tenant_id, self._user_id = message.tenant_id, message.user_id
+            if message.tenant_id != self._tenant_id:
+                self.strangers.append(offset)
+                continue
+            self.changed = True
             message_id = message.message_id
             hashed = id_hash(message_id)
             # Never further back than the state remembers, or it would matter where a run ends: a replay
@@ -130,7 +182,7 @@ class Fold:
                 self.duplicates += 1
                 continue
             sent = message.sent_at.timestamp()
-            if sent_at and sent - sent_at >= policy.idle_seconds:
+            if sent_at and sent - sent_at >= idle_seconds:
                 self._close(WindowReason.IDLE, index)
                 full_at = self._cursor.full_at(policy.sizes)
             if arrived != stamped:
@@ -161,10 +213,17 @@ class Fold:
                 full_at = self._cursor.full_at(policy.sizes)
         self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
 
-    def pause(self, now: float) -> None:
-        """The wall clock says ``now``: flush an idle rest, repeat an unanswered request."""
-        if now >= self._policy.idle_at(self._sent_at, self._arrived_at):
-            self._close(WindowReason.IDLE, self._next_index)
+    def tick(self, arrived: float) -> None:
+        """A punctuation arrived (epoch seconds): end what was silent until then."""
+        if arrived - self._arrived_at >= self._policy.idle_seconds:
+            self._arrives(arrived)
+
+    def close(self) -> None:
+        """End the open window: somebody says that the conversation is over."""
+        self._close(WindowReason.CLOSED, self._next_index)
+
+    def repeat(self, now: float) -> None:
+        """The wall clock says ``now``: repeat an unanswered request.  Nothing else depends on it."""
         plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
         if plan is not None:
             self._ask(plan, now)
@@ -176,24 +235,23 @@ class Fold:
         if tokens is self._tokens or request is None:
             return False
         self._tokens = tokens
+        self.changed = True
         source, content = summary.source, _encode(summary.summary)
         kept = KeptSummary(content, source.first_offset, source.last_offset, request.arrived_at)
         self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
         return True
 
-    def finish(self, now: float) -> ConversationState:
+    def finish(self, now: float) -> ConversationState | None:
         """Ask for a summary if one is due, forget what nobody needs, and return the new state.
 
-        ``now`` (epoch seconds) is when the request counts as asked.  Asking once per run asks for the same
-        ranges as asking after every message: a range ends where the threshold is crossed.
+        ``None``: the conversation is forgotten.  ``now`` (epoch seconds) is when the request counts as asked.
+        Asking once per run asks for the same ranges as asking after every message: a range ends where the
+        threshold is crossed.
         """
-        self._tokens = token_table.add(self._tokens, self._counts)
-        self._counts = []
-        if self._tokens.open is None:
-            plan = token_table.due(self._tokens, self._policy.token_threshold)
-            if plan is not None:
-                self._ask(plan, now)
+        self._count_tokens(now)
         self._forget()
+        if not self._next_index and not self._copied:
+            return None
         return ConversationState(
             self._tenant_id,
             self._user_id,
@@ -208,11 +266,38 @@ class Fold:
             self._tokens,
             self._summaries,
             tuple(self._pages),
+            tuple(self._copied.items()),
         )
+
+    def _count_tokens(self, now: float) -> None:
+        self._tokens = token_table.add(self._tokens, self._counts)
+        self._counts.clear()
+        if self._tokens.open is None:
+            plan = token_table.due(self._tokens, self._policy.token_threshold)
+            if plan is not None:
+                self._ask(plan, now)
+
+    def _arrives(self, arrived: float) -> None:
+        """End the open window, and after ``forget_seconds`` of silence the conversation; the next begins anew.
+
+        Its messages count from 0 again, and nothing is known of what came before.
+        """
+        self._close(WindowReason.IDLE, self._next_index)
+        if arrived - self._arrived_at < self._policy.forget_seconds:
+            return
+        self._count_tokens(self._arrived_at)
+        self.pages.update(dict.fromkeys(self._pages))
+        self._next_index, self._cursor, self._kept_from = 0, WindowCursor(), 0
+        self._sent_at, self._arrived_at, self._end_mark = 0.0, 0.0, ""
+        self._tokens, self._summaries, self._copied = TokenTable(), (), {}
+        for collection in (self._kept, self._recent, self._pages, self._turns):
+            collection.clear()
+        self.changed = True
 
     def _close(self, reason: WindowReason, next_index: int) -> None:
         if not self._cursor.pending(next_index):
             return
+        self.changed = True
         span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
         self._turns.append(self._cursor.from_index)
         messages = self._slice(span.from_index, span.to_index)

@@ -18,22 +18,14 @@ from processors.conversations.windows import WindowCursor, WindowSizes
 
 
 class ConversationPolicy(msgspec.Struct, frozen=True):
-    """How conversations are cut and when they are summarized.  Times in seconds, tokens in cl100k."""
+    """How conversations are cut, summarized and forgotten.  Times in seconds, tokens in cl100k."""
 
     sizes: WindowSizes = WindowSizes()
     idle_seconds: float = 900.0
-    idle_grace_seconds: float = 10.0
+    forget_seconds: float = 90 * 86_400.0
     recent_message_ids: int = 64
     token_threshold: int = 1200
     summary_retry_seconds: float = 60.0
-
-    def idle_at(self, sent_at: float, arrived_at: float) -> float:
-        """Return when a conversation is idle by the clock whose last message was sent and arrived then.
-
-        Not before nothing has arrived for a grace period: a backfill of old messages is idle by their
-        ``sent_at`` and yet still coming in.
-        """
-        return max(sent_at + self.idle_seconds, arrived_at + self.idle_grace_seconds)
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -64,6 +56,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
     ``recent_ids`` are hashes of the latest message ids (:func:`id_hash`), to tell a producer's retry;
     ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
+    ``copied`` is, for each partition from which copies of records came here, the offset after the latest;
     ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries'
     contents, in the table's order;
     ``pages`` are the indices at which pages of earlier bodies begin, the last one ending before ``kept_from``.
@@ -82,6 +75,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     tokens: TokenTable = TokenTable()
     summaries: tuple[KeptSummary, ...] = ()
     pages: tuple[int, ...] = ()
+    copied: tuple[tuple[str, int], ...] = ()
 
 
 #: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
@@ -114,14 +108,21 @@ def is_page(key: bytes) -> bool:
     return _PAGE_MARK in key
 
 
-def wake_at(state: ConversationState, policy: ConversationPolicy) -> float | None:
-    """Return when the clock alone may change this conversation (epoch seconds), or ``None``: when its open
-    window is flushed because it is idle, or its open request repeated.
+def silent_at(state: ConversationState, policy: ConversationPolicy) -> float:
+    """Return when this conversation is next changed by silence, if nothing arrives (epoch seconds, the log's
+    clock): when its open window ends or, if nothing is in it, when it is forgotten.
     """
-    times: list[float] = []
-    if state.cursor.pending(state.next_index):
-        times.append(policy.idle_at(state.sent_at, state.arrived_at))
-    repeat = token_table.repeat_at(state.tokens, policy.summary_retry_seconds)
-    if repeat is not None:
-        times.append(repeat)
-    return min(times, default=None)
+    is_open = state.cursor.pending(state.next_index)
+    return state.arrived_at + (policy.idle_seconds if is_open else policy.forget_seconds)
+
+
+def repeat_at(state: ConversationState, policy: ConversationPolicy) -> float | None:
+    """Return when the open request is to be repeated (epoch seconds); ``None``: none is open."""
+    return token_table.repeat_at(state.tokens, policy.summary_retry_seconds)
+
+
+def wake_at(state: ConversationState, policy: ConversationPolicy) -> float:
+    """Return when this conversation has to be looked at, if nothing arrives (epoch seconds)."""
+    silent = silent_at(state, policy)
+    repeat = repeat_at(state, policy)
+    return silent if repeat is None else min(silent, repeat)

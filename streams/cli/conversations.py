@@ -1,4 +1,4 @@
-"""``switchboard conversations``: what the ingest service remembers of a conversation.
+"""``switchboard conversations``: what the ingest service remembers of a conversation, and how one is closed.
 
 Reads the changelog of the stage's table: the same records that a restarted worker recovers from.
 """
@@ -6,17 +6,20 @@ Reads the changelog of the stage's table: the same records that a restarted work
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 import typer
 from aiokafka import TopicPartition
 
-from models.errors import NotFound
+from models.commands import Command
+from models.errors import ConfigurationError, NotFound
+from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
-from processors.conversations.state import ID_HASH_BYTES, ConversationPolicy, ConversationState
-from streams.agents.ingest.conversations import MESSAGES, STATE, SUMMARIES
-from streams.cli import broker
+from processors.conversations.state import ID_HASH_BYTES, ConversationPolicy, ConversationState, silent_at
+from streams.agents.ingest.conversations import COMMANDS, MESSAGES, STATE, SUMMARIES
+from streams.cli import broker, commands
 from streams.cli.output import count, moment, print_json, print_table, printable
 from streams.runtime.partitioner import partition_of
 from streams.runtime.stored import StoredPartition
@@ -26,9 +29,9 @@ from streams.topics import catalog_for
 CHANGELOG = "switchboard-ingest-conversations-changelog"
 
 #: The sources of the stage.
-_SOURCES = (MESSAGES, SUMMARIES)
+_SOURCES = (MESSAGES, SUMMARIES, COMMANDS)
 
-app = typer.Typer(no_args_is_help=True, help="Look at the state of conversations.")
+app = typer.Typer(no_args_is_help=True, help="Look at conversations, and close them.")
 
 
 class Stored(NamedTuple):
@@ -37,11 +40,6 @@ class Stored(NamedTuple):
     partition: int
     next_offsets: Sequence[int]
     state: ConversationState
-
-
-@app.callback()
-def _group() -> None:
-    """Keeps `show` a subcommand while it is the only one."""
 
 
 @app.command()
@@ -65,8 +63,41 @@ def show(
         _print(conversation_id, stored, settings)
 
 
+@app.command()
+def close(
+    conversation_ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="The conversation_id of each.", show_default=False)
+    ],
+    tenant: Annotated[str, typer.Option("--tenant", help="Whose conversations they are.")] = DEFAULT_TENANT,
+) -> None:
+    """End the open window of conversations that are over, instead of waiting until they count as silent."""
+    settings = load_settings()
+    asked = [commands.closing(conversation_id, tenant) for conversation_id in dict.fromkeys(conversation_ids)]
+    asyncio.run(_close(settings, tenant, asked))
+    print(f"{count(len(asked), 'conversation')} will be closed, after all messages that are there by now")
+
+
+async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> None:
+    known = await find_all(settings, [command.conversation_id for command in asked])
+    for command in asked:
+        name, stored = printable(command.conversation_id), known.get(command.conversation_id)
+        if stored is None:
+            print(f"no message of {name!r} has been processed yet: ids are case-sensitive", file=sys.stderr)
+        elif stored.state.tenant_id != tenant:
+            raise ConfigurationError(
+                f"conversation {name!r} belongs to another tenant than {printable(tenant)!r}: nothing was "
+                "closed; give its own with --tenant"
+            )
+    await commands.send(settings, asked)
+
+
 async def find(settings: Settings, conversation_id: str) -> Stored | None:
-    """Return the latest state of a conversation, ``None`` if there is none.
+    """Return the latest state of a conversation, ``None`` if there is none; see :func:`find_all`."""
+    return (await find_all(settings, [conversation_id])).get(conversation_id)
+
+
+async def find_all(settings: Settings, conversation_ids: Iterable[str]) -> dict[str, Stored]:
+    """Return the latest state of those of the conversations that there is one of.
 
     Raises :class:`NotFound` when the changelog does not exist.
     """
@@ -76,21 +107,24 @@ async def find(settings: Settings, conversation_id: str) -> Stored | None:
         raise NotFound(
             f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
         )
-    key = conversation_id.encode()
-    place = TopicPartition(topic, partition_of(key, partitions))
-    found = StoredPartition(_SOURCES)
+    partition_by_key = {name.encode(): partition_of(name.encode(), partitions) for name in conversation_ids}
+    places = [TopicPartition(topic, number) for number in sorted(set(partition_by_key.values()))]
+    stored = StoredPartition(_SOURCES)  # keys of several partitions do not mix
     async with broker.reading(settings) as consumer:
-        consumer.assign([place])
-        ends = await broker.ends_of(consumer, [place])
+        consumer.assign(places)
+        ends = await broker.ends_of(consumer, places)
         async for record in broker.until(consumer, ends):
-            if record.key == key:
-                found.fold([record])
-    latest = found.values.get(key)
-    payload = None if latest is None else found.layout.payload(latest)
-    if latest is None or payload is None:
-        return None
-    offsets = [found.layout.next_offset(latest, number) for number in range(len(_SOURCES))]
-    return Stored(place.partition, offsets, STATE.decode(payload, key))
+            if record.key in partition_by_key:
+                stored.fold([record])
+    found = {}
+    for key, value in stored.values.items():
+        payload = stored.layout.payload(value)
+        state = STATE.decode(payload, key) if payload is not None else None
+        # Of some that were closed before they began it is known that they were.
+        if state is not None and state.next_index:
+            offsets = [stored.layout.next_offset(value, number) for number in range(len(_SOURCES))]
+            found[key.decode()] = Stored(partition_by_key[key], offsets, state)
+    return found
 
 
 def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[str, object]:
@@ -160,10 +194,7 @@ def _open_window(state: ConversationState, settings: Settings) -> str:
     new = state.next_index - state.cursor.from_index - state.cursor.overlap
     if new <= 0:
         return f"empty; the next repeats {count(state.cursor.overlap, 'message')}"
-    policy = ConversationPolicy(
-        idle_seconds=settings.idle_seconds, idle_grace_seconds=settings.idle_grace_seconds
-    )
-    closes = moment(policy.idle_at(state.sent_at, state.arrived_at))
+    closes = moment(silent_at(state, ConversationPolicy(idle_seconds=settings.idle_seconds)))
     return (
         f"{state.cursor.from_index}-{state.next_index - 1}: {count(new, 'new message')}, "
         f"{state.cursor.overlap} repeated; {new + state.cursor.overlap} of {settings.window_size}, closes at "

@@ -104,6 +104,8 @@ def _raw(body: Any) -> str:
 
 
 def _message(body: Body) -> str:
+    if "punctuation" in body:
+        return f"({body['punctuation']})"
     speaker = body["user_id"] if body["role"] == "user" else body["role"]
     return f"{speaker}: {body['content']}"
 
@@ -154,11 +156,16 @@ def _duplicate(body: Body) -> str:
     )
 
 
+def _command(body: Body) -> str:
+    return f"{body['command']} ({body.get('tenant_id', 'default')})"
+
+
 _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "chat.messages.v1": _message,
     "chat.response-chunks.v1": _chunk,
     "chat.responses.v1": _chunk,
     "chat.duplicates.v1": _duplicate,
+    "memory.commands.v1": _command,
     "memory.windows.v1": _window,
     "memory.fact-candidates.v1": _candidate,
     "memory.facts.v1": _fact,

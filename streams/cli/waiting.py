@@ -12,7 +12,7 @@ from typing import NamedTuple
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
-from processors.conversations.state import ConversationPolicy, is_page
+from processors.conversations.state import ConversationPolicy, is_page, silent_at
 from streams.agents.ingest.conversations import STATE
 from streams.cli import broker, conversations
 from streams.cli.output import count, moment, printable
@@ -67,13 +67,11 @@ async def open_windows(settings: Settings, user_id: str, tenant_id: str) -> list
         async for record in broker.until(consumer, ends):
             if record.key is not None and not is_page(record.key):
                 stored.fold([record])
-    policy = ConversationPolicy(
-        idle_seconds=settings.idle_seconds, idle_grace_seconds=settings.idle_grace_seconds
-    )
+    policy = ConversationPolicy(idle_seconds=settings.idle_seconds)
     found = []
     for key, payload in PartitionState(stored).items():
         state = STATE.decode(payload, key)
         messages = state.next_index - state.cursor.from_index
         if (state.user_id, state.tenant_id) == (user_id, tenant_id) and messages > state.cursor.overlap:
-            found.append(Waiting(key.decode(), messages, policy.idle_at(state.sent_at, state.arrived_at)))
+            found.append(Waiting(key.decode(), messages, silent_at(state, policy)))
     return sorted(found, key=lambda each: (each.closes_at, each.conversation_id))

@@ -7,11 +7,8 @@ from collections.abc import Callable
 from streams.runtime.effects import DeadLetter, Effects
 from streams.runtime.partitioner import partitions_of
 from streams.runtime.publisher import record_bytes
-from streams.runtime.records import RecordBatch, SourceRecord, UnreadBatch
+from streams.runtime.records import RecordBatch, SourceRecord, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage
-
-#: Added to a misplaced record where it belongs: ``topic-partition-offset`` of where it lay.
-REROUTED = "rerouted_from"
 
 
 def set_aside(
@@ -44,8 +41,7 @@ def set_aside(
 
 
 def _reroute(record: SourceRecord, source: str, limit: int, effects: Effects) -> None:
-    came_from = f"{record.topic}-{record.partition}-{record.offset}".encode()
-    headers = [*record.headers, (REROUTED, came_from)]
+    headers = rerouted(record)
     size = record_bytes(record.key, record.value, headers)
     if size <= limit:
         effects.forward(source, record.key, record.value, headers)

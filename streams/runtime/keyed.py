@@ -22,7 +22,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from models.errors import InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.records import RecordBatch, SourceRecord, rerouted
 from streams.runtime.stage import Stage, StateReader, TimerContext
 from streams.runtime.work import Work
 
@@ -143,7 +143,7 @@ class _KeyedStep(Generic[S]):
         """Return the key that ``record`` is folded into, or ``None`` if it was sent elsewhere instead."""
         if record.key is None and source.home is not None:
             to, key = source.home(item)
-            work.forward(to, key, record.value, record.headers)
+            work.forward(to, key, record.value, rerouted(record))
             work.count("misrouted_records_total", self._name, to)
             return None
         if source.key is not None:

@@ -7,6 +7,10 @@ from typing import NamedTuple, Protocol
 
 Headers = Sequence[tuple[str, bytes | None]]
 
+#: Say of a copy where the record itself stands, as ``<topic>-<partition>-<offset>``, and its timestamp (ms).
+REROUTED_HEADER = "rerouted_from"
+REROUTED_TIMESTAMP_HEADER = "rerouted_timestamp"
+
 
 class SourceRecord(Protocol):
     """What a step may rely on of a Kafka record (aiokafka's ``ConsumerRecord`` has all of it)."""
@@ -25,6 +29,44 @@ class SourceRecord(Protocol):
     def value(self) -> bytes | None: ...
     @property
     def headers(self) -> Headers: ...
+
+
+def rerouted(record: SourceRecord) -> list[tuple[str, bytes | None]]:
+    """Return the headers of a copy of ``record`` that is sent to another partition or topic."""
+    came_from = f"{record.topic}-{record.partition}-{record.offset}".encode()
+    timestamp = str(record.timestamp).encode()
+    return [*record.headers, (REROUTED_HEADER, came_from), (REROUTED_TIMESTAMP_HEADER, timestamp)]
+
+
+class Origin(NamedTuple):
+    """Where the record stands that something is a copy of: topic and partition, offset, timestamp (ms)."""
+
+    place: str
+    offset: int
+    timestamp: int
+
+
+def header(headers: Headers, wanted: str) -> bytes | None:
+    """Return the value of the first header of this name, ``None`` if there is none."""
+    for name, value in headers:
+        if name == wanted:
+            return value
+    return None
+
+
+def origin(headers: Headers) -> Origin | None:
+    """Return what a record with these headers is a copy of, ``None`` if it is none.
+
+    Of a copy of a copy: the first.
+    """
+    came_from = header(headers, REROUTED_HEADER)
+    if came_from is None:
+        return None
+    timestamp = header(headers, REROUTED_TIMESTAMP_HEADER) or b""
+    place, _, offset = came_from.decode(errors="replace").rpartition("-")
+    if not (place and offset.isdecimal() and timestamp.isdigit()):
+        return None
+    return Origin(place, int(offset), int(timestamp))
 
 
 class Record(NamedTuple):

@@ -81,11 +81,14 @@ class Work(Effects):
         """Store ``value`` under ``key``.
 
         ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not.
-        ``packed``: compressed, for state that nothing will read for some time.
+        ``packed``: compressed, for state that nothing will read for some time; a fold may put so what it
+        then returns.
         """
         before = self._staged.pop(key, None) or self._first.pop(key, None)
-        if before is not None and next_offset is None:
-            next_offset = before[2]
+        if before is not None:
+            if next_offset is None:
+                next_offset = before[2]
+            packed = packed or (before[3] and before[0] is value)
         (self._first if first else self._staged)[key] = (value, codec, next_offset, packed)
 
     def remove(self, key: bytes) -> None:

@@ -9,15 +9,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from models.commands import Command
 from models.ids import window_id
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage, Punctuation, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
 from processors.conversations.state import is_page, page_key
 from processors.conversations.token_table import ranges
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.ingest.conversations import MESSAGES, REQUESTS, STATE, SUMMARIES, WINDOWS, Conversations
+from streams.agents.ingest.conversations import (
+    COMMANDS,
+    MESSAGES,
+    REQUESTS,
+    STATE,
+    SUMMARIES,
+    WINDOWS,
+    Conversations,
+)
 from streams.runtime.effects import Effects
+from streams.runtime.records import Record, rerouted
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 from streams.topics.catalog import load_catalog
@@ -55,6 +65,24 @@ class Harness(StageHarness):
         )
         return self.feed(self.record(summary, SUMMARIES))
 
+    def come_back(self) -> None:
+        """Read what the latest call wrote among the messages."""
+        for output in self.last.outputs:
+            if output.topic == MESSAGES:
+                self.feed(self.record(output.value, MESSAGES, key=output.key, headers=output.headers))
+
+    def silence(self, until: datetime, broker: datetime | None = None) -> None:
+        """Nothing comes until the timer fires at ``until``, when the broker's clock says ``broker``."""
+        self.tick(until, b"c")
+        self.arrived = broker or until
+        self.come_back()
+
+    def close(self, conversation: str = "c", **replace: Any) -> None:
+        """Somebody closes the conversation."""
+        command = Command(command_id="x", command="close", conversation_id=conversation, issued_at=self.arrived)
+        self.feed(self.record(msgspec.structs.replace(command, **replace), COMMANDS))
+        self.come_back()
+
     def payload(self, key: bytes = b"c") -> Any:
         _, payload = self.state.read(key)
         assert payload is not None
@@ -72,6 +100,17 @@ def messages(count: int, first: int = 0, conversation: str = "c", **replace: Any
             sent_at=START + timedelta(seconds=n),
         )
         yield msgspec.structs.replace(message, **replace)
+
+
+def closing(conversation: str) -> Command:
+    return Command(command_id="x", command="close", conversation_id=conversation, issued_at=START)
+
+
+def without_offsets(thing: Window | SummaryRequest) -> Window | SummaryRequest:
+    """A punctuation takes an offset; what is said of messages is the same without it."""
+    plain = [msgspec.structs.replace(message, offset=0) for message in thing.messages]
+    source = msgspec.structs.replace(thing.source, first_offset=0, last_offset=0)
+    return msgspec.structs.replace(thing, messages=tuple(plain), source=source)
 
 
 def spans(windows: list[Window]) -> list[tuple[int, int]]:
@@ -232,17 +271,74 @@ class TestIdle:
             harness.feed(harness.record(message))
         assert spans(harness.windows) == [(1, 5), (3, 12)], "the next window keeps the overlap"
 
+    def test_a_pause_between_arrivals_flushes_what_came_before(self) -> None:
+        """Whatever the messages say of when they were sent: by then the clock would have."""
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        harness.arrived += timedelta(seconds=899)
+        harness.feed(harness.record(next(messages(1, first=5))))
+        harness.arrived += timedelta(seconds=900)
+        harness.feed(harness.record(next(messages(1, first=6))))
+        assert [(window.reason, *spans([window])) for window in harness.windows] == [
+            (WindowReason.IDLE, (1, 6))
+        ]
+
+    @pytest.mark.parametrize("pause", [11, 35, 600])
+    def test_a_backfill_that_stands_still_for_a_while_is_not_cut(self, pause: int) -> None:
+        """Its messages are old, and one after the other all the same; others of the partition say nothing."""
+        harness = Harness()
+        harness.arrived = START + timedelta(days=30)
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        later = messages(3, conversation="d", sent_at=START + timedelta(days=20))
+        harness.feed(*[harness.record(message) for message in later])
+        harness.silence(harness.arrived + timedelta(seconds=pause))
+        harness.feed(*[harness.record(message) for message in messages(5, first=5)])
+        assert [(window.reason, *spans([window])) for window in harness.windows] == [
+            (WindowReason.FULL, (1, 10))
+        ]
+
     def test_the_clock_flushes_a_conversation_that_went_quiet(self) -> None:
         harness = Harness()
         for message in messages(5):
+            harness.arrived += timedelta(seconds=1)
             harness.feed(harness.record(message))
-        due = harness.last.timers[b"c"]
-        assert due == (START + timedelta(seconds=4 + 900)).timestamp()
-        harness.tick(datetime.fromtimestamp(due, UTC), b"c")
+        due = datetime.fromtimestamp(harness.last.timers[b"c"] or 0, UTC)
+        assert due == harness.arrived + timedelta(seconds=900 + 1)
+        harness.silence(due)
         assert spans(harness.windows) == [(1, 5)]
         assert harness.windows[0].reason is WindowReason.IDLE
-        harness.tick(START + timedelta(hours=2), b"c")
+        harness.silence(START + timedelta(hours=2))
         assert len(harness.windows) == 1, "there is nothing left to flush"
+
+    def test_what_the_clock_finds_is_written_into_the_log_and_decided_there(self) -> None:
+        """A message that came first, or that a restart reads first, is not cut off."""
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        effects = harness.tick(START + timedelta(seconds=901), b"c")
+        assert (harness.windows, effects.changes) == ([], {})
+        (tick,) = [output for output in effects.outputs if output.topic == MESSAGES]
+        harness.arrived += timedelta(seconds=899)
+        harness.feed(*[harness.record(message) for message in messages(1, first=5)])
+        harness.arrived += timedelta(seconds=2)
+        harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
+        assert harness.windows == []
+
+    def test_a_brokers_clock_that_is_behind_decides(self) -> None:
+        """The worker asks again, and ever more seldom."""
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        now, behind = START + timedelta(seconds=901), timedelta(minutes=3)
+        asked = 0
+        while not harness.windows:
+            harness.silence(now, now - behind)
+            now = max(now, datetime.fromtimestamp(harness.last.timers.get(b"c") or 0, UTC))
+            asked += 1
+            now += timedelta(seconds=10 * 2**asked)
+            assert asked < 10
+        assert asked > 1
+        assert spans(harness.windows) == [(1, 5)]
+        (tick,) = {output.value for output in harness.outputs if output.topic == MESSAGES}
+        assert msgspec.json.decode(tick or b"", type=Punctuation).punctuation == "tick"
 
     def test_the_clock_decides_nothing_while_records_wait_to_be_read(self) -> None:
         harness = Harness()
@@ -250,27 +346,18 @@ class TestIdle:
             harness.feed(harness.record(message))
         now = START + timedelta(hours=1)
         effects = harness.tick(now, b"c", caught_up=False)
-        assert harness.windows == []
+        assert effects.outputs == []
         assert effects.timers[b"c"] == now.timestamp() + 1
 
-    def test_old_messages_that_still_come_in_are_not_idle(self) -> None:
-        harness = Harness(idle_grace_seconds=10)
-        harness.arrived = START + timedelta(days=30)
-        for message in messages(5):
-            harness.feed(harness.record(message))
-        assert harness.last.timers[b"c"] == (harness.arrived + timedelta(seconds=10)).timestamp()
-
-    def test_repeating_a_request_ends_no_window_of_a_conversation_that_still_comes_in(self) -> None:
-        harness = Harness(idle_grace_seconds=10, token_threshold=100, summary_retry_seconds=60)
+    def test_repeating_a_request_ends_no_window(self) -> None:
+        harness = Harness(token_threshold=100, summary_retry_seconds=60)
         harness.arrived = START + timedelta(days=30)
         for message in messages(25):
             harness.feed(harness.record(message))
-        harness.arrived += timedelta(seconds=55)
-        harness.feed(harness.record(next(messages(1, first=25))))
         windows, requests = len(harness.windows), len(harness.requests)
-        harness.tick(harness.arrived + timedelta(seconds=6), b"c")
+        harness.silence(harness.arrived + timedelta(seconds=61))
         assert (len(harness.windows), len(harness.requests)) == (windows, requests + 1)
-        harness.tick(harness.arrived + timedelta(seconds=10), b"c")
+        harness.silence(START + timedelta(days=30, seconds=901))
         assert harness.windows[-1].reason is WindowReason.IDLE
 
     def test_timers_survive_a_restart(self) -> None:
@@ -288,12 +375,160 @@ class TestIdle:
             harness.feed(harness.record(message))
         while harness.requests and harness.payload().tokens.open is not None:
             harness.answer(harness.requests[-1], tokens=5)
-        harness.tick(START + timedelta(hours=1), b"c")
+        harness.silence(START + timedelta(hours=1))
         state = harness.payload()
         assert state.kept_from == state.cursor.from_index
         assert len(state.kept) == 3
         _, payload = harness.state.read(b"c")
-        assert len(payload or b"") < 2000
+        assert len(payload or b"") < len(STATE.encode(state)) / 1.5, "packed"
+
+
+class TestClose:
+    def test_a_command_ends_the_window(self) -> None:
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        harness.close()
+        (window,) = harness.windows
+        assert (window.reason, *spans([window])) == (WindowReason.CLOSED, (1, 5))
+        harness.feed(*[harness.record(message) for message in messages(7, first=5)])
+        assert spans(harness.windows) == [(1, 5), (3, 12)], "it may go on"
+
+    def test_it_comes_after_all_that_was_there_when_it_was_sent(self) -> None:
+        """However little of it is read by then: the command stands in a topic of its own."""
+        harness = Harness()
+        unread = [harness.record(message) for message in messages(5)]
+        harness.feed(harness.record(closing("c"), COMMANDS))
+        marks = [output for output in harness.last.outputs if output.topic == MESSAGES]
+        harness.feed(*unread)
+        for mark in marks:
+            harness.feed(harness.record(mark.value, MESSAGES, key=mark.key, headers=mark.headers))
+        assert spans(harness.windows) == [(1, 5)]
+
+    def test_a_command_that_is_read_again_closes_nothing_else(self) -> None:
+        """On a replay commands are copied among the messages again, behind everything."""
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        command = harness.record(closing("c"), COMMANDS)
+        for _ in range(2):
+            harness.feed(command)
+            harness.come_back()
+            harness.feed(
+                *[harness.record(message) for message in messages(2, first=harness.payload().next_index)]
+            )
+        assert spans(harness.windows) == [(1, 5)]
+        harness.close()
+        assert spans(harness.windows) == [(1, 5), (3, 9)], "the next command is another"
+
+    def test_nothing_open_and_nothing_known_is_nothing_to_close(self) -> None:
+        harness = Harness()
+        harness.close("nobody")
+        assert (harness.windows, harness.last.dead_letters) == ([], [])
+        harness.feed(*[harness.record(message) for message in messages(10)])
+        harness.close()
+        harness.close()
+        assert [window.reason for window in harness.windows] == [WindowReason.FULL]
+
+    def test_a_command_that_came_before_the_first_message_does_not_close_it_when_it_is_read_again(self) -> None:
+        harness = Harness()
+        command = harness.record(closing("c"), COMMANDS)
+        harness.feed(command)
+        harness.come_back()
+        harness.feed(*[harness.record(message) for message in messages(2, tenant_id="acme")])
+        harness.feed(command)
+        harness.come_back()
+        assert (harness.windows, harness.last.dead_letters) == ([], [])
+        assert harness.payload().tenant_id == "acme"
+
+    def test_another_tenant_cannot_close_it(self) -> None:
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        harness.close(tenant_id="other")
+        assert harness.windows == []
+        assert [letter.reason for letter in harness.last.dead_letters] == ["tenant_mismatch"]
+
+    def test_commands_for_others_are_passed_over(self) -> None:
+        harness = Harness()
+        effects = harness.feed(harness.record(b'{"command":"erase","user_id":"ada"}', COMMANDS, key=b"ada"))
+        assert not effects
+
+    def test_a_command_that_is_wrong_is_dead_lettered(self) -> None:
+        harness = Harness()
+        wrong = harness.record(closing("c"), COMMANDS, key=b"d")
+        effects = harness.feed(wrong, harness.record(b'{"command":"close"}', COMMANDS, key=b"c"))
+        assert [letter.reason for letter in effects.dead_letters] == ["key_mismatch", "invalid_field"]
+        assert effects.outputs == []
+
+
+class TestCopies:
+    @pytest.mark.parametrize("key", [None, b"c"], ids=["without a key", "in a wrong partition"])
+    def test_a_record_that_was_sent_home_counts_once_however_often_it_is_read(self, key: bytes | None) -> None:
+        """Beyond the message ids that are remembered, too."""
+        harness = Harness(recent_message_ids=10)
+        strays = [harness.record(message, key=key) for message in messages(24)]
+        for _ in range(2):
+            for stray in strays:
+                copy = rerouted(stray._replace(partition=2, topic="chat.messages.v1"))
+                harness.feed(harness.record(stray.value, MESSAGES, key=b"c", headers=copy))
+        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
+        assert harness.payload().next_index == 24
+
+    def test_what_is_sent_again_from_the_dead_letter_queue_is_no_second_copy(self) -> None:
+        harness = Harness()
+        first, second = messages(2)
+        now = int(START.timestamp() * 1000)
+        copies = [rerouted(Record(b"", b"c", offset, "chat.messages.v1", 2, now)) for offset in (7, 8)]
+        harness.feed(harness.record(second, headers=copies[1]))
+        harness.feed(harness.record(first, headers=[*copies[0], ("dlq_reason", b"content_too_large")]))
+        assert harness.payload().next_index == 2
+
+
+class TestForgetting:
+    DAY = timedelta(days=1)
+
+    def remembered(self, harness: Harness) -> list[bytes]:
+        return [key for key, _ in harness.state.items()]
+
+    def test_nobody_wrote_for_so_long(self) -> None:
+        harness = Harness(token_threshold=100)
+        harness.feed(*[harness.record(message) for message in messages(40)])
+        assert len(self.remembered(harness)) > 1, "there are pages"
+        harness.silence(START + self.DAY)
+        harness.silence(START + 90 * self.DAY - timedelta(seconds=1))
+        assert self.remembered(harness)
+        harness.silence(START + 90 * self.DAY)
+        assert self.remembered(harness) == []
+        assert harness.last.timers[b"c"] is None
+
+    def test_a_message_after_that_begins_anew(self) -> None:
+        """Whether the clock has found out or not, and under another tenant, too."""
+        told, untold = Harness(token_threshold=100), Harness(token_threshold=100)
+        for harness in (told, untold):
+            harness.feed(*[harness.record(message) for message in messages(25)])
+        told.silence(START + 91 * self.DAY)
+        for harness in (told, untold):
+            harness.arrived = START + 92 * self.DAY
+            later = messages(25, first=100, tenant_id="other", user_id="eve", sent_at=harness.arrived)
+            harness.feed(*[harness.record(message) for message in later])
+        asked = [request for request in told.requests if request.attempt == 1]
+        for one, other in ((told.windows, untold.windows), (asked, untold.requests)):
+            assert [without_offsets(each) for each in one] == [without_offsets(each) for each in other]
+        assert self.remembered(told) == self.remembered(untold)
+        latest = told.windows[-1]
+        assert (latest.tenant_id, latest.user_id, latest.from_index) == ("other", "eve", 14)
+        assert len({window.window_id for window in told.windows}) == len(told.windows)
+
+    @pytest.mark.parametrize("together", [True, False])
+    def test_batches_do_not_matter(self, together: bool) -> None:
+        """Not even for the request that was due before it was forgotten."""
+        harness = Harness(token_threshold=100)
+        records = [harness.record(message) for message in messages(12)]
+        harness.arrived += 100 * self.DAY
+        records += [harness.record(message) for message in messages(3, first=12)]
+        for batch in [records] if together else [[record] for record in records]:
+            harness.feed(*batch)
+        assert [window.to_index for window in harness.windows] == [9, 11]
+        assert len(harness.requests) == 1
+        assert harness.payload().next_index == 3
 
 
 class TestTokens:

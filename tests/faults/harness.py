@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from chat_load import Load, Shape, conversations
 from topic_reader import undrained
-from verdict import MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
+from verdict import COMMANDS, MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
 from workers import Worker, eventually, ingest_command, misbehaving_command
 
 from streams.adapters.tokenizer import cl100k_counter
@@ -83,9 +83,6 @@ class Deployment:
             "log_format": "json",
             "session_timeout_seconds": SESSION_SECONDS,
             "heartbeat_seconds": 1,
-            # The clock closes no conversation and repeats no request: the topics alone decide.
-            "idle_grace_seconds": 3600,
-            "summary_retry_seconds": 3600,
             "token_threshold": TOKEN_THRESHOLD,
         } | changes
 
@@ -123,7 +120,7 @@ class Deployment:
     async def behind(self) -> object:
         """What the group has not committed yet: ``{}`` when it is at the end of all its sources."""
         try:
-            return await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES])
+            return await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES, COMMANDS])
         except KafkaError as error:  # the broker's own topic for commits may not be there yet
             return error
 

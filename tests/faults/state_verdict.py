@@ -13,7 +13,7 @@ from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 
 #: What the conversations stage reads.
-_SOURCES = ("chat.messages.v1", "memory.summaries.v1")
+_SOURCES = ("chat.messages.v1", "memory.summaries.v1", "memory.commands.v1")
 
 
 async def stored_states(changelog: AsyncIterator[ConsumerRecord]) -> tuple[dict[bytes, bytes], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from datetime import UTC, datetime
 from typing import Self
 
 import msgspec
@@ -80,5 +79,5 @@ def answer(request: SummaryRequest) -> Summary:
         source=request.source,
         replaces=request.replaces,
         summarizer="test",
-        created_at=datetime.now(UTC),
+        created_at=request.arrived_at,
     )

@@ -87,7 +87,7 @@ async def test_producers_compress_as_they_like_and_so_may_the_worker(stream):
 
 async def test_aborted_records_are_no_messages_and_leave_nothing_waiting(stream):
     """Nor does the end of a transaction, an offset without a record, keep an idle conversation open."""
-    worker = stream.worker("a", idle_seconds=5, idle_grace_seconds=0.5, tick_seconds=0.2)
+    worker = stream.worker("a", idle_seconds=10, tick_seconds=0.2)
     producer = AIOKafkaProducer(bootstrap_servers=stream.servers, transactional_id=f"{stream.prefix}test")
     await producer.start()
     try:

@@ -47,7 +47,7 @@ def run_stage(seed: int) -> Topics:
     assert stage.step is not None
     for partition, log in logs.items():
         topics[MESSAGES] += log
-        state = PartitionState(StoredPartition((MESSAGES, SUMMARIES)))
+        state = PartitionState(StoredPartition(stage.sources))
         for at in range(0, len(log), 50):
             effects = stage.step(RecordBatch(log[at : at + 50], source=MESSAGES), state)
             for output in effects.outputs:

@@ -75,7 +75,7 @@ async def test_frozen_past_its_session_and_thawed_after_another_took_over(stream
     await load.reaches(load.sent + 3000)
     before = len(zombie.says("partitions assigned"))
     zombie.freeze()
-    await eventually(lambda: partitions_of(other) == 24, "the other worker has all partitions")
+    await eventually(lambda: partitions_of(other) == 32, "the other worker has all partitions")
     await other.ready()
     await load.reaches(load.sent + 3000)
     zombie.thaw()
@@ -95,7 +95,7 @@ async def test_frozen_past_its_session_and_thawed_after_another_took_over(stream
 
 
 def partitions_of(worker) -> int:
-    """How many partitions the worker was assigned last: 8 each of messages, summaries and changelog in all."""
+    """How many partitions the worker was assigned last: in all 8 each of three sources and the changelog."""
     assigned = worker.says("partitions assigned")
     return assigned[-1]["partitions"] if assigned else 0
 

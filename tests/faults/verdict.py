@@ -39,6 +39,7 @@ __all__ = ["Verdict", "read_topic"]
 
 MESSAGES = "chat.messages.v1"
 SUMMARIES = "memory.summaries.v1"
+COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
 CHANGELOG = "switchboard-ingest-conversations-changelog"
@@ -69,6 +70,7 @@ class Expected:
     messages: int = 0
     repeats: int = 0
     rerouted: int = 0
+    punctuations: int = 0
 
 
 @dataclass
@@ -114,6 +116,7 @@ class Verdict:
         self._max_content_bytes = max_content_bytes
         self._bad = bad
         self._consumer: AIOKafkaConsumer | None = None
+        self._closes: dict[bytes, set[bytes]] = {}
         self.problems: list[str] = []
         self.expected = Expected()
         self.totals = Totals()
@@ -159,6 +162,10 @@ class Verdict:
             if record.key is not None and _murmur2(record.key, partitions, partitions) != record.partition:
                 expected.rerouted += 1
                 continue
+            punctuation = dict(record.headers).get("sw_punctuation")
+            if punctuation is not None:
+                self._punctuate(folds, punctuation, record)
+                continue
             try:
                 message = decode_chat_message(
                     record.key,
@@ -186,14 +193,7 @@ class Verdict:
             expected.runs.setdefault(key, []).append((message.message_id, tokens))
             fold = folds.get(key)
             if fold is None:
-                fold = folds[key] = Fold(
-                    message.conversation_id,
-                    ConversationState(message.tenant_id, message.user_id),
-                    self._policy,
-                    self._count,
-                    (MESSAGES, record.partition),
-                    _no_page,
-                )
+                fold = folds[key] = self._new_fold(record)
             fold.add([(message, record.offset, record.timestamp / 1000)])
         for key, fold in folds.items():
             expected.bodies[key] = fold._kept.copy()  # before finish() forgets those that no one needs
@@ -201,6 +201,27 @@ class Verdict:
                 called = f"{window.conversation_id} [{window.from_index}, {window.to_index}]"
                 expected.windows[window.window_id] = (_digest(_encode(window)), called)
             expected.states[key] = fold.finish(0.0)
+
+    def _punctuate(self, folds: dict[bytes, Fold], punctuation: bytes, record: ConsumerRecord) -> None:
+        """What the ingest service wrote among the messages is the log's as much as they are."""
+        self.expected.punctuations += 1
+        if punctuation == b"tick":
+            if record.key in folds:
+                folds[record.key].tick(record.timestamp / 1000)
+            return
+        fold = folds.get(record.key)
+        if fold is None:
+            fold = folds[record.key] = self._new_fold(record)
+        place = dict(record.headers)["rerouted_from"]
+        if place not in self._closes.setdefault(record.key, set()):
+            self._closes[record.key].add(place)
+            fold.is_second_copy(place.decode(), 0, record.timestamp / 1000, record.timestamp / 1000)
+            fold.close()
+
+    def _new_fold(self, record: ConsumerRecord) -> Fold:
+        source = (MESSAGES, record.partition)
+        state = ConversationState("", "")
+        return Fold(record.key.decode(), state, self._policy, self._count, source, _no_page)
 
     # -- what is ---------------------------------------------------------------------------------------
 
@@ -236,7 +257,8 @@ class Verdict:
             summary = msgspec.json.decode(record.value, type=Summary)
             answers.setdefault(summary.summary_id, summary)
         due: dict[str, tuple[int, int, int]] = {}
-        tables = {key: self._recount(key, run, answers, due) for key, run in self.expected.runs.items()}
+        tables = dict.fromkeys(self.expected.states, TokenTable())
+        tables |= {key: self._recount(key, run, answers, due) for key, run in self.expected.runs.items()}
         found = set()
         async for record in requests:
             request = msgspec.json.decode(record.value, type=SummaryRequest)

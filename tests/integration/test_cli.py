@@ -280,7 +280,7 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
 ) -> None:
     def stored(messages: int, mark: int) -> bytes:
         state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
-        layout = Layout(("chat.messages.v1", "memory.summaries.v1"))
+        layout = Layout(conversations._SOURCES)
         value = layout.seal(None, STATE.encode(state), 0, mark)
         return layout.seal(value, STATE.encode(state), 1, 1)
 
@@ -295,7 +295,11 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     shown = json.loads(capsys.readouterr().out)
     assert shown["messages"] == 12
     assert shown["end_mark"] == "c-1-12"
-    assert shown["next_offsets"] == {"chat.messages.v1": 120, "memory.summaries.v1": 1}
+    assert shown["next_offsets"] == {
+        "chat.messages.v1": 120,
+        "memory.summaries.v1": 1,
+        "memory.commands.v1": 0,
+    }
     assert main.run(["conversations", "show", "c-1"]) == 0
     assert "chat.messages.v1" in capsys.readouterr().out
     assert main.run(["conversations", "show", "c-3"]) == 66
@@ -307,3 +311,42 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     assert "closes at 1970-01-01 00:15:00 UTC, or: switchboard conversations close c-1" in waiting[0]
     assert asyncio.run(waiting_messages.describe(load_settings(), "tomas", "default")) == []
     assert "no conversation 'c-3'" in capsys.readouterr().err
+
+
+def test_conversations_close_asks_for_each_once(
+    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = ConversationState("acme", "amara", next_index=3)
+    send(
+        conversations.CHANGELOG,
+        [(b"c-1", Layout(conversations._SOURCES).seal(None, STATE.encode(state), 0, 3))],
+    )
+    assert main.run(["conversations", "close", "c-1", "c-9", "c-1", "--tenant", "acme"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("2 conversations will be closed")
+    assert "no message of 'c-9' has been processed yet" in said.err
+    assert "c-1" not in said.err
+
+    assert main.run(["conversations", "close", "c-9", "c-1"]) == 78
+    assert "c-1' belongs to another tenant than 'default'" in capsys.readouterr().err
+    assert main.run(["conversations", "close", "x" * 257]) == 78
+    assert "256" in capsys.readouterr().err
+
+    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    asked = {record["value"]["conversation_id"]: record for record in records}
+    assert asked.keys() == {"c-1", "c-9"}, "and nothing when it is refused"
+    for name, record in asked.items():
+        assert (record["key"], record["value"]["command"], record["value"]["tenant_id"]) == (
+            name,
+            "close",
+            "acme",
+        )
+        assert record["partition"] == partition_of(name.encode(), PARTITIONS)
+
+
+def test_conversations_close_without_topics_says_so(
+    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["conversations", "close", "c-1"]) == 66
+    assert "switchboard topics apply" in capsys.readouterr().err

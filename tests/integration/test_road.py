@@ -114,7 +114,7 @@ def messages() -> list[ChatMessage]:
 
 
 def expected_windows() -> dict[str, WindowReason]:
-    """Seed 000: ten messages, three of them also in the window before; what is left when it goes quiet."""
+    """Seed 000: ten messages, three of them also in the window before; what is left when it is closed."""
     found = {}
     for conversation, count in Counter(message.conversation_id for message in messages()).items():
         first, done = 0, 0
@@ -122,7 +122,7 @@ def expected_windows() -> dict[str, WindowReason]:
             found[window_id(conversation, first, first + 9)] = WindowReason.FULL
             first, done = first + 7, first + 10
         if done < count:
-            found[window_id(conversation, first, count - 1)] = WindowReason.IDLE
+            found[window_id(conversation, first, count - 1)] = WindowReason.CLOSED
     return found
 
 
@@ -210,7 +210,6 @@ class Road:
             "data_dir": self.folder / "data",
             "instance_id": instance,
             "api_port": self.api_port,
-            "idle_grace_seconds": 1,
             "tick_seconds": 0.2,
             "commit_interval_seconds": 0.5,
         } | changes
@@ -257,6 +256,15 @@ class Road:
                     await producer.send(self.catalog.name(MESSAGES), value, key)
 
         asyncio.run(publish())
+
+    def close(self) -> None:
+        """``switchboard conversations close``, as a person calls it."""
+        command = [sys.executable, "-m", "streams.cli", "conversations", "close", *CONVERSATIONS]
+        done = subprocess.run(
+            command, env=self.environment(), cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout.decode().startswith(f"{len(CONVERSATIONS)} conversations will be closed")
 
     def records(self, topic: str) -> list[SourceRecord]:
         """Return everything that lies in a topic, in order within each partition."""
@@ -316,6 +324,7 @@ def shared_road(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> 
     try:
         road.start()
         road.send()
+        road.close()
         eventually(
             lambda: len(road.records(WINDOWS)) >= len(expected_windows()) and road.is_drained(),
             "all windows are cut and everything is processed",

@@ -108,15 +108,10 @@ def test_repetitions_are_struck_where_they_stand(capsys: pytest.CaptureFixture[s
 
 
 def test_rates_of_a_run_that_had_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    demo_report.print_rates(demo_report.Rates(0, 515, 0.0, 0, 0, 0, 3.2, 0))
+    demo_report.print_rates(demo_report.Rates(0, 515, 0.0, 0, 0, 0, 3.2))
     out = capsys.readouterr().out
     assert "0 messages, 515 were there already" in out
     assert "0 windows, 0 facts, 0 summaries" in out
-
-
-def test_messages_that_are_in_no_window_yet_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    demo_report.print_rates(demo_report.Rates(3, 0, 0.1, 0, 0, 0, 3.2, 3))
-    assert "3 messages of conversations that may go on" in capsys.readouterr().out
 
 
 def test_many_people_are_cut(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import streams.runtime
 from models.errors import InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import Record, SourceRecord
+from streams.runtime.records import Record, SourceRecord, origin, rerouted
 from streams.runtime.stage import Stage, TimerContext
 from streams.runtime.testing import START, StageHarness
 
@@ -128,9 +128,11 @@ class TestRuns:
     @pytest.mark.parametrize("each", [False, True])
     def test_a_record_without_a_key_goes_where_it_belongs(self, each: bool) -> None:
         harness = Harness(each=each)
-        effects = harness.feed(harness.record(b"a1", headers=[("trace", b"1")]))
+        record = harness.record(b"a1", headers=[("trace", b"1")])
+        effects = harness.feed(record)
         (moved,) = effects.outputs
-        assert (moved.topic, moved.key, moved.value, moved.headers) == (ONE, b"a", b"a1", [("trace", b"1")])
+        assert (moved.topic, moved.key, moved.value, moved.headers) == (ONE, b"a", b"a1", rerouted(record))
+        assert origin(moved.headers) == (f"{ONE}-{record.partition}", record.offset, record.timestamp)
         assert effects.counts["misrouted_records_total", ("texts", ONE)] == 1
         assert harness.stored() == {}
 

@@ -569,7 +569,7 @@ async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -
     moved = [output for outputs, _ in rig.publisher.submitted for output in outputs if output.topic == SOURCE]
     assert [(output.key, output.value, output.partition) for output in moved] == [(wrong, b"1", None)]
     assert moved[0].headers[0] == ("h", b"x")
-    assert [name for name, _ in moved[0].headers] == ["h", "rerouted_from"]
+    assert [name for name, _ in moved[0].headers] == ["h", "rerouted_from", "rerouted_timestamp"]
     assert rig.publisher.values("out") == [b"2"]
     rig.publisher.give(0)
     await rig.until(lambda: len(rig.publisher.submitted) == 2)

@@ -22,7 +22,7 @@ from streams.runtime.faust_internals import MemoryRecords
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
-from streams.runtime.records import Record, RecordBatch, UnreadBatch
+from streams.runtime.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import stamp
 from streams.runtime.standing import Standing
@@ -724,8 +724,9 @@ class TestAside:
         monkeypatch.setitem(LIMITS, SOURCE + ".dlq", limit)
         wrong = (partition_of(b"k", 8) + 1) % 8
         right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        came_from = ("rerouted_from", f"{SOURCE}-{wrong}-0".encode())
-        spare = limit - record_bytes(b"k", b"", [("own", b"1"), came_from])
+        came_from = rerouted(Record(None, None, 0, SOURCE, wrong, headers=[("own", b"1")]))
+        assert came_from[:2] == [("own", b"1"), ("rerouted_from", f"{SOURCE}-{wrong}-0".encode())]
+        spare = limit - record_bytes(b"k", b"", came_from)
         values = [b"f" * spare, b"t" * (spare + 1), b"here", b"no key"]
         keys = [b"k", b"k", right, None]
         records = [
@@ -736,7 +737,7 @@ class TestAside:
         bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0", b"no key 1"]
         [moved] = [found for found in read(bench.ready[0]) if found[0] == SOURCE]
-        assert moved == (SOURCE, partition_of(b"k", 8), values[0], [("own", b"1"), came_from])
+        assert moved == (SOURCE, partition_of(b"k", 8), values[0], came_from)
         [letter] = bench.ready[0].effects.dead_letters
         assert (letter.record.value, letter.reason) == (values[1], "misplaced_too_large")
         assert {why for _, why in bench.letters()} == {"misplaced_too_large"}

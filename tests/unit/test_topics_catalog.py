@@ -33,6 +33,7 @@ def test_the_topics_of_the_contract():
     names = {spec.name for spec in load_catalog() if spec.type}
     assert names == {
         "chat.messages.v1",
+        "memory.commands.v1",
         "memory.windows.v1",
         "memory.fact-candidates.v1",
         "memory.facts.v1",
@@ -135,6 +136,8 @@ def test_topics_that_exist_with_another_count_take_those_along_that_line_up_with
     assert counts == {
         "chat.messages.v1": 12,
         "chat.messages.v1.dlq": 12,
+        "memory.commands.v1": 12,
+        "memory.commands.v1.dlq": 12,
         "memory.summaries.v1": 12,
         "memory.summaries.v1.dlq": 12,
         "switchboard-ingest-conversations-changelog": 12,

@@ -2,17 +2,26 @@
 
 State per conversation: :class:`processors.conversations.state.ConversationState`.  Accepted summaries come back
 as the stage's second source and close the request that they answer.
+
+Where windows end is decided by the log of messages alone, so that a replay cuts at the same places.  What else
+has a say in it is first given a place in that log, as a punctuation between two messages: a command to close
+(the third source; how far its topic is read when a message comes differs from run to run), and that a
+conversation is silent by the wall clock (which is not the broker's, and never the same again).  Commands that
+are read again are copied again; a conversation knows how far it has had copies from each partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
+from models.commands import AnyCommand, Command, CommandKind
 from models.errors import ConsistencyError, InvalidRecord
-from models.messages import ChatMessage
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
 from models.summaries import Summary
+from models.windows import WindowReason
 from processors.conversations.fold import Fold, LoadPage
 from processors.conversations.state import (
     ConversationPolicy,
@@ -20,6 +29,8 @@ from processors.conversations.state import (
     Kept,
     is_page,
     page_key,
+    repeat_at,
+    silent_at,
     wake_at,
 )
 from processors.conversations.windows import WindowSizes
@@ -27,13 +38,15 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import decode, decode_chat_message
 from streams import cloudevents
 from streams.runtime.codec import Codec
+from streams.runtime.deadletters import HEADER_PREFIX
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
+from streams.runtime.records import Headers, Origin, SourceRecord, header, origin, rerouted
 from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 SUMMARIES = "memory.summaries.v1"
+COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
 
@@ -58,7 +71,7 @@ DECIDING = (
     "window_size",
     "window_overlap",
     "idle_seconds",
-    "idle_grace_seconds",
+    "conversation_forget_days",
     "recent_message_ids",
     "token_threshold",
     "summary_retry_seconds",
@@ -71,7 +84,7 @@ def policy_of(settings: Settings) -> ConversationPolicy:
     return ConversationPolicy(
         sizes=WindowSizes(settings.window_size, settings.window_overlap),
         idle_seconds=settings.idle_seconds,
-        idle_grace_seconds=settings.idle_grace_seconds,
+        forget_seconds=settings.conversation_forget_days * 86_400,
         recent_message_ids=settings.recent_message_ids,
         token_threshold=settings.token_threshold,
         summary_retry_seconds=settings.summary_retry_seconds,
@@ -79,7 +92,7 @@ def policy_of(settings: Settings) -> ConversationPolicy:
 
 
 class Conversations:
-    """What the stage does with messages, summaries and timers, and what it needs to know for that."""
+    """What the stage does with messages, summaries, commands and timers, and what it needs to know for that."""
 
     def __init__(self, settings: Settings, count: TokenCounter) -> None:
         self._settings = settings
@@ -102,6 +115,11 @@ class Conversations:
                     key=lambda summary: summary.conversation_id.encode(),
                     each=True,
                 ),
+                COMMANDS: Source(
+                    decode=_decode_command,
+                    fold=_fold_command,
+                    key=lambda command: command.conversation_id.encode() if command else b"",
+                ),
             },
             wake_at=self._wake_at,
             on_timer=self._on_timer,
@@ -111,51 +129,76 @@ class Conversations:
             decided_by=self._settings.chosen(*DECIDING),
         )
 
-    def _decode(self, record: SourceRecord) -> ChatMessage:
+    def _decode(self, record: SourceRecord) -> ChatMessage | Punctuation:
+        if record.headers and header(record.headers, PUNCTUATION_HEADER):
+            return decode(Punctuation, record.value)
         limit = self._max_content_bytes
         return decode_chat_message(
             record.key, record.value, max_content_bytes=limit, arrived_ms=record.timestamp
         )
 
-    def _wake_at(self, state: ConversationState) -> float | None:
-        return wake_at(state, self._policy)
+    def _wake_at(self, state: ConversationState) -> float:
+        # A little later, since the broker's clock may be behind: it is the one that counts.
+        return wake_at(state, self._policy) + self._settings.tick_seconds
 
     def _timer_at(self, key: bytes, payload: bytes) -> float | None:
         return None if is_page(key) else self._wake_at(STATE.decode(payload, key))
 
     def _fold_messages(
-        self, before: ConversationState | None, run: Run[ChatMessage], work: Work
+        self, before: ConversationState | None, run: Run[ChatMessage | Punctuation], work: Work
     ) -> ConversationState | None:
-        first = run.items[0][0]
-        state = before or ConversationState(first.tenant_id, first.user_id)
-        tenant_id = state.tenant_id
-        new = [
-            (message, record.offset, record.timestamp / 1000)
-            for message, record in run.items
-            if message.tenant_id == tenant_id
-        ]
-        last = run.last
-        if len(new) < len(run.items):
-            last = self._refuse_strangers(run, tenant_id, work)
-        if not new:
-            return before
-        fold = self._fold(run.key, state, last.partition, work)
-        fold.add(new)
+        state, items = before, run.items
+        if state is None:
+            state = ConversationState("", "")  # whoever speaks first says whose it is
+        fold = self._fold(run.key, state, run.last.partition, work)
+        self._add(fold, items, work)
         if fold.duplicates:
             work.skip("duplicate", by=fold.duplicates)
-        return self._finish(run.key, fold, last.timestamp / 1000, work, last.headers)
+        if fold.strangers:
+            strangers = set(fold.strangers)
+            for _, record in items:
+                if record.offset in strangers:
+                    work.dead_letter(record, _STRANGER)
+        if not fold.changed:
+            return before
+        causes = {record.offset: record.headers for _, record in items if record.headers}
+        after = self._finish(run.key, fold, run.last.timestamp / 1000, work, causes)
+        if after is not None and isinstance(items[-1][0], Punctuation):
+            # Most conversations are idle most of the time, so this is what memory holds: packed, a quarter of
+            # the size for some microseconds when the conversation goes on.
+            work.put(run.key, after, STATE, packed=True)
+        return after
 
-    @staticmethod
-    def _refuse_strangers(run: Run[ChatMessage], tenant_id: str, work: Work) -> SourceRecord:
-        """Dead-letter what other tenants call by this conversation's id; return the last record that is its
-        own."""
-        last = run.last
-        for message, record in run.items:
-            if message.tenant_id == tenant_id:
-                last = record
-            else:
-                work.dead_letter(record, _STRANGER)
-        return last
+    def _add(
+        self, fold: Fold, items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]], work: Work
+    ) -> None:
+        """Fold messages and punctuations in order, without those that were copied here before."""
+        if not any(record.headers for _, record in items):
+            # Neither punctuations nor copies, as most of the time.
+            fold.add([(item, record.offset, record.timestamp / 1000) for item, record in items])  # type: ignore[misc]
+            return
+        messages: list[tuple[ChatMessage, int, float]] = []
+        for item, record in items:
+            if record.headers and (came_from := _origin(record.headers)) is not None:
+                fold.add(messages)
+                messages = []
+                came, arrived = came_from.timestamp / 1000, record.timestamp / 1000
+                if fold.is_second_copy(came_from.place, came_from.offset, came, arrived):
+                    work.skip("duplicate")
+                    continue
+            if isinstance(item, ChatMessage):
+                messages.append((item, record.offset, record.timestamp / 1000))
+                continue
+            fold.add(messages)
+            messages = []
+            if item.punctuation == PunctuationKind.TICK:
+                fold.tick(record.timestamp / 1000)
+            elif item.punctuation == PunctuationKind.CLOSE and not fold.is_empty:
+                if item.tenant_id == fold.tenant_id:
+                    fold.close()
+                else:
+                    fold.strangers.append(record.offset)
+        fold.add(messages)
 
     def _fold_summary(
         self, before: ConversationState | None, run: Run[Summary], work: Work
@@ -170,22 +213,29 @@ class Conversations:
         return self._finish(run.key, fold, record.timestamp / 1000, work)
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
-        """Flush what has gone idle and repeat what was not answered, once the partition is caught up."""
-        before = work.get(key, STATE)
-        if before is None:
+        """Write into the log that a conversation is silent; repeat what was not answered."""
+        state = work.get(key, STATE)
+        if state is None:
             return
+        now, tick = context.now, self._settings.tick_seconds
         if not context.caught_up:
-            # Messages that decide whether it is idle may still be in the log.
-            work.wake(key, context.now + self._settings.tick_seconds)
+            # Messages that say whether it is silent may still be in the log.
+            work.wake(key, now + tick)
             return
-        fold = self._fold(key, before, context.partition, work)
-        fold.pause(context.now)
-        # Most conversations are idle most of the time, so this is what memory holds: packed, a quarter of the
-        # size for some microseconds when the conversation goes on.
-        after = self._finish(key, fold, context.now, work)
-        work.put(key, after, STATE, packed=True)
-        if (at := self._wake_at(after)) is not None:
-            work.wake(key, max(at, context.now + self._settings.tick_seconds))
+        look_at = silent_at(state, self._policy)
+        if (overdue := now - look_at) >= 0:
+            work.emit(MESSAGES, key, *_punctuation(PunctuationKind.TICK, key.decode(), state.tenant_id))
+            # Until it is read; and again, ever more seldom, if the broker's clock did not think so.
+            look_at = now + min(max(10 * tick, overdue), self._policy.idle_seconds)
+        if (repeat := repeat_at(state, self._policy)) is not None and repeat <= now:
+            fold = self._fold(key, state, context.partition, work)
+            fold.repeat(now)
+            after = self._finish(key, fold, now, work)
+            assert after is not None  # only what arrives makes it go
+            state = after
+            work.put(key, state, STATE, packed=True)
+            repeat = repeat_at(state, self._policy)
+        work.wake(key, max(now + tick, look_at if repeat is None else min(look_at, repeat)))
 
     def _fold(self, key: bytes, before: ConversationState, partition: int, work: Work) -> Fold:
         return Fold(key.decode(), before, self._policy, self._count, (MESSAGES, partition), _pages(key, work))
@@ -196,11 +246,15 @@ class Conversations:
         fold: Fold,
         now: float,
         work: Work,
-        cause: Sequence[tuple[str, bytes | None]] = (),
-    ) -> ConversationState:
+        causes: Mapping[int, Headers] = MappingProxyType({}),
+    ) -> ConversationState | None:
+        """Return the new state, and emit what it led to.  ``causes``: headers of messages, by offset."""
         after = fold.finish(now)
-        inherited = cloudevents.incoming(cause) if cause else None
         for window in fold.windows:
+            # What ends any other window is not always a message, so it inherits nothing.
+            is_full = window.reason is WindowReason.FULL
+            cause = causes.get(window.source.last_offset) if is_full else None
+            inherited = cloudevents.incoming(cause)
             work.emit(
                 WINDOWS,
                 key,
@@ -227,8 +281,46 @@ class Conversations:
         return after
 
 
-def _home(message: ChatMessage) -> tuple[str, bytes]:
-    return MESSAGES, message.conversation_id.encode()
+def _home(item: ChatMessage | Punctuation) -> tuple[str, bytes]:
+    return MESSAGES, item.conversation_id.encode()
+
+
+def _decode_command(record: SourceRecord) -> Command | None:
+    """Return a command that is for this stage, ``None`` for others."""
+    if decode(AnyCommand, record.value).command != CommandKind.CLOSE:
+        return None
+    command = decode(Command, record.value)
+    if record.key is not None and record.key != command.conversation_id.encode():
+        raise InvalidRecord(
+            "key_mismatch", "the record's key differs from conversation_id in its value: they must be equal"
+        )
+    return command
+
+
+def _fold_command(
+    before: ConversationState | None, run: Run[Command | None], work: Work
+) -> ConversationState | None:
+    """Give a command its place among the messages: after all that were acknowledged before it was sent."""
+    for command, record in run.items:
+        if command is not None:
+            value, headers = _punctuation(PunctuationKind.CLOSE, command.conversation_id, command.tenant_id)
+            work.emit(MESSAGES, run.key, value, [*rerouted(record), *headers])
+    return before
+
+
+def _punctuation(
+    kind: PunctuationKind, conversation_id: str, tenant_id: str
+) -> tuple[bytes, list[tuple[str, bytes | None]]]:
+    value = Punctuation(punctuation=kind, conversation_id=conversation_id, tenant_id=tenant_id)
+    return _encode(value), [(PUNCTUATION_HEADER, kind.encode())]
+
+
+def _origin(headers: Headers) -> Origin | None:
+    """Return what something is a copy of; what somebody sends again out of the dead-letter queue is none."""
+    came_from = origin(headers)
+    if came_from is not None and any(name.startswith(HEADER_PREFIX) for name, _ in headers):
+        return None
+    return came_from
 
 
 def _pages(key: bytes, work: Work) -> LoadPage:

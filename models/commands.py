@@ -1,0 +1,36 @@
+"""``memory.commands.v1``: what somebody wants done, besides what follows from messages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+
+
+class CommandKind(StrEnum):
+    """The commands that there are.  More will come; whoever reads them ignores those that it does not know."""
+
+    CLOSE = "close"
+
+
+class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """What every command says: which one it is.  Decoded first, to tell whether it is for the reader."""
+
+    command: Identifier
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A command about one conversation.  Key: ``conversation_id``.
+
+    ``command`` is a :class:`CommandKind`: ``close`` ends the open window (``reason: closed``) after every
+    message that was acknowledged before the command was sent; the conversation may go on afterwards.  The same
+    ``command_id`` again is the same command.
+    """
+
+    command_id: Identifier
+    command: Identifier
+    conversation_id: Identifier
+    issued_at: Timestamp
+    tenant_id: Identifier = DEFAULT_TENANT

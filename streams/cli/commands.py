@@ -1,0 +1,78 @@
+"""Sending commands (``memory.commands.v1``), each confirmed by the broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from models.commands import Command, CommandKind
+from models.errors import ConfigurationError, NotFound
+from models.ids import deterministic_id
+from models.messages import DEFAULT_TENANT
+from streams import cloudevents, kafka
+from streams.cli import broker
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics import catalog_for
+
+COMMANDS = "memory.commands.v1"
+
+_SOURCE = "/switchboard/cli"
+
+
+def closing(conversation_id: str, tenant_id: str = DEFAULT_TENANT) -> Command:
+    """Return the command that closes a conversation now.
+
+    Raises:
+        ConfigurationError: what is given cannot be the id of a conversation or of a tenant.
+    """
+    now = datetime.now(UTC)
+    made_of = (CommandKind.CLOSE, tenant_id, conversation_id, now.isoformat())
+    try:
+        return msgspec.convert(
+            {
+                "command_id": deterministic_id("command", *made_of),
+                "command": CommandKind.CLOSE,
+                "conversation_id": conversation_id,
+                "issued_at": now,
+                "tenant_id": tenant_id,
+            },
+            Command,
+        )
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"{conversation_id[:80]!r} of tenant {tenant_id[:80]!r}: {error}") from None
+
+
+async def send(settings: Settings, commands: Sequence[Command]) -> None:
+    """Publish the commands in order, and wait until the broker has all of them.
+
+    Raises:
+        NotFound: the topic does not exist.
+        DependencyUnavailable: the broker does not take them.
+    """
+    topic = catalog_for(settings).name(COMMANDS)
+    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
+    if partitions is None:
+        raise NotFound(
+            f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
+        )
+    client = kafka.make_producer(settings, "switchboard-cli")
+    async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
+        confirmations = []
+        for command in commands:
+            key = command.conversation_id.encode()
+            headers = cloudevents.outgoing("memory.command.v1", _SOURCE, command.command_id)
+            confirmations.append(
+                await producer.send(
+                    topic,
+                    key=key,
+                    value=msgspec.json.encode(command),
+                    partition=partition_of(key, partitions),
+                    headers=headers,
+                )
+            )
+        async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+            await asyncio.gather(*confirmations)
