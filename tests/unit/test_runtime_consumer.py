@@ -36,6 +36,7 @@ class Thread:
         self.answers: list[dict[TP, Fetch]] = []
         self.wanted: list[set[TP]] = []
         self.sought: list[dict[TP, int]] = []
+        self.asked: list[set[TP]] = []
         self.commits: list[dict[TP, int]] = []
         self.accepts = True
         self.known = Offsets(0, 100, None)
@@ -45,6 +46,7 @@ class Thread:
         return self.answers.pop(0) if self.answers else {}
 
     async def offsets(self, tps: set[TP]) -> dict[TP, Offsets]:
+        self.asked.append(tps)
         return dict.fromkeys(tps, self.known)
 
     async def seek_all(self, starts: dict[TP, int]) -> None:
@@ -208,6 +210,8 @@ class TestSeek:
         assert not await consumer.force_commit()
         assert [what for what, _ in consumer.service.happened] == ["recover"]
         assert consumer.service.failure is None
+        assert bool(consumer._thread.asked) is (when != "recover"), "nothing more is asked of the broker"
+        assert bool(consumer._thread.sought) is (when == "seek_all"), "nor is anything moved"
 
     async def test_partitions_that_go_while_they_are_asked_for_are_no_failure(
         self, consumer: BareConsumer
