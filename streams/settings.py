@@ -214,7 +214,7 @@ class Settings(AccessSettings):
         8_000_000, "most bytes of records in one batch of a stage; one record may be larger", "bytes", ge=1
     )
     unacked_bytes: int = _setting(
-        16_000_000,
+        8_000_000,
         "bytes of one topic's records in unconfirmed batches above which no more of it is read for now",
         "bytes",
         ge=1,
