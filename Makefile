@@ -67,6 +67,9 @@ PART ?=
 
 soak: $(STAMP)  ## The long fault test
 	$(BIN)/python -m pytest -m soak --timeout=0
+	SWITCHBOARD_TEST_REPLAY_MESSAGES=$(REPLAYED) $(BIN)/python -m pytest tests/faults/test_replay.py --timeout=0
+
+REPLAYED ?= 1000000
 
 clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \

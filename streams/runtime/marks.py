@@ -106,7 +106,7 @@ class Layout:
             not
                 read any more: what it read is not known where that topic is read again.
         """
-        if stored.startswith(self.header) or stored.startswith(self._removal):
+        if len(stored) >= self._payload_at and stored.startswith((self.header, self._removal)):
             return stored
         if len(stored) >= len(self._no_marks) and stored[0] == 0:
             return self.header + bytes(_TERM.size) + stored

@@ -125,6 +125,13 @@ class TestFormats:
         with pytest.raises(ConsistencyError):
             Layout(("chat.messages.v1",)).adopt(bytes.fromhex(value))
 
+    @pytest.mark.parametrize("payload", [b"p", None])
+    def test_what_is_cut_off_in_its_marks_is_refused(self, payload: bytes | None) -> None:
+        """Read as it is, a good record that meets it would be taken for the bad one."""
+        whole = sealed(None if payload is None else b"", 300)
+        with pytest.raises(ConsistencyError, match="shorter than its marks"):
+            Layout(ONE).adopt(whole[:-1])
+
     def test_the_sources_of_one_stage_are_told_apart_by_their_names(self) -> None:
         Layout([spec.contract_name for spec in load_catalog().all()][:200])
 
