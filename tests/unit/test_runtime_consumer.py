@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import mode
 import pytest
 import structlog
 from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
@@ -21,7 +22,7 @@ from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP, Consumer, ConsumerStoppedError
-from streams.runtime.records import Record
+from streams.runtime.records import Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker
 
@@ -40,8 +41,10 @@ class Thread:
         self.commits: list[dict[TP, int]] = []
         self.accepts = True
         self.known = Offsets(0, 100, None)
+        self.ends = {TP0: 40}
 
     async def fetch(self, wanted: set[TP], timeout: float, epoch: Epoch) -> dict[TP, Fetch]:
+        assert 0 < timeout < 1, "a seek waits for the fetch before it"
         self.wanted.append(wanted)
         return self.answers.pop(0) if self.answers else {}
 
@@ -58,6 +61,9 @@ class Thread:
 
     def assignment(self) -> set[TP]:
         return {TP0, CHANGELOG}
+
+    def highwater(self, tp: TP) -> int | None:
+        return self.ends.get(tp)
 
 
 class Service:
@@ -258,7 +264,7 @@ class TestEpochs:
         self, sought: BareConsumer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def assigned_by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
-            sought.service.happened.append(("faust", generation_id))
+            sought.service.happened.append(("faust", assigned, generation_id))
 
         monkeypatch.setattr(Consumer, "on_partitions_assigned", assigned_by_faust)
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
@@ -270,7 +276,7 @@ class TestEpochs:
         assert sought.epoch is not before
         assert sought.epoch.running
         assert not sought.flow_active, "nothing is delivered before recovery"
-        assert sought.service.happened == [("assigned", {TP0}), ("faust", 5)]
+        assert sought.service.happened == [("assigned", {TP0}), ("faust", {TP0}, 5)]
         sought.ack(message)
         assert not await sought.force_commit(), "an ack of a former epoch commits nothing in this one"
 
@@ -465,8 +471,10 @@ class TestCommits:
     async def test_an_ack_counts_once(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
         (message,) = await sought.take()
+        sought._unacked_messages = {message, "another"}
         assert sought.ack(message)
         assert not sought.ack(message)
+        assert sought._unacked_messages == {"another"}, "or shutdown waits for it"
 
     async def test_aborted_records_alone_are_committed_over(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
@@ -476,6 +484,97 @@ class TestCommits:
 
     async def test_nothing_new_is_not_committed_again(self, sought: BareConsumer) -> None:
         assert not await sought.force_commit()
+
+
+class TestDelivery:
+    """The loop that hands batches to Faust's conductor."""
+
+    @pytest.fixture
+    def fetcher(self) -> Any:
+        return SimpleNamespace(should_stop=False)
+
+    @pytest.fixture
+    async def sought(self, sought: BareConsumer) -> BareConsumer:
+        app = sought.app
+        mode.Service.__init__(sought)
+        sought.app = app
+        return sought
+
+    async def test_everything_is_handed_over_in_order_until_the_fetcher_stops(
+        self, sought: BareConsumer, fetcher: Any
+    ) -> None:
+        starts = range(10, 50, 4)
+        sought._thread.answers = [
+            {TP0: Fetch(at, records(at, at + 1, at + 2, at + 3), at + 4)} for at in starts
+        ]
+        delivered: list[int] = []
+
+        async def deliver(message: Any) -> None:
+            delivered.append(message.offset)
+            fetcher.should_stop = message.offset == 49
+            message.acked = True
+
+        sought.callback = deliver
+        async with asyncio.timeout(5):
+            await sought._drain_messages(fetcher)
+        assert delivered == [*range(11, 50, 2)]
+        assert sought.service.failure is None
+
+    async def test_a_delivery_that_hangs_does_not_outlive_the_flow(
+        self, sought: BareConsumer, fetcher: Any
+    ) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10), 11)}]
+
+        async def hangs(message: Any) -> None:
+            sought.stop_flow()
+            sought.can_resume_flow.set()
+            fetcher.should_stop = True
+            await asyncio.Event().wait()
+
+        sought.callback = hangs
+        async with asyncio.timeout(5):
+            await sought._drain_messages(fetcher)
+
+    async def test_a_failure_stops_the_worker(self, sought: BareConsumer, fetcher: Any) -> None:
+        failure = ConsistencyError("a hole")
+
+        async def fails(*_: Any) -> dict[TP, Fetch]:
+            raise failure
+
+        sought._thread.fetch = fails  # type: ignore[method-assign]
+        with pytest.raises(ConsistencyError):
+            await sought._drain_messages(fetcher)
+        assert sought.service.failure is failure
+
+    @pytest.mark.parametrize("what", [ConsumerStoppedError, asyncio.CancelledError])
+    async def test_what_ends_it_at_shutdown_is_no_failure_then(
+        self, sought: BareConsumer, fetcher: Any, what: type[BaseException]
+    ) -> None:
+        async def ends(*_: Any) -> dict[TP, Fetch]:
+            raise what
+
+        sought._thread.fetch = ends  # type: ignore[method-assign]
+        with pytest.raises(what):
+            await sought._drain_messages(fetcher)
+        sought.app.should_stop = True  # type: ignore[misc]  # a fake
+        await sought._drain_messages(fetcher)
+        assert sought.service.failure is None
+
+    async def test_a_message_says_where_its_batch_ends_and_when_that_was_written(
+        self, sought: BareConsumer
+    ) -> None:
+        last = Record(b"v", b"k", 11, "messages", 3, 7_500)
+        batch = RecordBatch([*records(10), last], source="messages")
+        message = sought._to_message(TP0, batch)
+        assert message.value is batch
+        assert (message.topic, message.partition, message.offset) == ("messages", 3, 11)
+        assert (message.timestamp, message.timestamp_type) == (7.5, batch.timestamp_type)
+        assert (message.tp, message.generation_id) == (TP0, 1)
+        assert (message.key, message.headers, message.checksum) == (None, None, None)
+
+    async def test_the_end_of_a_partition_is_that_of_its_last_fetch(self, sought: BareConsumer) -> None:
+        assert sought.end_of(TP0) == 40
+        assert sought.end_of(TP("messages", 1)) is None
 
 
 class Fetcher:

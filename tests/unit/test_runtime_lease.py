@@ -112,8 +112,10 @@ class Coordinator:
         self._closing = asyncio.get_running_loop().create_future()
         self.answer: Any = SimpleNamespace(error_code=0)
         self.reset = 0
+        self.asked: list[Any] = []
 
     async def _send_req(self, request: Any) -> Any:
+        self.asked.append(request)
         return self.answer
 
     def reset_generation(self) -> None:
@@ -147,6 +149,7 @@ class TestWatchingTheCoordinator:
             SimpleNamespace(error_code=25),
             SimpleNamespace(error_code=82),
             SimpleNamespace(topics=[("messages", [(0, 25), (1, 25)])]),
+            SimpleNamespace(topics=[("messages", [(0, 5, "metadata", 25)])]),
         ],
     )
     async def test_an_unknown_member_has_lost_it(
@@ -155,6 +158,7 @@ class TestWatchingTheCoordinator:
         lease.renew(clock.now)
         coordinator.answer = answer
         await coordinator._send_req("commit")
+        assert coordinator.asked == ["commit"]
         assert lease.fenced
 
     async def test_leaving_in_order_is_not_losing_it(

@@ -24,6 +24,7 @@ from streams.runtime.publisher import (
     record_bytes,
 )
 from streams.settings import Settings
+from streams.topics.catalog import load_catalog
 
 PARTITIONS = {"a": 8, "b": 3}
 LIMIT = 4000
@@ -223,6 +224,8 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     producer = make_producer(Settings(compression="zstd", batch_bytes=20_000), "ingest")
     assert producer._sender._acks == -1
     assert producer._txn_manager is not None
+    assert producer.client._client_id == "switchboard-ingest"
+    assert producer._max_request_size > max(spec.max_message_bytes for spec in load_catalog())
     assert producer._request_timeout_ms == DELIVERY_TIMEOUT_SECONDS * 1000
     builder = producer.create_batch()
     while builder.append(timestamp=None, key=None, value=bytes(1000)) is not None:

@@ -54,12 +54,15 @@ class Log:
         return dict.fromkeys(tps, self.end)
 
     def seek(self, tp: Any, offset: int) -> None:
+        assert tp == TopicPartition(*HERE)
         self.at = offset
 
     async def position(self, tp: Any) -> int:
+        assert tp == TopicPartition(*HERE)
         return self.at
 
     async def getmany(self, *tps: Any, timeout_ms: float, max_records: int) -> dict[Any, list[Record]]:
+        assert 100 <= timeout_ms <= 1000, "a poll neither spins nor outlives a revoke for long"
         self.polls += 1
         self.limits.append(max_records)
         self.on_poll()
@@ -87,8 +90,12 @@ def part() -> StoredPartition:
 
 
 async def read(log: Log, part: StoredPartition, settings: Any, epoch: Epoch | None = None) -> int:
+    def make(told: Any, client_id: str) -> Log:
+        assert (told, client_id) == (settings, "test")
+        return log
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recovery, "_consumer", lambda settings, client_id: log)
+        patch.setattr(recovery, "_consumer", make)
         return await recover({HERE: part}, epoch or Epoch(), settings, "test", "switchboard state reset x")
 
 
@@ -193,6 +200,21 @@ class TestRecover:
         with pytest.raises(ConsistencyError, match="nobody there"):
             await read(log, part, settings)
 
+    @pytest.mark.parametrize("call", ["start", "beginning_offsets", "end_offsets", "position", "stop"])
+    async def test_a_broker_that_does_not_answer_stops_the_worker(
+        self, part: StoredPartition, settings: Any, monkeypatch: pytest.MonkeyPatch, call: str
+    ) -> None:
+        """It could wait for ever with the partitions, which another worker could read."""
+
+        async def silent(*_: Any) -> None:
+            await asyncio.Event().wait()
+
+        log = Log(0, 10)
+        monkeypatch.setattr(log, call, silent)
+        async with asyncio.timeout(20):
+            with pytest.raises(ConsistencyError, match="restart the worker"):
+                await read(log, part, settings)
+
     async def test_a_broker_that_is_away_from_a_revoked_partition_is_no_failure(
         self, part: StoredPartition, settings: Any
     ) -> None:
@@ -245,9 +267,9 @@ class TestRepair:
         part.fold([Record(sealed(b"fine", 1), b"fine")])
         publisher = Publisher()
         assert await repair({HERE: part}, Epoch(), "changelog.v1", publisher) == 2500  # type: ignore[arg-type]  # a fake
-        assert {(output.topic, output.partition, output.value) for output in publisher.written} == {
-            ("changelog.v1", 3, sealed(b"new", 9))
-        }
+        assert {
+            (output.topic, output.partition, output.value, output.headers) for output in publisher.written
+        } == {("changelog.v1", 3, sealed(b"new", 9), ())}
         assert {output.key for output in publisher.written} == {b"key%d" % number for number in range(2500)}
         assert part.repairs == set()
         assert part.read_to == 2600, "what it wrote itself need not be read"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,10 +17,12 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
 )
 from aiokafka.structs import TopicPartition
+from aiokafka.util import commit_structure_validate
 from yarl import URL
 
 from streams.kafka import clients
 from streams.runtime.consumer_thread import BatchConsumerThread
+from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
 from streams.settings import Settings
 
@@ -54,6 +57,7 @@ class Client:
             raise self.coordination
 
     async def commit(self, offsets: Any) -> None:
+        commit_structure_validate(offsets)
         self.commits.append({(tp.topic, tp.partition): told.offset for tp, told in offsets.items()})
         if self.answer:
             raise self.answer
@@ -105,6 +109,7 @@ async def test_the_client_is_told_what_the_rules_want(
     transport = SimpleNamespace(url=[URL("kafka://here:9092")], default_port=9092)
     assert thread._create_worker_consumer(transport) is made
     expected = {
+        "client_id": "switchboard-ingest",
         "group_id": "the group",
         "group_instance_id": SETTINGS.static_member("ingest"),
         "bootstrap_servers": SETTINGS.bootstrap_servers,
@@ -121,6 +126,7 @@ async def test_the_client_is_told_what_the_rules_want(
         "rebalance_timeout_ms": 14_000,
     }
     assert {name: told[name] for name in expected} == expected
+    assert thread._unpacker._limit == SETTINGS.max_batch_uncompressed_bytes
     assert told["group_instance_id"], "or a killed worker blocks its own restart for a session"
     assert told["max_poll_interval_ms"] > 3600 * 1000, "waiting for a dependency must not cost the partitions"
 
@@ -164,6 +170,29 @@ class TestPartitions:
         assert known == {TP0: (1, 9, 5), TP1: (1, 9, None)}
         assert thread._consumer.asked == ["committed", "committed", "ends"]
 
+    async def test_the_broker_is_asked_from_the_threads_own_loop(
+        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """aiokafka's consumer belongs to that loop; what is called from elsewhere goes through its queue."""
+        queued: list[str] = []
+
+        async def call_thread(method: Any, *arguments: Any) -> Any:
+            queued.append(method.__name__)
+            return await method(*arguments)
+
+        async def fetch(*arguments: Any) -> Any:
+            return arguments
+
+        fetch.__name__ = "_fetch"
+        monkeypatch.setattr(thread, "call_thread", call_thread)
+        monkeypatch.setattr(thread, "_fetch", fetch)
+        epoch = Epoch()
+        assert await thread.offsets({TP0}) == {TP0: (1, 9, 5)}
+        assert await thread.fetch({TP0}, 0.5, epoch) == ({TP0}, 0.5, epoch)
+        await thread.seek_all({TP0: 5})
+        assert thread._consumer.sought == [(TopicPartition("messages", 0), 5)]
+        assert queued == ["_offsets", "_fetch", "_seek_all"]
+
     async def test_a_seek_goes_to_each_partition(self, thread: BatchConsumerThread) -> None:
         await thread._seek_all({TP0: 5, TP1: 9})
         assert thread._consumer.sought == [
@@ -180,10 +209,11 @@ class TestPartitions:
             told.append((assigned, generation_id, set(self._consumer.paused)))
 
         monkeypatch.setattr(AIOKafkaConsumerThread, "on_partitions_assigned", by_faust)
-        assigned = {TP0, TP("changelog", 0)}
+        assigned, began = {TP0, TP("changelog", 0)}, time.monotonic()
         await thread.on_partitions_assigned(assigned, 4)
         assert told == [(assigned, 4, {TopicPartition("changelog", 0)})]
-        assert len(thread.app.runtime.lease.renewed) == 1
+        (renewed,) = thread.app.runtime.lease.renewed
+        assert began <= renewed <= time.monotonic()
 
     async def test_starting_watches_the_coordinator(
         self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,529 @@
+"""How a service is put together and watched: what Faust and clients are told, what stops it, what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from models.errors import ConsistencyError
+from streams.kafka import clients
+from streams.runtime import recovery as recovery_module
+from streams.runtime import service as service_module
+from streams.runtime.consumer import BatchConsumer, BatchTransport
+from streams.runtime.effects import Effects
+from streams.runtime.epoch import Epoch, Offsets, Progress
+from streams.runtime.faust_internals import TP
+from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS
+from streams.runtime.records import Record, RecordBatch
+from streams.runtime.service import ServiceRuntime
+from streams.runtime.stage import Stage
+from streams.runtime.stamp import config_hash
+from streams.runtime.table import NoState
+from streams.settings import Settings
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import load_catalog
+
+MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
+CHANGELOG = "switchboard-ingest-conversations-changelog"
+STAGES = (
+    Stage(name="facts", sources=(CANDIDATES,), step=lambda batch, state: Effects(), batch_records=3),
+    Stage(
+        name="windows",
+        sources=(MESSAGES, SUMMARIES),
+        step=lambda batch, state: Effects(),
+        table="conversations",
+        batch_records=7,
+        timer_at=lambda key, payload: 2e12,
+        on_timer=lambda keys, context, state: Effects(),
+        decided_by={"idle_minutes": 15},
+    ),
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        data_dir=tmp_path,
+        instance_id="one",
+        topic_prefix="x-",
+        bootstrap_servers="a:1,b:2",
+        session_timeout_seconds=12,
+        heartbeat_seconds=2,
+        request_timeout_seconds=44,
+        commit_interval_seconds=1.5,
+        step_bytes=2000,
+        batches_in_flight=4,
+    )
+
+
+@pytest.fixture
+async def service(settings: Settings) -> AsyncIterator[ServiceRuntime]:
+    runtime = ServiceRuntime(
+        "ingest",
+        STAGES,
+        settings=settings,
+        catalog=load_catalog("x-"),
+        metrics=Metrics(),
+        health=HealthState(60),
+    )
+    yield runtime
+    runtime.consumer.epoch.drop()
+
+
+def at(source: str, partition: int = 3) -> TP:
+    return TP(f"x-{source}", partition)
+
+
+def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
+    epoch = service.consumer.epoch = Epoch()
+    epoch.partitions.update({tp: Progress.at(10, 100, 10) for tp in tps})
+    return epoch
+
+
+def value(service: ServiceRuntime, name: str, /, **labels: str) -> float | None:
+    return service.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
+
+
+class TestFaust:
+    """What the Faust app of a service is told."""
+
+    async def test_it_goes_to_the_brokers_that_are_set_and_waits_as_long_as_is_set(
+        self, service: ServiceRuntime
+    ) -> None:
+        conf = service.app.conf
+        assert [(url.scheme, url.host, url.port) for url in conf.broker] == [
+            ("kafka", "a", 1),
+            ("kafka", "b", 2),
+        ]
+        assert conf.broker_credentials is None
+        assert conf.broker_commit_interval == 1.5
+        assert conf.broker_request_timeout == 44
+        assert conf.consumer_max_fetch_size == 4 << 20, "eight partitions of it are in memory at once"
+
+    async def test_what_is_refused_is_let_in_with_the_access_that_is_set(self, settings: Settings) -> None:
+        access = settings.model_copy(
+            update={"kafka_security_protocol": "SASL_PLAINTEXT", "kafka_sasl_username": "ada"}
+        )
+        service = ServiceRuntime(
+            "ingest",
+            STAGES,
+            settings=access,
+            catalog=load_catalog("x-"),
+            metrics=Metrics(),
+            health=HealthState(60),
+        )
+        credentials: Any = service.app.conf.broker_credentials
+        assert credentials.username == "ada"
+
+    async def test_it_makes_no_folder(self, service: ServiceRuntime, settings: Settings) -> None:
+        service.app._create_directories()
+        assert not (settings.folder / "faust").exists()
+        assert service.app.conf.datadir == settings.folder / "faust", "and nothing where the worker stands"
+
+    async def test_the_transport_delivers_batches(self, service: ServiceRuntime) -> None:
+        assert isinstance(service.app.transport, BatchTransport)
+        assert service.app.transport.Consumer is BatchConsumer
+        assert service.app.runtime is service
+        assert [url.host for url in service.app.transport.url] == ["a", "b"]
+
+    async def test_each_stage_has_an_agent_on_its_sources_and_a_table_if_it_keeps_state(
+        self, service: ServiceRuntime
+    ) -> None:
+        agents = {agent.name.rpartition(".")[2]: agent for agent in service.app.agents.values()}
+        assert {name: [*agent.channel.topics] for name, agent in agents.items()} == {
+            "windows": [f"x-{MESSAGES}", f"x-{SUMMARIES}"],
+            "facts": [f"x-{CANDIDATES}"],
+        }
+        assert all(agent.channel.allow_empty for agent in agents.values()), "a record may have no value"
+        assert {*service._tables} == {"windows"}
+        table = service._tables["windows"]
+        assert service.app.tables["conversations"] is table
+        assert table.changelog_topic_name == at(CHANGELOG).topic
+        assert table.partitions == service.catalog.partitions(MESSAGES)
+        assert table.sources == (MESSAGES, SUMMARIES)
+
+    async def test_an_agent_hands_over_what_is_not_acked_yet(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Faust would ack an event when the loop goes on to the next; lanes ack theirs when it is written."""
+        delivered: list[Any] = []
+        monkeypatch.setattr(
+            service, "deliver", lambda bound, event: delivered.append((bound.stage.name, event))
+        )
+
+        async def events() -> AsyncIterator[str]:
+            yield "first"
+            yield "second"
+
+        stream = SimpleNamespace(noack=lambda: SimpleNamespace(events=events))
+        (agent,) = [agent for name, agent in service.app.agents.items() if name.endswith("facts")]
+        await agent.fun(stream)
+        assert delivered == [("facts", "first"), ("facts", "second")]
+
+    async def test_batches_are_cut_by_the_bytes_that_a_step_may_get(self, service: ServiceRuntime) -> None:
+        topic = at(CANDIDATES).topic
+        records = [Record(b"v" * size, b"k", n, topic, 3) for n, size in enumerate((900, 900, 900, 1, 1, 1, 1))]
+        batches = [batch for _, batch in service.consumer.scheduler.iterate({at(CANDIDATES): records})]
+        assert [len(batch) for batch in batches] == [2, 3, 2]
+        assert {(batch.source, batch.source_index) for batch in batches} == {(CANDIDATES, 0)}
+
+
+async def test_the_consumer_of_recovery_belongs_to_no_group_and_begins_nowhere_else(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+    monkeypatch.setattr(clients, "AIOKafkaConsumer", lambda **options: told.update(options))
+    recovery_module._consumer(settings, "the reader")
+    expected = {
+        "client_id": "the reader",
+        "bootstrap_servers": "a:1,b:2",
+        "group_id": None,
+        "auto_offset_reset": "none",
+        "isolation_level": "read_committed",
+        "enable_auto_commit": False,
+        "fetch_max_wait_ms": settings.fetch_max_wait_ms,
+        "max_partition_fetch_bytes": 4 << 20,
+        "request_timeout_ms": 44_000,
+    }
+    assert {name: told[name] for name in expected} == expected
+
+
+class Producer:
+    """aiokafka's producer, as far as a service starts and stops it."""
+
+    client = SimpleNamespace(send=None)
+
+    def __init__(self) -> None:
+        self.happened: list[str] = []
+        self.answers = True
+
+    async def start(self) -> None:
+        if not self.answers:
+            await asyncio.Event().wait()
+        self.happened.append("starts")
+
+    async def stop(self) -> None:
+        self.happened.append("stops")
+
+
+class TestLife:
+    @pytest.fixture
+    def producer(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> Producer:
+        producer = Producer()
+
+        def make(settings: Settings, name: str) -> Producer:
+            assert (settings, name) == (service.settings, "ingest")
+            return producer
+
+        async def start(app: Any) -> None:
+            assert app.finalized, "Faust looks up an app's topics and tables then"
+            producer.happened.append("app starts")
+
+        async def stop(app: Any) -> None:
+            producer.happened.append(f"app stops, {service.health.why_not_ready()}")
+
+        monkeypatch.setattr(service_module, "make_producer", make)
+        monkeypatch.setattr(type(service.app), "start", start)
+        monkeypatch.setattr(type(service.app), "stop", stop)
+        return producer
+
+    async def test_the_publisher_knows_the_topics_as_the_broker_does(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        await service.start()
+        await service.stop()
+        spec = service.catalog.get(MESSAGES)
+        assert service.publisher._layout[MESSAGES] == (f"x-{MESSAGES}", spec.partitions, spec.max_message_bytes)
+        assert service.publisher._submit_timeout == DELIVERY_TIMEOUT_SECONDS
+        assert service.publisher._producer is producer
+
+    async def test_a_worker_that_stops_is_not_ready_from_its_first_moment(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        service.health.clear("starting")
+        await service.start()
+        background = list(service._background)
+        assert [task.get_name() for task in background] == ["beat", "watch"]
+        await service.stop()
+        await asyncio.gather(*background, return_exceptions=True)
+        assert producer.happened == ["starts", "app starts", "app stops, ['stopping']", "stops"]
+        assert all(task.cancelled() for task in background)
+        assert service.failure is None
+
+    async def test_a_service_that_never_started_can_be_stopped(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        await service.stop()
+        assert len(producer.happened) == 1
+
+    async def test_a_broker_that_does_not_answer_ends_the_start(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        service.settings = service.settings.model_copy(update={"request_timeout_seconds": 0.01})
+        producer.answers = False
+        async with asyncio.timeout(10):
+            with pytest.raises(TimeoutError):
+                await service.start()
+        assert producer.happened == []
+
+    async def test_a_watch_that_fails_stops_the_worker(
+        self, service: ServiceRuntime, producer: Producer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fails() -> None:
+            raise ConsistencyError("the group said no")
+
+        monkeypatch.setattr(service, "_watch", fails)
+        await service.start()
+        async with asyncio.timeout(10):
+            await service.failed.wait()
+        await service.stop()
+        assert "the group said no" in str(service.failure)
+        assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
+
+    async def test_what_records_carry_as_a_hash_is_in_the_log(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        """``sw_config`` of a record says no more than that something else decided: here is what it was."""
+        with capture_logs() as logs:
+            await service.start()
+        await service.stop()
+        said = {line["stage"]: line for line in logs if line["event"] == "stage"}
+        assert said["windows"]["decided_by"] == {"idle_minutes": 15}
+        assert said["windows"]["config"] == config_hash({"idle_minutes": 15})
+        assert said["facts"]["decided_by"] == {}
+
+
+class Ended(Exception):
+    """The fake clock has run out."""
+
+
+class Clock:
+    """``asyncio`` to the service's background tasks: each sleep does one of the ``turns``."""
+
+    def __init__(self, *turns: Callable[[], None]) -> None:
+        self.turns = list(turns)
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if not self.turns:
+            raise Ended
+        self.turns.pop(0)()
+
+
+def nothing() -> None: ...
+
+
+class TestWatch:
+    """Once a second: what nobody else would tell of."""
+
+    async def watch(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, *turns: Callable[[], None]
+    ) -> Clock:
+        clock = Clock(*turns)
+        monkeypatch.setattr(service_module, "asyncio", clock)
+        with pytest.raises(Ended):
+            await service._watch()
+        assert max(clock.slept) <= 5, "what it publishes is scraped every few seconds"
+        return clock
+
+    @pytest.fixture(autouse=True)
+    def _ready(self, service: ServiceRuntime) -> None:
+        service.health.clear("starting")
+
+    async def test_a_crash_of_faust_stops_the_worker(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reason = ValueError("in the conductor")
+        service.app._crashed.set()
+        service.app._crash_reason = reason
+        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
+        await service._watch()
+        assert service.failure is reason
+
+    async def test_a_crash_without_a_reason_stops_it_too(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.app._crashed.set()
+        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
+        await service._watch()
+        assert isinstance(service.failure, RuntimeError)
+
+    async def test_a_worker_whose_name_was_taken_does_not_go_on(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.lease.fenced = True
+        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
+        with pytest.raises(
+            Exception, match=f"runs under the name '{service.settings.static_member('ingest')}'"
+        ):
+            await service._watch()
+
+    async def test_a_broker_that_is_silent_is_said_until_it_answers(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Half a session is the time that is left to do something about it."""
+        silence = [6.0, 7.4, 0.5]
+        ready: list[list[str]] = []
+        monkeypatch.setattr(service.lease, "silence", lambda: silence.pop(0))
+
+        def look() -> None:
+            ready.append(service.health.why_not_ready())
+
+        await self.watch(service, monkeypatch, nothing, look, look)
+        ready.append(service.health.why_not_ready())
+        assert ready == [[], ["the broker has not answered for 7 s"], []]
+
+    async def test_what_stopped_the_groups_coordination_is_asked_for_once_there_is_one(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        async def check() -> None:
+            asked.append("check")
+
+        consumer = service.consumer
+        monkeypatch.setattr(consumer, "check_errors", check)
+        started = consumer._started
+        await self.watch(service, monkeypatch, nothing, started.set, nothing)
+        assert asked == ["check", "check"]
+
+    async def test_lag_is_published(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service.consumer, "end_of", {at(CANDIDATES): 25}.get)
+        sought(service, at(SUMMARIES), at(CANDIDATES))
+        await self.watch(service, monkeypatch, nothing)
+        assert value(service, "lag_records", stage="facts", topic=CANDIDATES, partition="3") == 15
+        missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
+        assert missing is None, "nobody knows it yet"
+
+    async def test_the_beat_is_what_a_pause_is_measured_by(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await service.slots.acquire()
+        service._last_beat -= 60
+        service.health._last_beat -= 60
+        clock = Clock()
+        monkeypatch.setattr(service_module, "asyncio", clock)
+        with pytest.raises(Ended):
+            await service._beat()
+        assert clock.slept == [service_module._BEAT_SECONDS]
+        assert not service.stalled()
+        assert service.health.silence() < 30
+        assert value(service, "batches_in_flight", service="ingest") == 1
+
+
+class TestStalled:
+    @pytest.mark.parametrize(
+        ("session", "pause", "stalled"), [(6, 1.5, 0), (6, 2.5, 1), (40, 9, 0), (40, 11, 1)]
+    )
+    async def test_it_is_a_quarter_of_a_session_or_two_seconds(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, session: int, pause: float, stalled: int
+    ) -> None:
+        service.settings = service.settings.model_copy(update={"session_timeout_seconds": session})
+        service._last_beat = 1000.0
+        monkeypatch.setattr(service_module, "time", SimpleNamespace(monotonic=lambda: 1000.0 + pause))
+        assert service.stalled() is bool(stalled)
+
+
+class TestEpochs:
+    async def test_a_stage_without_a_table_has_no_state(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(CANDIDATES))
+        batch = RecordBatch(
+            [Record(b"v", b"k", 10, at(CANDIDATES).topic, 3)], epoch=epoch, source=CANDIDATES, position=10
+        )
+        event = SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
+        bound = service._by_source[CANDIDATES]
+        service.deliver(bound, event)
+        lane: Any = epoch.lane("facts", 3, lambda: pytest.fail("there should be one"))
+        assert isinstance(lane.state, NoState)
+        assert (lane.runtime, lane.bound) == (service, bound)
+
+    async def test_a_lane_gets_the_event_and_the_state_of_its_partition(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(MESSAGES))
+        bound = service._by_source[MESSAGES]
+        lane: Any = service._lane(epoch, bound, 3)
+        assert lane.state._stored is service._tables["windows"].partition(3)
+        put: list[Any] = []
+        lane.put = put.append
+        batch = RecordBatch([Record(b"v", b"k", 10, at(MESSAGES).topic, 3)], epoch=epoch, position=10)
+        service.deliver(bound, event := SimpleNamespace(value=batch))
+        assert put == [event]
+
+    async def test_a_topic_that_is_still_empty_is_no_contradiction(self, service: ServiceRuntime) -> None:
+        service.check_end(at(MESSAGES), Offsets(0, 0, None))
+
+    async def test_only_stages_with_timers_get_lanes_before_a_record_comes(
+        self, service: ServiceRuntime
+    ) -> None:
+        epoch = sought(service, at(MESSAGES, 1), at(CANDIDATES, 1))
+        service.on_sought(epoch)
+        assert set(epoch._lanes) == {("windows", 1)}
+        assert not service.health.is_spare
+        assert service.health.why_not_ready() == []
+
+    async def test_an_assignment_is_counted_and_keeps_the_worker_from_being_ready(
+        self, service: ServiceRuntime
+    ) -> None:
+        service.health.clear("starting")
+        service.on_assigned([at(MESSAGES)])
+        assert value(service, "rebalances_total", service="ingest") == 1
+        assert service.health.why_not_ready() == ["recovering state after an assignment of partitions"]
+        service.on_sought(sought(service, at(CANDIDATES)))
+        assert service.health.why_not_ready() == []
+
+    async def test_state_is_read_and_repaired_before_anything_else_and_counted(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[Any] = []
+        epoch, mine = Epoch(), at(CHANGELOG)
+        publisher: Any = object()
+        service.publisher = publisher
+        clock = [100.0]
+
+        async def recover(parts: Any, *rest: Any) -> int:
+            told.append(("recover", [*parts], *rest))
+            clock[0] = 107.0
+            return 1234
+
+        async def repair(parts: Any, *rest: Any) -> int:
+            told.append(("repair", [*parts], *rest))
+            return 0
+
+        monkeypatch.setattr(service_module, "recover", recover)
+        monkeypatch.setattr(service_module, "repair", repair)
+        monkeypatch.setattr(service_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        await service.recover(epoch, [mine])
+        assert told == [
+            ("recover", [mine], epoch, service.settings, "switchboard-ingest-recovery", service.reset_hint),
+            ("repair", [mine], epoch, CHANGELOG, publisher),
+        ]
+        assert "switchboard state reset ingest" in service.reset_hint
+        assert value(service, "recovery_seconds", table="conversations") == 7
+        assert value(service, "recovery_records_total", table="conversations") == 1234
+
+    async def test_a_drain_has_half_a_session_and_none_once_the_worker_has_failed(
+        self, service: ServiceRuntime
+    ) -> None:
+        asked: list[float] = []
+
+        class Draining(Epoch):
+            async def drain(self, seconds: float, hopeless: Callable[[], bool]) -> bool:
+                assert not hopeless()
+                service.fail(ConsistencyError("first"))
+                assert hopeless()
+                asked.append(seconds)
+                return False
+
+            def busy_lanes(self) -> Any:
+                return pytest.fail("a worker that has failed gives nothing up: it ends")
+
+        await service.drain(Draining())
+        assert asked == [6.0]
+        assert str(service.failure) == "first"
