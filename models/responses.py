@@ -28,9 +28,10 @@ class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence that was filtered out of a response, and the one it repeats (seed 003).
+    """A passage that was filtered out of a response, and the one it repeats (seed 003).
 
-    ``position_in_response`` is the 0-based character position of the sentence in the incoming text.
+    ``position_in_response`` is the 0-based character position of the passage in the incoming text.  ``kept``:
+    it was not taken out, for it differs in something that may matter, or its beginning had left already.
     """
 
     event_id: Identifier
@@ -41,3 +42,4 @@ class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
     similar_sentence: str
     similarity_score: float
     position_in_response: NonNegative
+    kept: bool = False

@@ -193,7 +193,13 @@ class Settings(AccessSettings):
         50, "earlier sentences that a new one is compared with", "sentences", ge=1, le=10_000
     )
     max_hold_ms: int = _setting(
-        500, "longest that text which might still be a duplicate is held back", "ms", ge=0, le=60_000
+        500, "longest that text which may become similar is held back (fuzzy: on)", "ms", ge=0, le=60_000
+    )
+    max_repeat_hold_ms: int = _setting(
+        10_000, "longest that text is held back that repeats an earlier passage so far", "ms", ge=0, le=60_000
+    )
+    response_fuzzy: Literal["off", "on"] = _setting(
+        "off", "on: take out what is similar, too; off: what repeats word for word only"
     )
     response_idle_seconds: float = _setting(60.0, "silence after which a response is closed", "s", gt=0)
     response_memory: Literal["response", "conversation"] = _setting(
@@ -303,6 +309,7 @@ class Settings(AccessSettings):
         "log_format",
         "auto_offset_reset",
         "response_memory",
+        "response_fuzzy",
         "compression",
         mode="before",
     )

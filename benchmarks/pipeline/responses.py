@@ -22,9 +22,10 @@ from aiokafka import AIOKafkaProducer
 
 from benchmarks.pipeline.report import Stopwatch
 from models.responses import ResponseChunk
-from processors.responses.duplicates import find_duplicate, may_become_duplicate
+from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy, FilterState
+from processors.responses.history import Said
 from processors.text.sentences import sentences
 from streams.runtime.service import ServiceRuntime
 from streams.services import open_service
@@ -71,17 +72,18 @@ def sentence_seconds(texts: list[str]) -> tuple[list[float], list[float]]:
     policy = FilterPolicy()
     said = [sentence for text in texts for sentence in sentences(text)]
     window = policy.window_sentences
+    response_filter = ResponseFilter(policy)
     whole, streamed = [], []
     for at in range(window, len(said)):
         sentence, remembered = said[at], said[at - window : at]
         began = time.thread_time()
-        for end in range(PIECE_CHARACTERS, len(sentence) + PIECE_CHARACTERS, PIECE_CHARACTERS):
-            if not may_become_duplicate(sentence[:end], remembered, [], policy.threshold):
-                break
-        complete = time.thread_time()
         find_duplicate(sentence, remembered, policy.threshold)
-        whole.append(time.thread_time() - complete)
-        streamed.append(time.thread_time() - began)
+        complete = time.thread_time()
+        state = FilterState(said=tuple(map(Said, remembered)))
+        for piece, final in pieces(sentence):
+            state = response_filter.push(state, piece, 0.0, final=final).state
+        whole.append(complete - began)
+        streamed.append(time.thread_time() - complete)
     return whole, streamed
 
 
@@ -101,13 +103,14 @@ def held(texts: list[str]) -> dict[str, float]:
                 else:
                     step = response_filter.tick(state, moment)
                 state = step.state
-                duplicates += len(step.duplicates)
+                duplicates += sum(not each.kept for each in step.duplicates)
                 # A character leaves, or is taken out, at the first step that is done with it.
-                for place in range(left, state.position + state.sent):
+                done = state.position + state.sent if state.held_since is None else state.held_at
+                for place in range(left, done):
                     waited = moment - place // PIECE_CHARACTERS * PIECE_SECONDS
                     if waited > 0 and not text[place].isspace():
                         waits.append(waited)
-                left = max(left, state.position + state.sent)
+                left = max(left, done)
         characters += sum(not character.isspace() for character in text)
     return {
         "share": len(waits) / characters,

@@ -1,4 +1,4 @@
-"""Measure duplicate detection and the response filter: ``python -m benchmarks.quality.duplicates FOLDER``.
+"""Measure duplicate detection: ``python -m benchmarks.quality.duplicates FOLDER``.
 
 Reads from the folder ``stsb-*.csv`` (sentence, sentence, similarity 0 to 5), ``mrpc-*.txt`` (tab-separated,
 label first and sentences last) and ``dialogsum-*.jsonl`` (``dialogue``); what is absent is named and left out.
@@ -7,15 +7,14 @@ label first and sentences last) and ``dialogsum-*.jsonl`` (``dialogue``); what i
 * MRPC: accuracy of paraphrase detection at :data:`processors.responses.duplicates.PARAPHRASE`; beside it
   the cross-validated accuracy of a threshold that is chosen on the other nine tenths.
 * Time: one sentence against fifty remembered ones, in CPU time, which other work on the machine leaves alone.
-* Streaming: each dialogue as one response, once as it is and once with every fifth sentence said again, in
-  pieces of four characters every 20 ms: which share of the characters waits, and how long.
+
+What the filter does with whole answers is measured by :mod:`benchmarks.quality.responses`.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,15 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from processors.responses.duplicates import PARAPHRASE, find_duplicate, may_become_duplicate, similarity
-from processors.responses.filter import ResponseFilter
-from processors.responses.filter_state import FilterPolicy, FilterState
+from processors.responses.duplicates import PARAPHRASE, find_duplicate, similarity
+from processors.responses.filter_state import FilterPolicy
 from processors.text.sentences import sentences
 
 THRESHOLD = FilterPolicy().threshold
 WINDOW = FilterPolicy().window_sentences
 EQUIVALENT = 4.0
-PIECE_CHARACTERS, PIECE_SECONDS = 4, 0.020
 MEASURED = 2000
 
 
@@ -99,76 +96,20 @@ def milliseconds(calls: Iterator[Callable[[], object]]) -> list[float]:
 
 
 def timing(responses: list[str]) -> None:
-    """Every sentence is compared once as a whole, and once at every piece of it, as streaming does at worst."""
+    """Every sentence is compared with those before it."""
     said = [sentence for text in responses for sentence in sentences(text) if len(sentence) >= 12][:MEASURED]
 
     def whole(threshold: float) -> Iterator[Callable[[], object]]:
         for at in range(WINDOW, len(said)):
             yield partial(find_duplicate, said[at], said[at - WINDOW : at], threshold)
 
-    def beginnings(at: int) -> None:
-        for end in range(PIECE_CHARACTERS, len(said[at]) + PIECE_CHARACTERS, PIECE_CHARACTERS):
-            if not may_become_duplicate(said[at][:end], said[at - WINDOW : at], [], THRESHOLD):
-                break
-        find_duplicate(said[at], said[at - WINDOW : at], THRESHOLD)
-
-    streamed = (partial(beginnings, at) for at in range(WINDOW, len(said)))
     for name, calls in (
         ("whole sentence", whole(THRESHOLD)),
-        ("streamed", streamed),
         ("whole, paraphrases too", whole(PARAPHRASE)),
     ):
         taken = milliseconds(calls)
         p50, p99 = np.percentile(taken, (50, 99))
         print(f"  {name:24} p50 {p50:.3f} ms   p99 {p99:.3f} ms   ({len(taken)} against {WINDOW})")
-
-
-def repeated(text: str, pick: random.Random) -> str:
-    """Return the text with every fifth sentence said a second time at the end of a later paragraph."""
-    paragraphs = text.split("\n\n")
-    for at in range(len(paragraphs)):
-        for sentence in sentences(paragraphs[at]):
-            if pick.random() < 0.2:
-                later = pick.randrange(at, len(paragraphs))
-                paragraphs[later] += " " + sentence
-    return "\n\n".join(paragraphs)
-
-
-def streaming(name: str, responses: list[str]) -> None:
-    waits: list[float] = []
-    characters = calls = taken_out = 0
-    started = time.thread_time()
-    for text in responses:
-        response_filter, state, left = ResponseFilter(), FilterState(), 0
-        for at in range(0, len(text), PIECE_CHARACTERS):
-            now = at / PIECE_CHARACTERS * PIECE_SECONDS
-            due = response_filter.wake_at(state)
-            steps = [(due, "")] if due is not None and due <= now else []
-            for moment, piece in [*steps, (now, text[at : at + PIECE_CHARACTERS])]:
-                final = bool(piece) and at + PIECE_CHARACTERS >= len(text)
-                if piece:
-                    step = response_filter.push(state, piece, moment, final=final)
-                else:
-                    step = response_filter.tick(state, moment)
-                state = step.state
-                taken_out += len(step.duplicates)
-                calls += 1
-                # A character leaves, or is taken out, at the first step that is done with it.
-                for place in range(left, state.position + state.sent):
-                    came = place // PIECE_CHARACTERS * PIECE_SECONDS
-                    if moment > came and not text[place].isspace():
-                        waits.append(moment - came)
-                left = max(left, state.position + state.sent)
-        characters += sum(not character.isspace() for character in text)
-    elapsed = time.thread_time() - started
-    waited = np.array(waits or [0.0]) * 1e3
-    p50, p95, p100 = np.percentile(waited, (50, 95, 100))
-    print(
-        f"  {name:12} {len(waits) / characters:6.1%} of the characters wait: p50 {p50:.0f} ms, "
-        f"p95 {p95:.0f} ms, at most {p100:.0f} ms\n"
-        f"{'':14} {waited.sum() / characters:.1f} ms per character on average; "
-        f"{taken_out} sentences taken out; {elapsed / calls * 1e6:.0f} us of CPU time per piece"
-    )
 
 
 def main(arguments: list[str]) -> int:
@@ -190,11 +131,9 @@ def main(arguments: list[str]) -> int:
         precision(read_mrpc(path), 1.0)
         accuracy(read_mrpc(path))
     for path in found["dialogsum-*.jsonl"]:
-        responses, pick = read_responses(path), random.Random(0)
+        responses = read_responses(path)
         print(f"{path.name}: {len(responses)} responses")
         timing(responses)
-        streaming("as they are", responses[:100])
-        streaming("repeating", [repeated(text, pick) for text in responses[:100]])
     for pattern in (pattern for pattern, paths in found.items() if not paths):
         print(f"left out: no {pattern} in {folder}")
     return 0

@@ -139,6 +139,7 @@ def summary_line(summary: Summary) -> str:
 
 def print_response(text: str, duplicates: Sequence[ContentDuplicationEvent]) -> None:
     """Print a response with the sentences struck out that the filter kept from its reader."""
+    duplicates = [event for event in duplicates if not event.kept]
     heading(f"A response on its way to the reader, with {count(len(duplicates), 'repetition')} struck out")
     out = console()
     shown = Text()

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from models.errors import ConfigurationError
-from processors.responses.duplicates import Match, find_duplicate, find_exact, may_become_duplicate
-from processors.responses.gaps import Gap
+from processors.responses.duplicates import Match, find_duplicate
+from processors.responses.elements import Context, Kind
+from processors.responses.history import Said
 
-#: Sentences whose exact repetition is noticed.  Bounds the state: 500 of 100 bytes are 50 KB.
-EXACT_MEMORY = 500
+#: Elements that are remembered.  Bounds the state: 800 of 60 bytes are 48 KB.
+MEMORY = 800
 
 
 class FilterPolicy(msgspec.Struct, frozen=True):
     """How responses are filtered.  Times in seconds; ``threshold`` 1 turns content filtering off.
+
+    ``fuzzy``: take out what is similar by ``threshold`` to one of the last ``window_sentences``, too (as the
+    code of seed 003 does); else it is only told.  ``hold_seconds``: how long text waits that may become
+    similar; ``repeat_hold_seconds`` and ``repeat_hold_characters``: how long, and how much of, what was read
+    before word for word.  ``minimum_words``: a shorter sentence is no repetition by itself.
 
     Raises:
         ConfigurationError: if a value makes no sense.
@@ -23,9 +29,12 @@ class FilterPolicy(msgspec.Struct, frozen=True):
 
     threshold: float = 0.85
     window_sentences: int = 50
-    minimum_columns: int = 12
+    minimum_words: int = 5
     hold_seconds: float = 0.5
+    repeat_hold_seconds: float = 10.0
+    repeat_hold_characters: int = 16_384
     idle_seconds: float = 60.0
+    fuzzy: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.threshold <= 1.0:
@@ -34,38 +43,69 @@ class FilterPolicy(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 "compare with at least 1 sentence; hold for 0 s or more, idle for more than 0 s"
             )
+        if self.repeat_hold_seconds < 0 or self.repeat_hold_characters < 0:
+            raise ConfigurationError("repeated text waits for 0 s and 0 characters or more")
 
 
 class Duplicate(msgspec.Struct, frozen=True):
-    """A sentence that was taken out, at character ``position`` of the incoming text, and what it repeats."""
+    """A passage that repeats an earlier one, at character ``position`` of the incoming text, and which.
+
+    ``kept``: it was not taken out, for it differs in something that may matter, or its beginning had left.
+    """
 
     sentence: str
     similar: str
     score: float
     position: int
+    kept: bool = False
+
+
+class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A settled element that waits for the end of its block, at character ``position`` of the response.
+
+    ``tail``: white space that belongs to it.  ``said``: the text of what it repeats by itself, or "".
+    ``goes_on``: what stood before it was taken out, and stood before it when it was said first.
+    """
+
+    element: Said
+    tail: str
+    gap: str
+    position: int
+    level: int = 0
+    said: str = ""
+    goes_on: bool = False
 
 
 class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where the filter stands in one response.
 
-    ``said``: content sentences that were sent on, oldest first.  ``text``: what is not settled, from character
-    ``position`` of the response on; its first ``sent`` characters have left.  ``inside``: "" or "line" (the
-    rest of the line passes), the fence of the open code block, or "table".  ``gap``: the white space before a
-    sentence that was taken out, still to be joined with what follows.  ``held_since``: when the oldest visible
-    text that is held came in (epoch seconds), if any is.  ``run``: the white space at the end of what came in,
-    counted anew after every ``LONGEST_GAP``.
+    ``said``: what a reader has seen, oldest first.  ``text``: what is not settled, from character ``position``
+    of the response on; its first ``sent`` characters have left.  ``context``: what came before it.  ``held``:
+    what is settled and waits.  ``run``: the places in ``said`` that the last element repeated (it waits, or
+    went).  ``owed``: headings that went with what stood under them, and come back if anything else does.
+    ``gap``: the white space around what was taken out.  ``after``: what was kept last, if it must not stand
+    alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``held_since``: when
+    the oldest visible text that is held, at ``held_at``, began to wait (epoch seconds), if any does;
+    ``similar``: it waits because it may become similar, no more.  ``white``: the white space at the end of what
+    came in, counted anew after every ``LONGEST_GAP``.
     """
 
-    said: tuple[str, ...] = ()
+    said: tuple[Said, ...] = ()
     text: str = ""
     sent: int = 0
     position: int = 0
-    line_begins: bool = True
-    inside: str = ""
-    gap: Gap | None = None
+    context: Context = Context()
+    held: tuple[Held, ...] = ()
+    run: tuple[int, ...] = ()
+    owed: tuple[Held, ...] = ()
+    gap: str | None = None
     began: bool = False
+    after: int = Kind.SPACE
+    verse: bool = False
     held_since: float | None = None
-    run: int = 0
+    held_at: int = 0
+    similar: bool = False
+    white: int = 0
 
 
 class Filtered(msgspec.Struct, frozen=True):
@@ -83,9 +123,17 @@ class Filtered(msgspec.Struct, frozen=True):
     errors: tuple[Exception, ...] = ()
 
 
-class Detection(msgspec.Struct, frozen=True):
-    """The functions that decide, replaceable so that their failure can be tested."""
+#: What decides on similarity, ``find_duplicate(sentence, earlier, threshold)``; replaceable, so that its
+#: failure can be tested.
+FindDuplicate = Callable[[str, Iterable[str], float], Match | None]
 
-    find_duplicate: Callable[[str, Iterable[str], float], Match | None] = find_duplicate
-    find_exact: Callable[[str, Iterable[str]], Match | None] = find_exact
-    may_become_duplicate: Callable[[str, Sequence[str], Sequence[str], float], bool] = may_become_duplicate
+__all__ = [
+    "MEMORY",
+    "Duplicate",
+    "FilterPolicy",
+    "FilterState",
+    "Filtered",
+    "FindDuplicate",
+    "Held",
+    "find_duplicate",
+]

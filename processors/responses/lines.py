@@ -87,20 +87,9 @@ def opens_code(line: str) -> str:
     return fence[0]
 
 
-def code_ends(text: str, fence: str, final: bool) -> int | None:
-    """Return where the block that ``fence`` opened ends in ``text``, which begins inside it."""
+def closes_code(line: str, fence: str) -> bool:
+    """Say whether ``line`` ends the block that ``fence`` opened."""
     if fence in _MATHEMATICS:
-        at = text.find(_MATHEMATICS[fence])
-        return at + len(_MATHEMATICS[fence]) if at >= 0 else None
-    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{{len(fence)},{_MOST}}}+[ \t]{{0,{_MOST}}}+"
-    found = re.compile(rf"\n[ \t>]{{0,{_MOST}}}+{closing}(?=\r?\n|\Z)").search(text)
-    return found.end() if found and (final or found.end() < len(text)) else None
-
-
-def code_may_end(text: str, fence: str) -> int:
-    """Return from where on ``text``, inside a block, may still turn out to be its end."""
-    if fence in _MATHEMATICS:
-        return len(text.rstrip("\r" + _MATHEMATICS[fence][0]))
-    closing = "" if fence == TABLE_BLOCK else rf"{fence[0]}{{0,{_MOST}}}+[ \t]{{0,{_MOST}}}+"
-    found = re.compile(rf"\n[ \t>]{{0,{_MOST}}}+{closing}\r?\Z").search(text)
-    return found.start() if found else len(text.rstrip("\r"))
+        return _MATHEMATICS[fence] in line
+    mark = line.strip(" \t>")
+    return len(mark) >= len(fence) and not mark.strip(fence[0])

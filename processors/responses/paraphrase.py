@@ -6,7 +6,7 @@ negation that only one has.  Of two pairs that share as much, the one that share
 the less likely paraphrase: someone who says a thing anew rearranges it.
 
 The rounded weights are a logistic regression's on news sentences (Microsoft Research Paraphrase Corpus), where
-``benchmarks/quality_duplicates.py`` measures the accuracy by cross-validation.
+``benchmarks/quality/duplicates.py`` measures the accuracy by cross-validation.
 """
 
 from __future__ import annotations

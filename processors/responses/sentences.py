@@ -26,6 +26,9 @@ _OPENING = "([{「『（【《\"“„«'‘/—–-"
 _SPACE = re.compile(r"\s*")
 _INLINE_SPACE = re.compile(r"[^\S\n]*")
 _LAST_WORD = re.compile(r"[^\s(\[{\"“„«*_'‘]*\Z")
+_WORD_BEFORE = re.compile(r"(?:^|[\s(*_])[^\W\d_]*[a-z]{2}\Z")
+_WORD_MAY_FOLLOW = re.compile(r"[*_]*[A-Z]?\Z")
+_WORD_AFTER = re.compile(r"[*_]*[A-Z](?:[a-z']|\s)")
 _GOES_ON = ",;:)]}%&—–…"
 
 _ABBREVIATION = """
@@ -105,6 +108,12 @@ class _Reader:
             return self._settled(closed) if self._final else self._unsettled(closed)
         following = _SPACE.match(text, closed)
         after = following.end() if following else closed
+        if after == closed and not self._open and _WORD_BEFORE.search(text, self._start, start):
+            # "... at nine.The museum": between two chunks there may be no space.
+            if _WORD_AFTER.match(text, closed):
+                return self._settled(closed)
+            if not self._final and _WORD_MAY_FOLLOW.match(text, closed):
+                return self._unsettled(closed)
         if after == closed or self._open:
             return closed
         word = _LAST_WORD.search(text, self._start, start)

@@ -20,6 +20,7 @@ from models import ids
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
+from processors.responses.history import Said, before_response, of_response
 
 #: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
 #: part of the state, which must fit into a record, however large the chunks are.
@@ -62,7 +63,7 @@ class Sequenced(msgspec.Struct, frozen=True):
     output.  ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``: characters that
     came in and do not leave yet; ``waited``: how long (seconds) each text was held that is held no longer.
     ``errors`` in detection let their text through; ``conversation_id`` is whose they are.  ``silent``: no final
-    chunk ever came.  ``said``: when the response ends, its content sentences, for a memory that spans the
+    chunk ever came.  ``said``: when the response ends, what it has said, for a memory that spans the
     conversation.
     """
 
@@ -76,7 +77,7 @@ class Sequenced(msgspec.Struct, frozen=True):
     waited: tuple[float, ...] = ()
     errors: tuple[Exception, ...] = ()
     silent: bool = False
-    said: tuple[str, ...] = ()
+    said: tuple[Said, ...] = ()
     conversation_id: str = ""
 
 
@@ -87,11 +88,11 @@ class ResponseSequencer:
         self._filter = response_filter or ResponseFilter()
 
     def push(
-        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[str, ...] = ()
+        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[Said, ...] = ()
     ) -> Sequenced:
-        """Add a chunk.  ``said``: sentences that a new response must not repeat (those of its conversation)."""
+        """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
         if state is None:
-            filtered = FilterState(said=said)
+            filtered = FilterState(said=before_response(said))
             state = ResponseState(chunk.response_id, chunk.conversation_id, now, filtered=filtered)
         step = _Step(state, self._filter)
         if state.clock is not None:
@@ -144,7 +145,7 @@ class _Step:
         self._duplicates: list[ContentDuplicationEvent] = []
         self._late: list[ResponseChunk] = []
         self._waited: list[float] = []
-        self._said: tuple[str, ...] = ()
+        self._said: tuple[Said, ...] = ()
         self._errors: list[Exception] = []
         self._repeated = self._missing = self._held = 0
         self._silent = False
@@ -273,6 +274,7 @@ class _Step:
                 similar_sentence=duplicate.similar,
                 similarity_score=duplicate.score,
                 position_in_response=duplicate.position,
+                kept=duplicate.kept,
             )
             for duplicate in filtered.duplicates
         )
@@ -282,5 +284,5 @@ class _Step:
             self._waited.append(filtered.waited)
         self._filtered = filtered.state
         if final:
-            self._closed, self._said = True, filtered.state.said
+            self._closed, self._said = True, of_response(filtered.state.said)
             self._filtered = FilterState()

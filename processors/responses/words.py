@@ -1,8 +1,7 @@
 """The words of a sentence, as far as they matter for telling whether another one repeats it.
 
-Every character is folded by itself, without looking at its neighbours.  So the words of a text's beginning
-are the first words of the text, which lets :mod:`processors.responses.duplicates` judge a sentence that is
-still being streamed: only its last word may still change.
+This is the measure of :func:`processors.responses.duplicates.similarity`; what is taken out of a response is
+decided on its exact words (:mod:`.canonical`).
 """
 
 from __future__ import annotations
@@ -29,13 +28,9 @@ LIGHT = frozenset(_LIGHT.split())
 _NEGATIONS = frozenset(_NEGATION.split())
 _NUMBER_WORDS = frozenset(_NUMBER.split())
 
-_LIGHT_BEGINNINGS = frozenset(word[:end] for word in LIGHT for end in range(1, len(word) + 1))
 _CONTRACTION = re.compile(r"n't\b|'(?:s|m|re|ve|ll|d)\b")
 _CONTRACTED = {"n't": " not", "'ll": " will", "'d": " "}
 _WORD = re.compile(r"(?<!\S)-\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*|'(?:s|m|re|ve)(?!\S)|[^\s\d.,:'\-]+")
-#: A number, or letters with what apostrophes join to them: what may still grow at the end of a text.
-_WORD_OR_JOINED = re.compile(r"(?<!\S)-\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*|[^\s\d.,:\-]+")
-_OPEN_END = re.compile(r"[.,:']?\Z")
 _LITERAL = re.compile(r"`+[^`\n]+`+|https?://[^\s<>\"]*[^\s<>\".,;:!?)*_]")
 _QUESTION = re.compile(r"[?？؟][\"'”’)\]」』*_]*\s*\Z")
 
@@ -104,46 +99,10 @@ class Words(msgspec.Struct, frozen=True, gc=False):
     question: bool
 
 
-class Beginning(msgspec.Struct, frozen=True, gc=False):
-    """The words of an unfinished sentence, and its last one, ``partial``, that may still grow ("" if none)."""
-
-    words: Words
-    partial: str
-
-
 @lru_cache(maxsize=8192)
 def words_of(sentence: str) -> Words:
     """Return the words of a whole sentence."""
     return _words(_split(_folded(sentence)), sentence)
-
-
-def beginning_of(text: str) -> Beginning:
-    """Return what is certain of the words of a sentence that begins with ``text``."""
-    folded = _folded(text)
-    found = list(_WORD_OR_JOINED.finditer(folded))
-    if found and _OPEN_END.match(folded, found[-1].end()):
-        partial = found.pop()
-        return Beginning(_words(_split(folded[: partial.start()]), ""), partial[0])
-    return Beginning(_words(_split(folded), ""), "")
-
-
-def may_grow_into(partial: str, stem: str) -> bool:
-    """Say whether a word that begins with ``partial`` can have this stem.  Never wrongly says no.
-
-    All words of one stem share the stem but for its last letter (:func:`stem_of` may turn "ies" into "y").
-    """
-    partial = partial.lstrip("'")  # of a quotation
-    inflected = stem.isascii() and stem.isalpha()
-    shared = min(len(partial), len(stem) - 1 if inflected else len(stem))
-    return partial[:shared] == stem[:shared]
-
-
-def may_be_light(partial: str) -> bool:
-    """Say whether a word that begins with ``partial`` can be a light one."""
-    word = partial.lstrip("'").partition("'")[0]
-    if word == "n":  # "do n't"
-        return True
-    return not word or bool(_LIGHT_BEGINNINGS & {partial, word, word.removesuffix("n")})
 
 
 def stem_of(word: str) -> str:

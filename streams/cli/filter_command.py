@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,8 @@ def show(
     """Filter a text like a response, without Kafka: the same processor, all of the text at once.
 
     The text that remains goes to stdout; at a terminal the sentences taken out are shown struck through. What
-    was taken out, what it repeats and how similar the two are goes to stderr.
+    was taken out, what it repeats and how similar the two are goes to stderr; so does what is similar but
+    stays, for it differs in something that may matter.
     """
     settings = load_settings()
     text = _read(file)
@@ -37,6 +39,7 @@ def show(
         FilterPolicy(
             threshold=settings.content_similarity_threshold if threshold is None else threshold,
             window_sentences=settings.duplicate_window_sentences,
+            fuzzy=settings.response_fuzzy == "on",
         ),
     )
     if sys.stdout.isatty():
@@ -61,10 +64,12 @@ def _read(file: str) -> str:
         ) from error
 
 
-def _struck(text: str, duplicates: tuple[Duplicate, ...]) -> Text:
+def _struck(text: str, duplicates: Sequence[Duplicate]) -> Text:
     shown = Text()
     at = 0
-    for duplicate in duplicates:
+    for duplicate in sorted(duplicates, key=lambda each: each.position):
+        if duplicate.kept:
+            continue
         end = duplicate.position + len(duplicate.sentence)
         shown.append(printable_lines(text[at : duplicate.position]))
         shown.append(printable_lines(text[duplicate.position : end]), style="strike dim")
@@ -72,11 +77,13 @@ def _struck(text: str, duplicates: tuple[Duplicate, ...]) -> Text:
     return shown.append(printable_lines(text[at:]))
 
 
-def _explain(duplicates: tuple[Duplicate, ...]) -> None:
-    print(f"{count(len(duplicates), 'sentence')} taken out", file=sys.stderr)
+def _explain(duplicates: Sequence[Duplicate]) -> None:
+    kept = sum(duplicate.kept for duplicate in duplicates)
+    similar = f", {kept} similar kept" if kept else ""
+    print(f"{count(len(duplicates) - kept, 'passage')} taken out{similar}", file=sys.stderr)
     for duplicate in duplicates:
         print(
             f"{duplicate.score:.2f} at {duplicate.position}: “{printable(duplicate.sentence)}”\n"
-            f"  repeats “{printable(duplicate.similar)}”",
+            f"  {'kept; is similar to' if duplicate.kept else 'repeats'} “{printable(duplicate.similar)}”",
             file=sys.stderr,
         )

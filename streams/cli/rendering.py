@@ -150,9 +150,10 @@ def _chunk(body: Body) -> str:
 
 
 def _duplicate(body: Body) -> str:
+    repeats = "was kept, though similar to" if body.get("kept") else "repeats"
     return (
         f"{body['similarity_score']:.2f} at {body['position_in_response']}: "
-        f"“{body['duplicate_sentence']}” repeats “{body['similar_sentence']}”"
+        f"“{body['duplicate_sentence']}” {repeats} “{body['similar_sentence']}”"
     )
 
 

@@ -38,8 +38,8 @@ STEP_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 #: One sentence against fifty remembered ones: the aim is 2 ms at the 99th percentile.
 DETECTION_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.05)
 
-#: Text is held for a few chunks, and never longer than the hold time (500 ms).
-HOLD_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
+#: Text is held for a few chunks, and never longer than the hold times (500 ms; a passage that repeats: 10 s).
+HOLD_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0)
 
 
 class Family(Generic[M]):
@@ -184,7 +184,7 @@ class Metrics:
 
     def _responses(self) -> None:
         self.content_duplicates_detected_total = self._plain_counter(
-            "content_duplicates_detected_total", "Sentences filtered out of responses."
+            "content_duplicates_detected_total", "Passages filtered out of responses."
         )
         self.content_detection_latency_seconds = self._plain_histogram(
             "content_detection_latency_seconds",

@@ -76,7 +76,7 @@ def trial_of(sent: Sent, chance: Random, *, spans_conversation: bool) -> Trial:
         key = (chunk.conversation_id if spans_conversation else chunk.response_id).encode()
         log.append(Record(msgspec.json.encode(chunk), key, len(log), source, PARTITION, int(at * 1000)))
     memory = "conversation" if spans_conversation else "response"
-    options = Settings(max_hold_ms=500, response_idle_seconds=60.0, response_memory=memory)
+    options = Settings(max_repeat_hold_ms=500, response_idle_seconds=60.0, response_memory=memory)
     return Trial(Responses(options, lambda seconds: None).stage(), log, chance)
 
 
@@ -119,7 +119,7 @@ def check(outputs: list[Output], sent: Sent) -> None:
 
 def without(text: str, events: dict[str, ContentDuplicationEvent], response: str) -> str:
     """Return the text without the sentences that the events name."""
-    mine = [event for event in events.values() if event.response_id == response]
+    mine = [event for event in events.values() if event.response_id == response and not event.kept]
     for event in sorted(mine, key=lambda event: -event.position_in_response):
         at, sentence = event.position_in_response, event.duplicate_sentence
         assert text.startswith(sentence, at)

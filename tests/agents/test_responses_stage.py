@@ -24,7 +24,7 @@ from streams.telemetry.logs import configure_logging
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
-    "- The old harbour is best seen at sunrise.\n- Take bus 12 to the last stop.\n\n"
+    "The old harbour is best seen at sunrise. Take bus 12 to the last stop.\n\n"
     "Take bus 13 to the last stop. The old harbour is best seen at the sunrise!"
 )
 
@@ -70,7 +70,7 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert text_of(harness) == expected.text
     events = harness.values(DUPLICATES, ContentDuplicationEvent)
     assert [event.duplicate_sentence for event in events] == [d.sentence for d in expected.duplicates]
-    assert len(events) == 2
+    assert [event.kept for event in events] == [False, True]
     assert {event.session_id for event in events} == {"c"}
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
@@ -93,7 +93,7 @@ def test_chunks_out_of_order_and_repeated_are_put_right() -> None:
 
 
 def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
-    harness = responses(max_hold_ms=500)
+    harness = responses(max_repeat_hold_ms=500)
     pieces = chunks("One piece. Two pieces. Three pieces. Four.", 8)
     harness.feed(*[harness.record(chunk) for chunk in pieces if chunk.sequence != 2])
     before = text_of(harness)
@@ -108,7 +108,7 @@ def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
 
 
 def test_held_text_is_released_when_its_time_is_over() -> None:
-    harness = responses(max_hold_ms=500)
+    harness = responses(max_repeat_hold_ms=500)
     said = "The old harbour is best seen at sunrise. "
     pieces = [said, "The old harbour is best seen at sun"]
     for n, text in enumerate(pieces):
@@ -124,7 +124,7 @@ def test_held_text_is_released_when_its_time_is_over() -> None:
 
 def test_what_is_still_unread_is_waited_for() -> None:
     """After a pause of the service the next chunk lies in the log, whatever the clock says."""
-    harness = responses(max_hold_ms=500, response_idle_seconds=60)
+    harness = responses(max_repeat_hold_ms=500, response_idle_seconds=60)
     said = "The old harbour is best seen at sunrise. "
     first, second = chunks(said + said.strip(), 60)
     harness.feed(harness.record(first))
@@ -135,7 +135,7 @@ def test_what_is_still_unread_is_waited_for() -> None:
 
 
 def test_the_clock_of_a_busy_log_is_that_of_its_last_record() -> None:
-    harness = responses(max_hold_ms=500)
+    harness = responses(max_repeat_hold_ms=500)
     text = "The old harbour is best seen at sunrise. The old harbour is"
     for piece in chunks(text, 40):
         harness.feed(harness.record(msgspec.structs.replace(piece, final=False)))
@@ -297,7 +297,8 @@ def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: p
     monkeypatch.setattr("streams.agents.respond.responses.find_duplicate", broken)
     harness = responses()
     harness.feed(*[harness.record(chunk) for chunk in chunks(TEXT, 30)])
-    assert text_of(harness) == TEXT
+    # What repeats word for word needs no similarity; all else goes through.
+    assert text_of(harness) == filter_text(TEXT).text
     assert harness.last.counts["content_detection_errors_total", ()] > 0
 
 
@@ -347,12 +348,14 @@ def test_the_levels_are_those_of_the_seed_and_nothing_that_was_said_is_logged(
     harness.feed(*[harness.record(chunk) for chunk in sent])
     session = sent[0].conversation_id
     duplicates = harness.values(DUPLICATES, ContentDuplicationEvent)
-    assert [line["event_id"] for line in logged("warning")] == [each.event_id for each in duplicates]
-    (tracked,) = logged("info")
+    taken, kept = ([each.event_id for each in duplicates if each.kept is which] for which in (False, True))
+    assert [line["event_id"] for line in logged("warning")] == taken != []
+    similar, tracked = logged("info")
+    assert [similar["event_id"]] == kept
     assert tracked["sentences"] > 0
     checks = logged("debug")
-    assert sum(line["is_duplicate"] for line in checks) == len(duplicates) > 0
-    lines = [*logged("warning"), tracked, *checks]
+    assert sum(line["is_duplicate"] for line in checks) == len(kept)
+    lines = [*logged("warning"), similar, tracked, *checks]
     assert {line["session_id"] for line in lines} == {session}
     for word in TEXT.split():
         if len(word) > 5:

@@ -23,8 +23,9 @@ from models.responses import ResponseChunk
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
-from processors.responses.filter_state import FilterState
-from processors.responses.gaps import Gap
+from processors.responses.elements import Context, Kind
+from processors.responses.filter_state import FilterState, Held
+from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations
 from streams.agents.memory import extraction, facts
@@ -56,6 +57,8 @@ PROVENANCE = Provenance(
     offsets=(7, 9),
     arrived_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
 )
+
+SAID = Said("The harbour is lovely.", Kind.SENTENCE, True)
 
 #: A value of each kind, with every field set.
 VALUES: dict[Codec[Any], Any] = {
@@ -111,21 +114,27 @@ VALUES: dict[Codec[Any], Any] = {
         ((1, 1),),
         False,
         FilterState(
-            ("The harbour is lovely.",),
-            "And so ",
-            3,
-            23,
-            False,
-            "```",
-            Gap("\n", "- ", True, "\n"),
-            True,
-            1772359200.5,
-            2,
+            said=(SAID, Said("", Kind.SPACE, True)),
+            text="And so ",
+            sent=3,
+            position=23,
+            context=Context(False, "```", Kind.CODE),
+            held=(Held(SAID, " ", "\n\n", 9, 0, "The harbour is lovely.", True),),
+            run=(0, 1),
+            owed=(Held(Said("# A", Kind.HEADING, True), "", "\n", 1, 1, "# A"),),
+            gap="\n",
+            began=True,
+            after=Kind.HEADING,
+            verse=True,
+            held_since=1772359200.5,
+            held_at=9,
+            similar=True,
+            white=2,
         ),
         1772359201.0,
         (1772359200.5,),
     ),
-    responses.MEMORY: (responses.Said("The harbour is lovely.", 41, 1772359200.5),),
+    responses.MEMORY: (responses.Remembered(SAID, 41, 1772359200.5),),
 }
 
 FORMATS = [(codec, version) for codec in VALUES for version in codec.reads]

@@ -19,7 +19,8 @@ from models import ids
 from models.errors import InvalidRecord
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
-from processors.responses.filter_state import EXACT_MEMORY, Filtered, FilterState
+from processors.responses.filter_state import MEMORY, Filtered, FilterState
+from processors.responses.history import START, Said, before_response, of_response
 from streams.agents.respond.responses import DUPLICATES, RESPONSES
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.topics.catalog import Catalog
@@ -33,7 +34,7 @@ class Incoming:
     """A response as its chunks say.  ``said``: what its conversation had said before its first chunk."""
 
     conversation: str
-    said: tuple[str, ...] = ()
+    said: tuple[Said, ...] = ()
     texts: dict[int, str] = field(default_factory=dict)
     last: int | None = None
     count: int = 0
@@ -149,7 +150,7 @@ class RespondVerdict:
 
     def _put_together(self, records: Sequence[ConsumerRecord]) -> set[tuple]:
         """Collect each response, with what was said before it began; return letters of chunks after its end."""
-        memory: dict[str, tuple[str, ...]] = defaultdict(tuple)
+        memory: dict[str, tuple[Said, ...]] = defaultdict(tuple)
         letters = set()
         for record in records:
             chunk = msgspec.json.decode(record.value, type=ResponseChunk)
@@ -164,12 +165,14 @@ class RespondVerdict:
                 continue
             incoming.add(chunk)
             if incoming.ended:
-                said = self._filtered(incoming).state.said
-                memory[conversation] = tuple(dict.fromkeys((*memory[conversation], *said)))[-EXACT_MEMORY:]
+                said = of_response(self._filtered(incoming).state.said)
+                if said:
+                    memory[conversation] = (*memory[conversation], START, *said)[-MEMORY:]
         return letters
 
     def _filtered(self, incoming: Incoming) -> Filtered:
-        return self._filter.push(FilterState(said=incoming.said), incoming.text, 0.0, final=incoming.ended)
+        state = FilterState(said=before_response(incoming.said))
+        return self._filter.push(state, incoming.text, 0.0, final=incoming.ended)
 
     # -- what came out ---------------------------------------------------------------------------------------
 
@@ -236,6 +239,7 @@ class RespondVerdict:
                 duplicate.sentence,
                 duplicate.similar,
                 duplicate.score,
+                duplicate.kept,
             )
             for duplicate in filtered.duplicates
         }
@@ -246,6 +250,7 @@ class RespondVerdict:
                 event.duplicate_sentence,
                 event.similar_sentence,
                 event.similarity_score,
+                event.kept,
             )
             for event_id, event in outgoing.events.items()
         }
@@ -258,6 +263,8 @@ class RespondVerdict:
         text = "".join(incoming.texts[number] for number in sorted(incoming.texts) if number not in late)
         for event in sorted(outgoing.events.values(), key=lambda event: -event.position_in_response):
             at, sentence = event.position_in_response, event.duplicate_sentence
+            if event.kept:
+                continue
             if not text.startswith(sentence, at):
                 self._problem(f"{response}: {sentence!r} does not stand at {at} in {text!r}")
             text = text[:at] + text[at + len(sentence) :]

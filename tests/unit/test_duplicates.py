@@ -11,8 +11,6 @@ from processors.responses.duplicates import (
     REPEATED,
     RESTATED_MOST,
     find_duplicate,
-    find_exact,
-    may_become_duplicate,
     similarity,
 )
 
@@ -96,36 +94,3 @@ def test_the_most_similar_and_then_the_last_is_found() -> None:
     found = find_duplicate(OPENING, [near, OPENING.upper(), OPENING, "Something else entirely here."], 0.85)
     assert found is not None and (found.sentence, found.score) == (OPENING, 1.0)
     assert find_duplicate(OPENING, [], 0.0) is None
-
-
-def test_exact_is_the_same_words_only() -> None:
-    assert find_exact("the museum opens at NINE in the morning", [OPENING]) is not None
-    assert find_exact("Then the museum opens at nine in the morning.", [OPENING]) is None
-    assert find_exact("!!!", ["..."]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "may"),
-    [
-        ("", True),
-        ("The", True),
-        ("The m", True),
-        ("The museums op", True),
-        ("The museum opening h", True),  # may become "has"
-        ("The museum opening hou", False),  # "hours": no continuation mends it
-        ("The museum opens at ni", True),
-        ("The museum opens at te", False),
-        ("The du", False),
-        ("Do", True),  # may become "Does"
-        ("Dog", False),
-        ("1", False),
-    ],
-)
-def test_text_may_become_a_duplicate_until_a_word_differs(text: str, may: bool) -> None:
-    assert may_become_duplicate(text, [OPENING], [], 0.85) is may
-
-
-def test_only_exact_repetitions_of_the_older_ones_count() -> None:
-    assert may_become_duplicate("The museum op", [], [OPENING], 0.85)
-    assert not may_become_duplicate("Also the museum op", [], [OPENING], 0.85)
-    assert may_become_duplicate("Also the museum op", [OPENING], [], 0.85)

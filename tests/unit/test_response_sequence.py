@@ -8,6 +8,7 @@ import pytest
 from models.responses import ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
+from processors.responses.history import Said
 from processors.responses.sequence import (
     ResponseSequencer,
     ResponseState,
@@ -25,8 +26,10 @@ def chunk(sequence: int, text: str, *, final: bool = False) -> ResponseChunk:
 class Response:
     """A response, chunk by chunk; its state goes through the changelog's form each time."""
 
-    def __init__(self, said: tuple[str, ...] = ()) -> None:
-        self.sequencer = ResponseSequencer(ResponseFilter(FilterPolicy(hold_seconds=0.5, idle_seconds=60.0)))
+    def __init__(self, said: tuple[Said, ...] = ()) -> None:
+        self.sequencer = ResponseSequencer(
+            ResponseFilter(FilterPolicy(repeat_hold_seconds=0.5, idle_seconds=60.0))
+        )
         self.state: ResponseState | None = None
         self.said = said
         self.out: list[ResponseChunk] = []
@@ -203,7 +206,7 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     assert step.silent
     assert response.out[-1].final
     assert response.text == f"{OPENING} The museum opens"
-    assert step.said == (OPENING, "The museum opens")
+    assert [said.text for said in step.said] == [OPENING, "The museum opens"]
     assert response.push(3, " at nine.", 75.0).late == (chunk(3, " at nine."),)
     assert not response.tick(134.0).silent
     response.tick(135.0)

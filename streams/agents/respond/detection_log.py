@@ -1,6 +1,7 @@
 """What the response filter does, in the log, at the levels of seed 003.
 
-DEBUG every comparison, INFO what a response added to what is tracked, WARNING each duplicate that was taken
+DEBUG every comparison, INFO what a response added to what is tracked and what is
+similar but was kept, WARNING each duplicate that was taken
 out, ERROR detection that failed (its text was let through).  Each with ``session_id``, none with what was said:
 the log shows the length of a sentence in its place.
 """
@@ -62,8 +63,9 @@ class DetectionLog:
     def tell(self, response_id: str, done: Sequenced) -> None:
         """Tell what a step of a response did.  An error's traceback is shown for the first of its kind only."""
         for duplicate in done.duplicates:
-            log.warning(
-                "duplicate content taken out",
+            tell = log.info if duplicate.kept else log.warning
+            tell(
+                "similar content kept" if duplicate.kept else "duplicate content taken out",
                 session_id=duplicate.session_id,
                 response_id=response_id,
                 event_id=duplicate.event_id,

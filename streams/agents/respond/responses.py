@@ -6,7 +6,7 @@ partition; what the conversation has said is then kept beside its responses.
 
 Chunks that are read again after a crash must give what they gave before, number by number.  What depends on
 the log alone does; for what the clock does see :meth:`Responses._on_timer`, for what one response takes over
-from another see :class:`Said`.
+from another see :class:`Remembered`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from models.errors import InvalidRecord
 from models.responses import ResponseChunk
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
-from processors.responses.filter_state import EXACT_MEMORY, Detection, FilterPolicy
+from processors.responses.filter_state import MEMORY as ELEMENTS_MOST
+from processors.responses.filter_state import FilterPolicy
+from processors.responses.history import START, Said
 from processors.responses.sequence import (
     ResponseSequencer,
     ResponseState,
@@ -45,19 +47,19 @@ _MEMORY_MARK = b"\x01"
 _LOOK_AGAIN_SECONDS = 1.0
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A sentence that a response said (``at``, epoch seconds), known from offset ``since`` of the log on.
+class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An element of a response (``at``, epoch seconds), known from offset ``since`` of the log on.
 
     A response takes over what was known at its first chunk.  When that is read again, its conversation may
     already remember what came later, its own sentences among them: those it must not take for repeated.
     """
 
-    sentence: str
+    said: Said
     since: int
     at: float = 0.0
 
 
-Memory = tuple[Said, ...]
+Memory = tuple[Remembered, ...]
 
 #: A response under its id, and what a conversation has said under a key of its own.
 STATE: Codec[ResponseState] = Codec("response", ResponseState)
@@ -72,6 +74,8 @@ DECIDING = (
     "content_similarity_threshold",
     "duplicate_window_sentences",
     "max_hold_ms",
+    "max_repeat_hold_ms",
+    "response_fuzzy",
     "response_idle_seconds",
     "response_memory",
     "response_memory_seconds",
@@ -84,6 +88,8 @@ def policy_of(settings: Settings) -> FilterPolicy:
         threshold=settings.content_similarity_threshold,
         window_sentences=settings.duplicate_window_sentences,
         hold_seconds=settings.max_hold_ms / 1000,
+        repeat_hold_seconds=settings.max_repeat_hold_ms / 1000,
+        fuzzy=settings.response_fuzzy == "on",
         idle_seconds=settings.response_idle_seconds,
     )
 
@@ -99,8 +105,8 @@ class Responses:
         self._spans_conversation = settings.response_memory == "conversation"
         self._source = ROUTED if self._spans_conversation else CHUNKS
         self._log = DetectionLog(observe_latency)
-        detection = Detection(find_duplicate=self._log.around(find_duplicate))
-        self._sequencer = ResponseSequencer(ResponseFilter(policy_of(settings), detection))
+        find = self._log.around(find_duplicate)
+        self._sequencer = ResponseSequencer(ResponseFilter(policy_of(settings), find))
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -135,10 +141,10 @@ class Responses:
     def _fold(self, before: ResponseState | None, run: Run[ResponseChunk], work: Work) -> ResponseState | None:
         ((chunk, record),) = run.items
         now = record.timestamp / 1000
-        said: tuple[str, ...] = ()
+        said: tuple[Said, ...] = ()
         if before is None:
             memory = self._still_known(self._memory(chunk.conversation_id, work), now)
-            said = tuple(each.sentence for each in memory if each.since <= record.offset)
+            said = tuple(each.said for each in memory if each.since <= record.offset)
         self._log.begin(chunk.conversation_id)
         done = self._sequencer.push(before, chunk, now, said)
         work.count("response_characters_total", by=len(chunk.text))
@@ -220,7 +226,7 @@ class Responses:
     @staticmethod
     def _count(done: Sequenced, work: Work) -> None:
         for metric, n in (
-            ("content_duplicates_detected_total", len(done.duplicates)),
+            ("content_duplicates_detected_total", sum(not duplicate.kept for duplicate in done.duplicates)),
             ("content_detection_errors_total", len(done.errors)),
             ("response_held_characters_total", done.held),
         ):
@@ -242,14 +248,14 @@ class Responses:
             return ()
         return work.get(_memory_key(conversation_id), MEMORY) or ()
 
-    def _still_known(self, memory: Memory, now: float) -> list[Said]:
+    def _still_known(self, memory: Memory, now: float) -> list[Remembered]:
         return [said for said in memory if now < said.at + self._settings.response_memory_seconds]
 
     def _forgotten_at(self, memory: Memory) -> float:
         return max(said.at for said in memory) + self._settings.response_memory_seconds
 
     def _remember(
-        self, conversation_id: str, said: Iterable[str], since_and_now: tuple[int, float], work: Work
+        self, conversation_id: str, said: Iterable[Said], since_and_now: tuple[int, float], work: Work
     ) -> None:
         """Add what a finished response said to its conversation's memory.
 
@@ -260,11 +266,10 @@ class Responses:
             return
         since, now = since_and_now
         before = self._memory(conversation_id, work)
-        known = {said.sentence for said in self._still_known(before, now)}
-        new = tuple(Said(sentence, since, now) for sentence in dict.fromkeys(said) if sentence not in known)
-        if not new:
+        new = tuple(Remembered(each, since, now) for each in (START, *said))
+        if set(before).issuperset(new):  # its end is read again after a crash
             return
-        after = (*before, *new)[-EXACT_MEMORY:]
+        after = (*before, *new)[-ELEMENTS_MOST:]
         # Before any response: one whose end is stored is not read again, and what it said would be forgotten.
         work.put(_memory_key(conversation_id), after, MEMORY, first=True)
         work.wake(_memory_key(conversation_id), self._forgotten_at(after))

@@ -1,0 +1,147 @@
+"""The words of a text, exactly, but for what changes nothing when it is said again.
+
+Harmless are white space, Markdown's emphasis, quotation marks, the closing stop, contractions ("cannot", "can
+not", "can't"), thousands separators (1,000 and 1000), a leading "As I said," and the case of the first letter.
+Everything else carries meaning and is compared as written: numbers, units and their case, symbols, single
+letters, names, negation, tense, a comma.  A text without spaces between its words is compared character by
+character.
+
+Words are split at white space alone (scripts that have none: at every character), so what is certain of a text
+that still grows are its words but the last (:func:`may_become`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+#: Scripts that put no space between words: Thai, Lao, Myanmar, Khmer, kana, ideographs.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+
+_QUOTES = re.compile(r"[\"“”„«»‹›]|(?<!\w)['‘’]+|['‘’]+(?!\w)")
+_EMPHASIS = re.compile(r"(?<![\w*])\*+(?=[^\s*])|(?<=[^\s*])\*+(?![\w*])|(?<!\w)~~(?=\S)|(?<=\S)~~(?!\w)")
+_TOKEN = re.compile(
+    rf"[{UNSPACED}]|\d+(?:[.,:]\d+)*|(?:(?![{UNSPACED}\d])\w)+(?:['’](?:(?![{UNSPACED}])\w)+)*|\S"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_STOPS = frozenset(".!…。！｡")
+_ENDINGS = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
+
+#: Ways to begin that only say that something is said again.
+_LEADS = frozenset(
+    (*words.split(), ",")
+    for words in (
+        "again", "once again", "to repeat", "to reiterate",
+        *(f"as {who} {verb}{when}"
+          for who in ("i", "i have", "i already", "i have already", "we", "we have")
+          for verb in ("said", "mentioned", "noted", "explained", "stated")
+          for when in ("", " before", " earlier", " above", " previously", " already")),
+    )
+)  # fmt: skip
+_LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(1, len(lead) + 1))
+_LONGEST_LEAD = max(map(len, _LEADS))
+
+_OPEN_WORD = re.compile(rf"(?:(?![{UNSPACED}])\S)*\Z")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@lru_cache(maxsize=8192)
+def canonical(text: str) -> str:
+    """Return what all harmless variants of ``text`` share: its words, parted by single spaces."""
+    words = _words(text)
+    while words and words[-1] in _STOPS:
+        words.pop()
+    for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
+        if _lowered(words[:length]) in _LEADS:
+            words = words[length:]
+            break
+    return _joined(words)
+
+
+class Beginning:
+    """The beginning of a text that still grows, to be compared with texts that it may repeat."""
+
+    __slots__ = ("_certain", "_lead", "_open", "_stopped")
+
+    def __init__(self, text: str) -> None:
+        found = _OPEN_WORD.search(text)
+        at = found.start() if found else len(text)
+        words = _words(text[:at])
+        self._lead = bool(words) and _lowered(words) in _LEAD_BEGINNINGS
+        for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
+            if _lowered(words[:length]) in _LEADS:
+                words = words[length:]
+                break
+        self._certain = _joined(words)
+        while words and words[-1] in _STOPS:
+            words.pop()
+        self._stopped = _joined(words)
+        rest = _QUOTES.sub("", text[at:]).lstrip("*~")
+        self._open = (rest[:1].lower() + rest[1:] if not words else rest) if _LETTERS.fullmatch(rest) else ""
+        if not words and (not self._open or any(lead[0].startswith(self._open.lower()) for lead in _LEADS)):
+            self._lead = True
+
+    def may_become(self, said: str) -> bool:
+        """Say whether a text that begins so may be ``said``, canonically.  Never wrongly says no."""
+        if self._lead or self._stopped == said:
+            return True
+        certain = self._certain
+        if not certain:
+            return self._fits(said, 0)
+        return (
+            said.startswith(certain)
+            and said[len(certain) : len(certain) + 1] == " "
+            and self._fits(said, len(certain) + 1)
+        )
+
+    def _fits(self, said: str, at: int) -> bool:
+        """Say whether the open word may become the word at ``at``, or begin with it ("can", "cannot")."""
+        if not self._open:
+            return True
+        following = said[at:].partition(" ")[0]
+        return (
+            not _LETTERS.fullmatch(following)
+            or following.startswith(self._open)
+            or self._open.startswith(following)
+        )
+
+
+def count_words(said: str) -> int:
+    """Return how many words a canonical text has; a script without spaces has one for two characters."""
+    wide = len(re.findall(f"[{UNSPACED}]", said))
+    return sum(any(map(str.isalnum, word)) for word in said.split(" ")) - wide + wide // 2
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    for word in _TOKEN.findall(_EMPHASIS.sub("", _QUOTES.sub("", text))):
+        words += _expanded(word)
+    return words
+
+
+def _expanded(word: str) -> list[str]:
+    if word[0].isdigit():
+        return [word.replace(",", "")] if _THOUSANDS.fullmatch(word) else [word]
+    if word in ("cannot", "Cannot"):
+        return [word[:3], "not"]
+    if "'" not in word and "’" not in word:
+        return [word]
+    plain = word.replace("’", "'")
+    if plain.endswith("n't"):
+        base = plain[:-3]
+        return ["can" if base == "ca" else "Can" if base == "Ca" else base, "not"]
+    head, mark, tail = plain.rpartition("'")
+    ending = _ENDINGS.get(mark + tail)
+    return [head, ending] if ending else [plain]
+
+
+def _lowered(words: list[str]) -> tuple[str, ...]:
+    return tuple([word.lower() for word in words])
+
+
+def _joined(words: list[str]) -> str:
+    joined = " ".join(words)
+    return joined[:1].lower() + joined[1:]

@@ -1,0 +1,176 @@
+"""What was said before, and where a response runs along it.
+
+The history is a list of elements in the order in which a reader saw them.  A *run* is a set of places in it:
+the element that was read last repeats the one at each of them, so the next one goes on with the run if it
+repeats one of those that follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from processors.responses.canonical import Beginning, canonical, count_words
+from processors.responses.elements import Kind
+from processors.responses.sentences import read_sentence
+
+_PROSE = (Kind.SENTENCE, Kind.LINE)
+_MARK = re.compile(r"(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?")
+_LABEL = re.compile(r"(?:[*_]{1,2})?[^\s.:!?][^.:!?\n]{0,60}?:(?:[*_]{1,2})?(?=\s)")
+_LABEL_WORDS = 4
+_QUOTED = "\"“„«‘'「『"
+_CORRECTION = re.compile(
+    r"\b(?:instead of|rather than|correct(?:ed|ion)|fixed|should (?:be|read|say)|change .{1,60} to)\b",
+    re.IGNORECASE,
+)
+_STOP = re.compile(r"[.!?…。！？｡؟۔।॥][\"'”’)\]」』*_~]*\Z")
+
+_NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
+
+#: A line of verse or dialogue is shorter than this (characters); a longer one is wrapped prose.
+_SHORT_LINE = 60
+
+
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An element that a reader has seen.  ``first``: it begins a block.  Empty text stands for one that repeats
+    nothing and that nothing repeats.
+    """
+
+    text: str
+    kind: int = Kind.SENTENCE
+    first: bool = False
+
+
+#: Stands between two responses in what a conversation has said.
+START = Said("", Kind.SPACE, True)
+
+
+def before_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Return what a new response goes on from, if ``said`` was said before it."""
+    return (*said, START) if said else ()
+
+
+def of_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Return what a response itself has said, of all that it knows."""
+    at = next((at for at in reversed(range(len(said))) if said[at] == START), -1)
+    return said[at + 1 :]
+
+
+def key(kind: int, text: str) -> str:
+    """Return what all elements share that repeat each other; code is compared character by character."""
+    return text.rstrip() if kind == Kind.CODE else canonical(text)
+
+
+def may_stand_alone(text: str, minimum_words: int) -> bool:
+    """Say whether a sentence is a repetition by itself: it says enough, in words of its own."""
+    if text[:1] in _QUOTED or text.lstrip("*_")[:1] in _QUOTED or not _STOP.search(text) or is_label(text):
+        return False
+    return _CORRECTION.search(text) is None and count_words(canonical(text)) >= minimum_words
+
+
+def is_label(text: str) -> bool:
+    """Say whether ``text`` begins with a label ("Name: ...", "**Total:** 12")."""
+    label = _LABEL.match(text)
+    return label is not None and len(label[0].split()) <= _LABEL_WORDS
+
+
+def introduces(text: str) -> bool:
+    """Say whether what follows ``text`` belongs to it."""
+    return text.rstrip(" \t*_").endswith((":", "："))
+
+
+def stands_in_verse(text: str, at: int, end: int) -> bool:
+    """Say whether the line that ends at ``end`` is short and another one follows in its paragraph."""
+    return end - at < _SHORT_LINE and _NEXT_LINE.match(text, end) is not None
+
+
+@lru_cache(maxsize=4096)
+def sentences_of(kind: int, text: str) -> tuple[str, ...]:
+    """Return the canonical sentences that an element says: itself, or those of a list item's text."""
+    if kind in _PROSE:
+        return (canonical(text),)
+    if kind != Kind.ITEM:
+        return ()
+    mark = _MARK.match(text)
+    at = mark.end() if mark else 0
+    label = _LABEL.match(text, at)
+    starts = [at, label.end()] if label else [at]
+    found = []
+    for start in starts:
+        while start < len(text):
+            end = read_sentence(text, start, final=True).end
+            found.append(canonical(text[start:end].strip()))
+            start = end + 1 if end > start else len(text)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+class History:
+    """What was said, and how the next element may go on with it."""
+
+    def __init__(self, said: Sequence[Said]) -> None:
+        self._said = said
+
+    def beginning_with(self, kind: int, text: str) -> tuple[int, ...]:
+        """Return where an element like this begins a block or introduces one."""
+        wanted = key(kind, text)
+        return tuple(
+            [
+                at
+                for at, said in enumerate(self._said)
+                if said.kind == kind
+                and said.text
+                and (said.first or introduces(said.text))
+                and key(kind, said.text) == wanted
+            ]
+        )
+
+    def going_on(self, run: Iterable[int], kind: int, text: str) -> tuple[int, ...]:
+        """Return where the run goes on if this element follows."""
+        wanted = key(kind, text)
+        following = [at + 1 for at in run if at + 1 < len(self._said)]
+        return tuple(
+            [at for at in following if self._said[at].kind == kind and key(kind, self._said[at].text) == wanted]
+        )
+
+    def saying(self, text: str) -> tuple[int, ...]:
+        """Return where a sentence was said before, last place first."""
+        wanted = canonical(text)
+        return tuple(
+            [
+                at
+                for at, said in reversed([*enumerate(self._said)])
+                if wanted in sentences_of(said.kind, said.text)
+            ]
+        )
+
+    def ends_block(self, run: Iterable[int]) -> bool:
+        """Say whether a block ends at one of the places of a run."""
+        return any(at + 1 == len(self._said) or self._said[at + 1].first for at in run)
+
+    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool) -> bool:
+        """Say whether an element that begins with ``text`` may begin a repeated block or repeat a sentence."""
+        beginning = Beginning(text)
+        for said in self._said:
+            begins = said.kind in kinds and (said.first or introduces(said.text))
+            if begins and self._may_be(said, text, beginning):
+                return True
+            if alone and any(map(beginning.may_become, sentences_of(said.kind, said.text))):
+                return True
+        return False
+
+    def may_go_on(self, run: Iterable[int], kinds: Collection[int], text: str) -> bool:
+        """Say whether an element that begins with ``text`` may go on with the run."""
+        beginning = Beginning(text)
+        following = [self._said[at + 1] for at in run if at + 1 < len(self._said)]
+        return any(said.kind in kinds and self._may_be(said, text, beginning) for said in following)
+
+    @staticmethod
+    def _may_be(said: Said, text: str, beginning: Beginning) -> bool:
+        if not said.text:
+            return False
+        if said.kind == Kind.CODE:
+            return said.text.startswith(text) or text.rstrip() == said.text.rstrip()
+        return beginning.may_become(canonical(said.text))
