@@ -23,7 +23,9 @@ _LABEL = re.compile(r"(?:[*_]{1,2})?[^\s.:!?][^.:!?\n]{0,60}?:(?:[*_]{1,2})?(?=\
 _LABEL_WORDS = 4
 _QUOTED = "\"“„«‘'「『"
 _CORRECTION = re.compile(
-    r"\b(?:instead of|rather than|correct(?:ed|ion)|fixed|should (?:be|read|say)|change .{1,60} to)\b",
+    r"\b(?:(?:instead of|rather than) .{1,80}\b(?:write|say|put)\b"
+    r"|(?:write|say|put)\b.{1,80}\b(?:instead of|rather than)\b"
+    r"|correct(?:ed|ion)\b|fixed:|should (?:read|say)\b|change .{1,60} to\b)",
     re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?…。！？｡؟۔।॥][\"'”’)\]」』*_~]*\Z")

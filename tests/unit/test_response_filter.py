@@ -95,6 +95,8 @@ class Stream:
         # What introduces something goes with it only.
         "Here is how you do it today:\n\n- one\n\nHere is how you do it today:\n\n- two\n",
         # A correction may repeat what it corrects.
+        "Instead of “is now”, write “was then”, please. Instead of “is now”, write “was then”, please.",
+        "It should read nine in the morning. It should read nine in the morning.",
         "The meeting is at nine.\n\nFixed: the meeting is at nine.\n\nFixed: the meeting is at nine.",
         "def f():\n    return 1\n\ndef f():\n    return 1\n",
         '{"name": "ada", "age": 36}\n\n{"name": "ada", "age": 36}\n',
@@ -129,6 +131,7 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"- {OPENING}\n- {TICKETS}\n\n{OPENING} Bye.", f"- {OPENING}\n- {TICKETS}\n\nBye."),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# C\n", f"# A\n\n{OPENING}\n\n# C\n"),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n{TICKETS}\n", f"# A\n\n{OPENING}\n\n# A\n\n{TICKETS}\n"),
+        ("You should be able to do it instead of me. " * 2, "You should be able to do it instead of me."),
         (f"{OPENING} {PARKING}" * 3, f"{OPENING} {PARKING}"),
         ("the cat sat on the mat. the cat sat on the mat. done", "the cat sat on the mat. done"),
     ],
