@@ -85,6 +85,8 @@ def other(value: Any) -> Any:
     match value:
         case "response":
             return "conversation"
+        case "off":
+            return "on"
         case bool() | str() | None:
             return value
         case float() if value <= 1:
