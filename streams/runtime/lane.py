@@ -106,7 +106,7 @@ class Lane:
     def upcoming(self) -> RecordBatch | None:
         """Return the batch that waits behind the one at work, if there is one."""
         waiting = self._queue._queue  # type: ignore[attr-defined]  # a deque; there is no other way to look
-        return next((event.value for event in waiting if event is not None), None)
+        return next((event.value for event in waiting if event is not None and event is not _LET_GO), None)
 
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
 from streams.runtime import lane as lane_module
@@ -577,3 +578,74 @@ async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -
     await rig.until(lambda: rig.acked == [1])
     assert rig.metrics.misrouted_records_total.labels("copy", SOURCE)._value.get() == 1
     rig.lane.close()
+
+
+async def test_what_waits_behind_a_batch_is_a_batch_whatever_else_stands_in_the_queue(rig: Rig) -> None:
+    """A record without an answer is judged by the next batch; what asks for timers, or to forget removed keys,
+    may stand before it."""
+    assert rig.lane.upcoming() is None
+    for token in (None, lane_module._LET_GO):
+        rig.lane._queue.put_nowait(token)
+    assert rig.lane.upcoming() is None
+    rig.deliver(b"a")
+    rig.deliver(b"b")
+    assert rig.lane.upcoming() is rig.batches[0]
+
+
+class TestWhatIsCounted:
+    """Of records when they are delivered, of effects when they are confirmed: a replay counts nothing twice."""
+
+    def value(self, rig: Rig, name: str, **labels: str) -> float | None:
+        return rig.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
+
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[Rig]:
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                if record.value == b"bad":
+                    effects.dead_letter(record, InvalidRecord("bad", "it says so"))
+                    continue
+                effects.emit("out", record.key, record.value)
+                effects.store(record.value or b"", b"1", record.offset + 1)
+                effects.count("skipped_records_total", "copy", "duplicate", by=2)
+                effects.observe("response_hold_seconds", 0.5)
+            effects.emit("other", b"k", b"end")
+            return effects
+
+        rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies"))
+        yield rig
+        rig.lane.close()
+
+    async def test_effects_are_counted_once_they_are_confirmed(self, rig: Rig) -> None:
+        rig.deliver(b"a", b"bad", b"b")
+        await rig.until(lambda: len(rig.publisher.submitted) == 1)
+        of_source = {"service": "ingest", "stage": "copy", "topic": SOURCE}
+        assert self.value(rig, "records_total", **of_source) == 3
+        assert self.value(rig, "record_batches_total", **of_source) == 1
+        assert rig.lane.busy
+        assert self.value(rig, "outputs_total", stage="copy", topic="out") is None
+        with capture_logs() as logs:
+            await rig.give_all(lambda: rig.acked == [2] and not rig.lane.busy)
+        assert self.value(rig, "outputs_total", stage="copy", topic="out") == 2
+        assert self.value(rig, "outputs_total", stage="copy", topic="other") == 1
+        counted = [
+            self.value(rig, "effects_total", stage="copy", kind=kind)
+            for kind in ("output", "state", "dead_letter")
+        ]
+        assert counted == [3, 2, 1]
+        assert self.value(rig, "dead_letters_total", stage="copy", topic=SOURCE, reason="bad") == 1
+        assert self.value(rig, "skipped_records_total", stage="copy", reason="duplicate") == 4
+        assert self.value(rig, "response_hold_seconds_sum") == 1.0
+        assert self.value(rig, "confirm_seconds_count", stage="copy") == 1
+        assert 0 <= (self.value(rig, "confirm_seconds_sum", stage="copy") or 0) < 60
+        (letter,) = [line for line in logs if line["log_level"] == "warning"]
+        wanted = {"stage": "copy", "topic": SOURCE, "partition": 3, "offset": 1, "reason": "bad"}
+        assert wanted.items() <= letter.items()
+        assert letter["why"] == "it says so"
+
+    async def test_what_is_dropped_is_counted_as_that(self, rig: Rig) -> None:
+        rig.deliver(b"a")
+        rig.lane.close()
+        assert self.value(rig, "epoch_drops_total", stage="copy") == 1
+        assert rig.discarded == [0]
