@@ -80,7 +80,10 @@ class Beginning:
             words.pop()
         self._stopped = _joined(words)
         rest = _QUOTES.sub("", text[at:]).lstrip("*~")
-        self._open = (rest[:1].lower() + rest[1:] if not words else rest) if _LETTERS.fullmatch(rest) else ""
+        # Letters begin a word, whatever follows them ("Note:*"): what need not wait never waits again.
+        letters = _LETTERS.match(rest)
+        rest = letters[0] if letters else ""
+        self._open = rest[:1].lower() + rest[1:] if not words else rest
         if not words and (not self._open or any(lead[0].startswith(self._open.lower()) for lead in _LEADS)):
             self._lead = True
 

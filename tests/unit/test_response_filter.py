@@ -292,6 +292,13 @@ def test_text_leaves_in_the_middle_of_a_sentence() -> None:
     assert stream.push(".") == "."
 
 
+@pytest.mark.parametrize("text", ["**Note:**", "**Note:*", "Note(", "Note…"])
+def test_what_has_left_the_run_never_waits_again(text: str) -> None:
+    """What is out of an unfinished response does not depend on its cuts either."""
+    stream = Stream(said=(OPENING,))
+    assert "".join(map(stream.push, text)) == Stream(said=(OPENING,)).push(text) == text.rstrip()
+
+
 def test_a_structural_line_leaves_as_soon_as_it_is_known() -> None:
     stream = Stream(said=(OPENING,))
     assert stream.push("#") == ""
