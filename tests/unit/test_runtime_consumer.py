@@ -42,10 +42,13 @@ class Thread:
         self.accepts = True
         self.known = Offsets(0, 100, None)
         self.ends = {TP0: 40}
+        self.timeouts: list[float] = []
 
     async def fetch(self, wanted: set[TP], timeout: float, epoch: Epoch) -> dict[TP, Fetch]:
         assert 0 < timeout < 1, "a seek waits for the fetch before it"
+        assert epoch.running
         self.wanted.append(wanted)
+        self.timeouts.append(timeout)
         return self.answers.pop(0) if self.answers else {}
 
     async def offsets(self, tps: set[TP]) -> dict[TP, Offsets]:
@@ -88,10 +91,12 @@ class Service:
         self.failure = exc
 
     def check_end(self, tp: TP, offsets: Offsets) -> None:
+        assert tp == TP0
         if offsets.committed is not None and offsets.committed > offsets.end:
             raise ConsistencyError("a commit beyond the end")
 
     async def recover(self, epoch: Epoch, changelogs: set[TP]) -> None:
+        epoch.check()
         self.happened.append(("recover", changelogs))
         await asyncio.sleep(0)
         self.meanwhile.pop("recover", lambda: None)()
@@ -559,6 +564,55 @@ class TestDelivery:
         sought.app.should_stop = True  # type: ignore[misc]  # a fake
         await sought._drain_messages(fetcher)
         assert sought.service.failure is None
+
+    async def test_a_batch_carries_the_epoch_and_the_partition_of_its_fetch(self, sought: Any) -> None:
+        """By its epoch it is dropped when it arrives too late."""
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 15)}]
+        fetched = []
+        async for tp, message in sought.getmany(timeout=0.01):
+            assert (tp, message.tp) == (TP0, TP0)
+            assert message.value.epoch is sought.epoch
+            fetched.append(sought.epoch.partitions[TP0].fetched)
+        assert fetched == [12, 15], "what is not yet delivered is not yet read"
+
+    async def test_a_flow_that_stops_keeps_the_rest_of_a_fetch_back(self, sought: Any) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 13)}]
+        delivered = []
+        async for _, message in sought.getmany(timeout=0.01):
+            delivered.append(message.offset)
+            sought.flow_active = False
+        assert delivered == [11]
+
+    async def test_a_topic_has_room_for_so_many_bytes_over_all_its_partitions(self, sought: Any) -> None:
+        """One partition takes up to half of it, so that one that waits leaves room for the others."""
+        tps = [TP("messages", number) for number in range(3)]
+        ledger = sought.epoch.ledger
+
+        def wanted(*sizes: int) -> set[TP]:
+            for tp, size in zip(tps, sizes, strict=True):
+                ledger.deliver(tp, SimpleNamespace(offset=0, acked=False), size)
+            return sought._with_room(sought.epoch, set(tps))
+
+        assert wanted(400, 400, 150) == set(tps)
+        assert wanted(0, 0, 50) == set(), "1000 bytes of the topic are in flight"
+
+    async def test_while_a_partition_has_no_room_a_fetch_for_the_others_is_short(self, sought: Any) -> None:
+        """Room may come at any moment, and what it is for may be in memory already."""
+        other = TP("messages", 1)
+        sought.epoch.partitions[other] = Progress.at(0, 100, None)
+        sought._active_partitions.add(other)
+        sought._thread.assignment = lambda: {TP0, CHANGELOG, other}
+
+        async def fetch() -> None:
+            assert [message async for message in sought.getmany(timeout=0.25)] == []
+
+        await fetch()
+        for offset in range(sought.service.settings.batches_in_flight):
+            sought.epoch.ledger.deliver(other, SimpleNamespace(offset=offset, acked=False), 1)
+        await fetch()
+        assert sought._thread.wanted[-2:] == [{TP0, other}, {TP0}]
+        assert sought._thread.timeouts[-2] == 0.25
+        assert sought._thread.timeouts[-1] < 0.1
 
     async def test_a_message_says_where_its_batch_ends_and_when_that_was_written(
         self, sought: BareConsumer

@@ -508,6 +508,24 @@ class TestEpochs:
         assert value(service, "recovery_seconds", table="conversations") == 7
         assert value(service, "recovery_records_total", table="conversations") == 1234
 
+    async def test_the_lease_is_for_a_session_under_the_name_in_the_group(
+        self, service: ServiceRuntime
+    ) -> None:
+        assert service.lease._session == 12
+        assert service.lease._name == service.settings.static_member("ingest")
+        assert service.slots._value == 4
+
+    async def test_a_drain_that_leaves_nothing_gives_nothing_up(self, service: ServiceRuntime) -> None:
+        class Drained(Epoch):
+            async def drain(self, seconds: float, hopeless: Callable[[], bool]) -> bool:
+                return True
+
+            def busy_lanes(self) -> Any:
+                return pytest.fail("there are none")
+
+        await service.drain(Drained())
+        assert service.failure is None
+
     async def test_a_drain_has_half_a_session_and_none_once_the_worker_has_failed(
         self, service: ServiceRuntime
     ) -> None:
