@@ -81,12 +81,16 @@ def allowed(field: FieldInfo) -> str:
     words = ["whole number" if kind is int else "number"]
     for limit in field.metadata:
         if isinstance(limit, annotated_types.Ge):
-            words.append(f"from {limit.ge:g}")
+            words.append(f"from {_number(limit.ge)}")
         elif isinstance(limit, annotated_types.Gt):
-            words.append(f"above {limit.gt:g}")
+            words.append(f"above {_number(limit.gt)}")
         elif isinstance(limit, annotated_types.Le):
-            words.append(f"to {limit.le}")
+            words.append(f"to {_number(limit.le)}")
     return " ".join(words)
+
+
+def _number(limit: object) -> str:
+    return f"{limit:g}" if isinstance(limit, float) else str(limit)
 
 
 def explain(detail: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:

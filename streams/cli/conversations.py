@@ -74,7 +74,7 @@ def close(
     settings = load_settings()
     asked = [commands.closing(conversation_id, tenant) for conversation_id in dict.fromkeys(conversation_ids)]
     asyncio.run(_close(settings, tenant, asked))
-    print(f"{count(len(asked), 'conversation')} will be closed, after all messages that are there by now")
+    print(f"asked to close {count(len(asked), 'conversation')}, after all messages that are there by now")
 
 
 async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> None:
@@ -82,7 +82,8 @@ async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> N
     for command in asked:
         name, stored = printable(command.conversation_id), known.get(command.conversation_id)
         if stored is None:
-            print(f"no message of {name!r} has been processed yet: ids are case-sensitive", file=sys.stderr)
+            advice = "it closes if some are there by now; ids are case-sensitive"
+            print(f"no message of {name!r} has been processed yet: {advice}", file=sys.stderr)
         elif stored.state.tenant_id != tenant:
             raise ConfigurationError(
                 f"conversation {name!r} belongs to another tenant than {printable(tenant)!r}: nothing was "

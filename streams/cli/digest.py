@@ -11,7 +11,7 @@ import msgspec
 import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, NotFound
 from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
 from streams.settings import Settings, load_settings
@@ -126,7 +126,7 @@ def compare(
 def locate(text: str, settings: Settings, catalog: Catalog) -> Place:
     """Find a topic: ``NAME``, with or without the prefix of this or of another deployment, or ``SERVERS/NAME``.
 
-    Raises :class:`ConfigurationError` when no topic of the contract is meant.
+    Raises :class:`NotFound` when no topic of the contract is meant.
     """
     servers, slash, name = text.rpartition("/")
     if slash:
@@ -138,7 +138,10 @@ def locate(text: str, settings: Settings, catalog: Catalog) -> Place:
         return Place(settings, spec.name, spec)
     meant = [spec for spec in catalog if name.endswith(spec.contract_name)]
     if not meant:
-        catalog.get(name)  # raises, with a name that is like this one
+        try:
+            catalog.get(name)  # raises, with a name that is like this one
+        except ConfigurationError as error:
+            raise NotFound(str(error)) from None
     return Place(settings, name, max(meant, key=lambda spec: len(spec.contract_name)))
 
 
@@ -154,7 +157,7 @@ async def _read_all(places: list[Place], recipe: Recipe) -> list[Found]:
 async def _read(place: Place, recipe: Recipe) -> list[PartitionDigests]:
     partitions = await broker.partitions_of(place.settings, [place.name])
     if place.name not in partitions:
-        raise ConfigurationError(f"{place} does not exist: `switchboard topics list` names those there are")
+        raise NotFound(f"{place} does not exist: `switchboard topics list` names those there are")
     places = [TopicPartition(place.name, number) for number in range(partitions[place.name])]
     digests = [PartitionDigests() for _ in places]
     clock = asyncio.get_running_loop().time

@@ -212,7 +212,7 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
         if misrouted:
             yield Finding(
                 "look",
-                f"{name} has re-published {misrouted:,.0f} records that sat in a wrong partition",
+                f"{name} has re-published {count(int(misrouted), 'record')} that sat in a wrong partition",
                 "let every producer hash keys with murmur2; those on librdkafka (kcat, confluent-kafka, most "
                 "of Go, C and .NET) need partitioner=murmur2_random",
             )

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -50,7 +51,7 @@ from streams.exits import (
     EXIT_NOT_FOUND,
     EXIT_UNAVAILABLE,
 )
-from streams.printing import error_text, guard_threads, show_traceback, write_any_text
+from streams.printing import error_text, guard_threads, printable, show_traceback, write_any_text
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {
@@ -60,6 +61,9 @@ _STATUS = {
     InvalidRecord: EXIT_INVALID,
     ConsistencyError: EXIT_FAILED,
 }
+
+#: How Python holds the bytes of an argument that it could not decode.
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 app = typer.Typer(
     name="switchboard",
@@ -104,10 +108,24 @@ def status_of(error: SwitchboardError) -> int:
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 1)
 
 
+def _as_utf8(argument: str) -> str:
+    """Read an argument as UTF-8 where the locale could not: Python keeps such bytes as lone surrogates.
+
+    Raises :class:`InvalidRecord` for what is no UTF-8 either: no id, name or question can be that.
+    """
+    if not _UNDECODED.search(argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeDecodeError:
+        raise InvalidRecord("invalid_utf8", f"'{printable(argument)}' is not UTF-8: give it as UTF-8") from None
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     try:
-        app(arguments, prog_name="switchboard", standalone_mode=True)
+        given = sys.argv[1:] if arguments is None else arguments
+        app(list(map(_as_utf8, given)), prog_name="switchboard", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except SwitchboardError as error:

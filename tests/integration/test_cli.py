@@ -323,7 +323,7 @@ def test_conversations_close_asks_for_each_once(
     )
     assert main.run(["conversations", "close", "c-1", "c-9", "c-1", "--tenant", "acme"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("2 conversations will be closed")
+    assert said.out.startswith("asked to close 2 conversations")
     assert "no message of 'c-9' has been processed yet" in said.err
     assert "c-1" not in said.err
 

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import ConfigurationError
+from models.errors import NotFound
 from streams.cli import digest, main
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings
@@ -136,14 +136,14 @@ async def test_what_cannot_be_compared_is_refused_with_a_reason(
 ) -> None:
     await broker.create("a")
     other = await broker.create("b", PARTITIONS + 1)
-    for arguments, reason in (
-        ((FACTS, other), "as many partitions"),
-        ((FACTS, "memory.windows.v1"), "hold different things"),
-        (("memory.fact.v1",), "did you mean"),
-        (("memory.windows.v1",), "does not exist"),
-        (("memory.windows.v1.dlq",), "digest_key"),
+    for arguments, reason, status in (
+        ((FACTS, other), "as many partitions", 78),
+        ((FACTS, "memory.windows.v1"), "hold different things", 78),
+        (("memory.fact.v1",), "did you mean", 66),
+        (("memory.windows.v1",), "does not exist", 66),
+        (("memory.windows.v1.dlq",), "digest_key", 78),
     ):
-        assert await run(*arguments) == 78
+        assert await run(*arguments) == status
         assert reason in capsys.readouterr().err
 
 
@@ -159,5 +159,5 @@ def test_topics_are_found_by_any_of_their_names(monkeypatch: pytest.MonkeyPatch)
         place = digest.locate(text, settings, catalog)
         assert (place.name, place.settings.bootstrap_servers) == (name, servers)
         assert place.spec.contract_name == FACTS
-    with pytest.raises(ConfigurationError, match="no topic is called"):
+    with pytest.raises(NotFound, match="no topic is called"):
         digest.locate("there:2/nothing", settings, catalog)

@@ -264,7 +264,7 @@ class Road:
             command, env=self.environment(), cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == 0, done.stderr.decode()
-        assert done.stdout.decode().startswith(f"{len(CONVERSATIONS)} conversations will be closed")
+        assert done.stdout.decode().startswith(f"asked to close {len(CONVERSATIONS)} conversations")
 
     def records(self, topic: str) -> list[SourceRecord]:
         """Return everything that lies in a topic, in order within each partition."""

@@ -144,3 +144,11 @@ def test_what_the_filter_leaves_comes_out_byte_for_byte_in_any_locale(
     monkeypatch.setattr("sys.stdout", latin)
     assert main.run(["filter", str(file)]) == 0
     assert capfdbinary.readouterr().out == text.encode()
+
+
+def test_arguments_are_utf8_whatever_the_locale(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under ``LC_ALL=POSIX`` an umlaut arrives as two lone surrogates, which nothing can encode."""
+    assert main.run(["digest", "grüße".encode().decode("ascii", "surrogateescape")]) == 66
+    assert "no topic is called 'grüße'" in capsys.readouterr().err
+    assert main.run(["digest", b"\xff".decode("ascii", "surrogateescape")]) == 65
+    assert "is not UTF-8" in capsys.readouterr().err

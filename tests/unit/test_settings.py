@@ -102,6 +102,7 @@ def test_the_prefix_comes_before_the_group():
         ("SWITCHBOARD_LOG_FORMAT", "xml", "console or json"),
         ("SWITCHBOARD_RESPONSE_MEMORY", "world", "response or conversation"),
         ("SWITCHBOARD_WINDOW_SIZE", "1", "whole number from 2 to 100"),
+        ("SWITCHBOARD_MAX_BATCH_UNCOMPRESSED_BYTES", "5", "whole number from 1048576 to 1073741824"),
         ("SWITCHBOARD_WINDOW_SIZE", "2.5", "whole number"),
         ("SWITCHBOARD_IDLE_SECONDS", "inf", "finite"),
         ("SWITCHBOARD_IDLE_SECONDS", "nan", "finite"),
