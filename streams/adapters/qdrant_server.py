@@ -62,7 +62,7 @@ class QdrantServerIndex:
         self._local = not url.startswith(("http://", "https://"))
         self._client = _client(url, timeout, api_key, ca_file)
         self._prepared = False
-        self._preparing = asyncio.Lock()
+        self._preparing: asyncio.Task[None] | None = None
 
     async def upsert_facts(self, facts: Sequence[Fact]) -> None:
         """See the port.  Raises :class:`models.errors.InvalidRecord` for a ``fact_id`` that is no uuid."""
@@ -211,14 +211,22 @@ class QdrantServerIndex:
         return numbers
 
     async def _prepare(self) -> None:
-        """Check the server and make what is missing, once."""
+        """Check the server and make what is missing, once.
+
+        Who comes while another is at it shares its outcome: behind a server that does not answer nobody queues.
+        """
         if self._prepared:
             return
-        async with self._preparing:
-            if not self._prepared:
-                await self._check_version()
-                await self._create_collection()
-                self._prepared = True
+        if self._preparing is None or self._preparing.done():
+            self._preparing = asyncio.create_task(self._make_ready())
+            # Seen by all who wait for it; if they have gone, by the next one.
+            self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._preparing)
+
+    async def _make_ready(self) -> None:
+        await self._check_version()
+        await self._create_collection()
+        self._prepared = True
 
     async def _check_version(self) -> None:
         version = (await self._ask(self._client.info())).version

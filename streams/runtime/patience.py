@@ -21,7 +21,7 @@ class NoAnswer(Exception):
     """A call was not answered in time, ``attempts`` times in a row, and is not made again."""
 
     def __init__(self, attempts: int, error: str) -> None:
-        super().__init__(f"not answered {attempts} times in a row, while others were: {error}")
+        super().__init__(f"not answered {attempts} times in a row: {error}")
         self.attempts = attempts
 
 

@@ -157,7 +157,7 @@ class Stepper:
         if isinstance(exc, OutputTooLarge):
             reason = "output_too_large"
         elif isinstance(exc, NoAnswer):
-            reason, text, attempts = "no_answer", str(exc), exc.attempts
+            reason, text, attempts = "no_answer", f"{exc}; others are answered", exc.attempts
         effects = Effects()
         effects.dead_letters.append(DeadLetter(record, reason, text, attempts))
         return effects

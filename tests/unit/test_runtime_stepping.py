@@ -558,7 +558,7 @@ class TestSilence:
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         [headers] = [dict(headers) for topic, _, _, headers in read(bench.ready[0]) if topic != OUT]
         assert headers["dlq_message"] == (
-            b"not answered 4 times in a row, while others were: qdrant: no answer within 5 s"
+            b"not answered 4 times in a row: qdrant: no answer within 5 s; others are answered"
         )
         assert service.value("retries_total", "stage", "qdrant") > 0
 
