@@ -190,6 +190,8 @@ class QdrantServerIndex:
 
     async def close(self) -> None:
         """Close the connections.  May be called twice."""
+        if self._preparing is not None:
+            self._preparing.cancel()
         await self._client.close()
 
     async def _query(self, query: Any, using: str, where: FactFilter, limit: int) -> list[q.ScoredPoint]:

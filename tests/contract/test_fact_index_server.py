@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fact_samples import ADA, DIMENSIONS, make_fact
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.ports import FactIndex
 from streams.adapters.index_factory import open_fact_index
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
@@ -70,6 +70,24 @@ async def test_a_server_that_never_answers_is_waited_for() -> None:
     async with a_server("", None) as url, an_index(url, patience=0.1) as index:
         with pytest.raises(DependencyUnavailable, match=url):
             await index.count()
+
+
+async def test_nobody_queues_for_a_server_that_never_answers() -> None:
+    """One attempt to make the collection at a time; who comes meanwhile shares what becomes of it."""
+    asked = 0
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    async with server, an_index(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", 0.5) as index:
+        for round_ in (1, 2):
+            ended = await asyncio.gather(*(index.count() for _ in range(5)), return_exceptions=True)
+            assert [type(each) for each in ended] == [Unanswered] * 5
+            assert asked == round_
 
 
 @pytest.mark.parametrize(
