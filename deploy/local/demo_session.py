@@ -88,7 +88,7 @@ def _print_next(parts: Parts, stay: bool) -> None:
 
 
 def _stay(parts: Parts) -> None:
-    """Keep everything running until a signal, or the terminal closes; a part that ends by itself is an error."""
+    """Keep everything running until a signal or a closed terminal; a part that ends by itself is an error."""
     print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
     # `ssh -t HOST make demo`: the terminal tells its session's first process only, make, which waits for us.
     terminal = select.poll()

@@ -4,3 +4,19 @@
 * :mod:`.output` prints: tables, JSON lines, and text that cannot control the terminal.
 * :mod:`.broker` reads from Kafka for people: no group, no commits, nothing changed.
 """
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+
+def _without_interrupts(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, traceback)
+
+
+# Loading the commands takes a second or two: Ctrl-C meanwhile is no error that anybody needs to see.
+sys.excepthook = _without_interrupts

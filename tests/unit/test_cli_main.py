@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,12 @@ def test_arguments_are_utf8_whatever_the_locale(capsys: pytest.CaptureFixture[st
     assert "no topic is called 'grüße'" in capsys.readouterr().err
     assert main.run(["digest", b"\xff".decode("ascii", "surrogateescape")]) == 65
     assert "is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("raised", "shown"), [("KeyboardInterrupt", False), ("ZeroDivisionError", True)])
+def test_ctrl_c_while_the_commands_load_shows_no_traceback(raised: str, shown: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import streams.cli; raise {raised}"], capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    assert (b"Traceback" in done.stderr) is shown
