@@ -15,6 +15,7 @@ import mode
 import pytest
 import structlog
 from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
+from aiokafka.structs import TopicPartition
 
 from models.errors import ConsistencyError
 from streams.runtime import consumer_thread
@@ -649,6 +650,7 @@ class Fetcher:
     async def fetched_records(
         self, wanted: set[TP], timeout: float, max_records: int
     ) -> dict[TP, list[Record]]:
+        assert wanted == {TP0}, "an empty set, or none, means all partitions"
         assert timeout == 0, "it would wait with positions that a seek makes untrue"
         there = self.records.pop(TP0, [])
         taken, left = there[:max_records], there[max_records:]
@@ -686,7 +688,8 @@ class TestThread:
             def position(self) -> int:
                 return fetcher.position
 
-        assignment = SimpleNamespace(state_value=lambda tp: State())
+        here = TopicPartition(*TP0)
+        assignment = SimpleNamespace(state_value=lambda tp: State() if tp == here else None)
         thread = BatchConsumerThread.__new__(BatchConsumerThread)
         thread._consumer = SimpleNamespace(
             _closed=False,
@@ -730,6 +733,11 @@ class TestThread:
 
         fetcher.fetched_records = aborted  # type: ignore[method-assign]
         assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, [], 15)}
+
+    async def test_a_partition_that_is_no_longer_assigned_has_no_position(
+        self, thread: BatchConsumerThread
+    ) -> None:
+        assert thread._positions({TP0, TP("messages", 1)}) == {TP0: 10}
 
     async def test_nothing_is_taken_while_partitions_are_being_assigned(
         self, thread: BatchConsumerThread, fetcher: Fetcher
