@@ -105,6 +105,7 @@ class TestFaust:
         assert conf.broker_credentials is None
         assert conf.broker_commit_interval == 1.5
         assert conf.broker_request_timeout == 44
+        assert (conf.broker_session_timeout, conf.broker_heartbeat_interval) == (12, 2)
         assert conf.consumer_max_fetch_size == 4 << 20, "eight partitions of it are in memory at once"
 
     async def test_what_is_refused_is_let_in_with_the_access_that_is_set(self, settings: Settings) -> None:
@@ -142,6 +143,9 @@ class TestFaust:
             "facts": [f"x-{CANDIDATES}"],
         }
         assert all(agent.channel.allow_empty for agent in agents.values()), "a record may have no value"
+        for agent in agents.values():
+            as_they_are = (agent.channel.key_serializer, agent.channel.value_serializer)
+            assert as_they_are == ("raw", "raw"), "Faust decodes nothing: a value is a batch"
         assert {*service._tables} == {"windows"}
         table = service._tables["windows"]
         assert service.app.tables["conversations"] is table
