@@ -137,7 +137,7 @@ def test_a_worker_refuses_to_start_where_strangers_reach_it(
         metrics_port=0,
         log_format="json",
     )
-    asyncio.run(admin.apply(load_catalog(topic_prefix), settings.bootstrap_servers))
+    asyncio.run(admin.apply(load_catalog(topic_prefix), settings))
     assert run("memory", settings) == EXIT_CONFIGURATION
     assert "SWITCHBOARD_API_AUTH=off" in capfd.readouterr().err
     assert not (tmp_path / "data").exists()
