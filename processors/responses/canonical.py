@@ -75,7 +75,7 @@ class Beginning:
             if _lowered(words[:length]) in _LEADS:
                 words = words[length:]
                 break
-        self._certain = _joined(words)
+        self._certain, begins = _joined(words), not words
         while words and words[-1] in _STOPS:
             words.pop()
         self._stopped = _joined(words)
@@ -83,8 +83,8 @@ class Beginning:
         # Letters begin a word, whatever follows them ("Note:*"): what need not wait never waits again.
         letters = _LETTERS.match(rest)
         rest = letters[0] if letters else ""
-        self._open = rest[:1].lower() + rest[1:] if not words else rest
-        if not words and (not self._open or any(lead[0].startswith(self._open.lower()) for lead in _LEADS)):
+        self._open = rest[:1].lower() + rest[1:] if begins else rest
+        if begins and (not self._open or any(lead[0].startswith(self._open.lower()) for lead in _LEADS)):
             self._lead = True
 
     def may_become(self, said: str) -> bool:

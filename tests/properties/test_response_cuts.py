@@ -201,6 +201,7 @@ def _edited(draw: st.DrawFn) -> tuple[str, str]:
 @example(("we don't open", "we don't open"))
 @example(("cannot go", "can not go"))
 @example(("as I said, we go", "we go"))
+@example(("... U.S.", "... U.S."))
 def test_the_beginning_of_a_repetition_may_always_become_one(pair: tuple[str, str]) -> None:
     """The bound is sound: text that leaves early is never part of a repetition."""
     earlier, sentence = pair

@@ -74,12 +74,15 @@ class Supervised:
 @pytest.fixture
 def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
     started: list[Supervised] = []
+    # Under nohup these tests would pass that on: SIGHUP is then ignored on purpose.
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
     def start(*children: str, **options: object) -> Supervised:
         started.append(Supervised(tmp_path, *children, **options))  # type: ignore[arg-type]
         return started[-1]
 
     yield start
+    signal.signal(signal.SIGHUP, inherited)
     for supervised in started:
         leash.end(supervised.process, 0.0)
 
