@@ -37,6 +37,7 @@ class Responding(Deployment):
     def settings(self, instance: str, **changes: object) -> dict[str, object]:
         own = {
             # No hold time ends, no response falls silent: the chunks alone decide.
+            "max_hold_ms": 60_000,
             "max_repeat_hold_ms": 60_000,
             "response_idle_seconds": 3600,
             "response_memory": self.memory,
@@ -102,7 +103,7 @@ async def test_sigterm_hands_over_and_another_joins_under_load(stream):
 async def test_killed_between_outputs_and_state(stream):
     """What is processed again gives what it gave before, and what the clock has decided stays decided."""
     load = stream.chunks(rate=2000)
-    worker = stream.worker("a", dying=True, max_repeat_hold_ms=60)
+    worker = stream.worker("a", dying=True, max_hold_ms=60, max_repeat_hold_ms=60)
     for moment in ("batch", "timer"):
         await has_processed(worker, 1000)
         await dies(worker, stream.control, moment)
@@ -133,7 +134,7 @@ async def test_killed_with_a_memory_that_spans_conversations(stream, seed):
 async def test_killed_again_and_again(stream, seed, memory, hold_ms):
     stream.memory = memory
     load = stream.chunks(rate=2500, shape=Shape(responses=250))
-    worker = stream.worker("a", dying=True, max_repeat_hold_ms=hold_ms)
+    worker = stream.worker("a", dying=True, max_hold_ms=hold_ms, max_repeat_hold_ms=hold_ms)
     chance = random.Random(seed)
     for _ in range(10):
         await kill_and_restart(worker, chance, times=1)

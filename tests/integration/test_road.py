@@ -285,7 +285,10 @@ class Road:
         for record in self.records(FACTS):
             fact = msgspec.json.decode(record.value or b"", type=Fact)
             before = found.get(fact.fact_id)
-            assert fact.version == (before.version + 1 if before else 1), "versions grow by one"
+            # The version that its vector would have had is left out where a fact is merged before that comes.
+            left_out = before is not None and fact.status is FactStatus.MERGED_INTO
+            expected = before.version + 1 if before else 1
+            assert fact.version in (expected, expected + left_out), "versions grow by one"
             found[fact.fact_id] = fact
         return found
 

@@ -297,7 +297,8 @@ async def test_an_index_folder_in_use_is_left_alone_and_so_is_everything_else(pl
 
 
 async def test_every_partition_of_every_source_is_read_from_what_it_still_has(place):
-    sources = [place.catalog.get(name) for name in (MESSAGES, "memory.summaries.v1")]
+    names = (MESSAGES, "memory.commands.v1", "memory.summaries.v1")
+    sources = [place.catalog.get(name) for name in names]
     places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
     trimmed = TopicPartition(place.catalog.name(MESSAGES), partition_of(b"c-0", 8))
     await place.send(MESSAGES, chat("first", 1, 5))
@@ -307,7 +308,7 @@ async def test_every_partition_of_every_source_is_read_from_what_it_still_has(pl
     await client.close()
 
     done = await reset.reset_state(place.catalog, place.settings, "ingest")
-    assert done.rewound == [(trimmed.topic, 2), (sources[1].name, 0)]
+    assert done.rewound == [(trimmed.topic, 2), (sources[1].name, 0), (sources[2].name, 0)]
     async with AIOKafkaConsumer(
         bootstrap_servers=place.settings.bootstrap_servers,
         group_id=place.settings.group("ingest"),
