@@ -231,6 +231,8 @@ async def test_the_advice_on_a_partition_count_can_be_followed(broker, prefix, s
     assert {name for name, partitions in counts.items() if partitions == 12} == {
         "chat.messages.v1",
         "chat.messages.v1.dlq",
+        "memory.commands.v1",
+        "memory.commands.v1.dlq",
         "memory.summaries.v1",
         "memory.summaries.v1.dlq",
         "switchboard-ingest-conversations-changelog",
