@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -92,6 +92,8 @@ def decodes(text: str) -> bool:
     return True
 
 
+# Reading the zones from disk takes as long as the machine lets it.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.datetimes(timezones=st.timezones()))
 def test_any_time_with_an_offset_in_whole_minutes_fits(time):
     offset = time.utcoffset()
