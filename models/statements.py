@@ -1,0 +1,139 @@
+"""What is said about a person, taken apart: whose, which attribute, which value, true or not, and when.
+
+A statement is not its wording.  *Subject* and *attribute* name a slot ("where does this person live"), the
+*value* fills it, and the sentence is only for display: three wordings of one thing are one fact, and a new
+value in a slot that holds one takes the place of the old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated
+
+import msgspec
+
+from models.messages import Identifier, Timestamp
+
+Probability = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+
+#: The subject of what a person says about himself.  Others are named as he names them: "sister", "Anna".
+SELF = "user"
+
+
+class Kind(StrEnum):
+    """What kind of thing a statement says; how fast it fades follows from it."""
+
+    STATE = "state"
+    PREFERENCE = "preference"
+    EVENT = "event"
+    INSTRUCTION = "instruction"
+    PROFILE = "profile"
+
+
+class Polarity(StrEnum):
+    """Whether the value holds, or is said not to: "likes coffee", "does not like coffee"."""
+
+    AFFIRMED = "affirmed"
+    NEGATED = "negated"
+
+
+class Assertion(StrEnum):
+    """What a statement does to what was said before.
+
+    ``holds``: it is so.  ``ended``: it was so and is no longer ("I no longer work there"); without a value it
+    ends whatever the slot held.  ``corrected``: what was said before was never so ("sorry, Munich").
+    """
+
+    HOLDS = "holds"
+    ENDED = "ended"
+    CORRECTED = "corrected"
+
+
+class Precision(StrEnum):
+    """How much of ``event_at`` was said; the rest is the first moment of it."""
+
+    MINUTE = "minute"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    SEASON = "season"
+    YEAR = "year"
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """A slot: what kind of thing fills it, whether it holds one value, whether its name is qualified.
+
+    ``single``: a new value takes the place of the old.  ``qualified``: it is written with what it is about,
+    as in ``favourite/cuisine``, and each of these is a slot of its own.
+    """
+
+    kind: Kind
+    single: bool = False
+    qualified: bool = False
+
+
+#: Every attribute there is; anything else is refused.
+ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(
+    {
+        "name": Attribute(Kind.PROFILE, single=True),
+        "age": Attribute(Kind.PROFILE, single=True),
+        "birthday": Attribute(Kind.PROFILE, single=True),
+        "origin": Attribute(Kind.PROFILE, single=True),
+        "language": Attribute(Kind.PROFILE),
+        "family": Attribute(Kind.PROFILE),
+        "education": Attribute(Kind.PROFILE),
+        "home": Attribute(Kind.STATE, single=True),
+        "occupation": Attribute(Kind.STATE, single=True),
+        "employer": Attribute(Kind.STATE, single=True),
+        "relationship": Attribute(Kind.STATE, single=True),
+        "diet": Attribute(Kind.STATE, single=True),
+        "pet": Attribute(Kind.STATE),
+        "possession": Attribute(Kind.STATE),
+        "allergy": Attribute(Kind.STATE),
+        "constraint": Attribute(Kind.STATE),
+        "health": Attribute(Kind.STATE),
+        "habit": Attribute(Kind.STATE),
+        "like": Attribute(Kind.PREFERENCE),
+        "favourite": Attribute(Kind.PREFERENCE, single=True, qualified=True),
+        "feedback": Attribute(Kind.PREFERENCE),
+        "event": Attribute(Kind.EVENT),
+        "plan": Attribute(Kind.EVENT),
+        "instruction": Attribute(Kind.INSTRUCTION),
+    }
+)
+
+
+def attribute_of(name: str) -> Attribute | None:
+    """Return the attribute of that name (``home``, ``favourite/cuisine``), ``None`` if there is none."""
+    base, slash, qualifier = name.partition("/")
+    found = ATTRIBUTES.get(base)
+    if found is None or found.qualified != bool(slash) or bool(qualifier.strip()) != bool(slash):
+        return None
+    return found
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extractor found: who said what of whom, and in which messages.
+
+    ``user_id`` is the person whose memory it belongs to.  ``attribute`` is empty for what fits no slot; it is
+    then its text that tells it apart.  ``event_at`` is when it happened or will, as precisely as
+    ``event_precision`` says; relative dates are resolved against ``sent_at`` of the message.  ``statement`` is
+    for display; ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the
+    window.
+    """
+
+    user_id: Identifier
+    kind: Kind
+    statement: Annotated[str, msgspec.Meta(min_length=1)]
+    confidence: Probability
+    source_message_ids: tuple[Identifier, ...]
+    quote: str
+    subject: Annotated[str, msgspec.Meta(min_length=1, max_length=256)] = SELF
+    attribute: Annotated[str, msgspec.Meta(max_length=128)] = ""
+    value: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    polarity: Polarity = Polarity.AFFIRMED
+    assertion: Assertion = Assertion.HOLDS
+    event_at: Timestamp | None = None
+    event_precision: Precision | None = None
