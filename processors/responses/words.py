@@ -12,6 +12,8 @@ from functools import lru_cache
 
 import msgspec
 
+from processors.text.stemming import stem_of
+
 _LIGHT = """
     a an the this that these those is are was were be been being am 're 'm do does did has have had 've of to at
     as it its 's there here and also really very just even quite indeed actually then please well so too such
@@ -103,26 +105,6 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 def words_of(sentence: str) -> Words:
     """Return the words of a whole sentence."""
     return _words(_split(_folded(sentence)), sentence)
-
-
-def stem_of(word: str) -> str:
-    """Return an English word without plural, past and progressive endings; any other word as it is."""
-    if len(word) < 4 or not (word.isascii() and word.isalpha()):
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    stem = word
-    if word.endswith("ing") and len(word) > 5:
-        stem = word[:-3]
-    elif word.endswith(("ed", "es")) and len(word) > 4:
-        stem = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        stem = word[:-1]
-    if len(stem) > 3 and stem.endswith("e"):
-        stem = stem[:-1]
-    if len(stem) > 3 and stem[-1] == stem[-2]:
-        stem = stem[:-1]
-    return stem
 
 
 def _folded(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from models.summaries import SessionSummary, UserProfile
 from processors.summaries.building import summary_tokens
 from processors.summaries.cues import Section
+from processors.text.stemming import stem_of
 from processors.text.tokens import TokenCounter
 
 #: Each sentence already in a list makes the next one for that list worth less.
@@ -59,7 +60,7 @@ def words(text: str) -> frozenset[str]:
     """Return the content words of a text, folded; a CJK character is a word."""
     found = (match.group().casefold().replace("’", "'").split("'")[0] for match in _WORD.finditer(text))
     return frozenset(
-        _stem(word)
+        stem_of(word)
         for word in found
         if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii() or word.isdigit())
     )
@@ -114,11 +115,3 @@ def _summary(chosen: Sequence[Candidate]) -> SessionSummary:
         open_questions=tuple(lists[Section.OPEN_QUESTIONS]),
         todos=tuple(lists[Section.TODOS]),
     )
-
-
-def _stem(word: str) -> str:
-    """Fold plural and past forms; crude, but only ever compared with itself."""
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
