@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.facts import Category, Fact, FactStatus
+from models.statements import Statement
 from models.summaries import SessionSummary, SummaryRequest
 from models.windows import Window
 
@@ -54,6 +55,29 @@ class ExtractedStatement(msgspec.Struct, frozen=True, kw_only=True):
     source_message_ids: tuple[str, ...]
     quote: str
     completes: str = ""
+
+
+class Extracted(msgspec.Struct, frozen=True):
+    """A window was read: what it states, in its order; often nothing."""
+
+    statements: tuple[Statement, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A window will never be read (a safety filter, too long): why, as a slug and as a sentence."""
+
+    reason: str
+    message: str
+
+
+class TryLater(msgspec.Struct, frozen=True):
+    """A window could not be read this time, others of the same call could: why."""
+
+    message: str
+
+
+#: What becomes of one window.
+Extraction = Extracted | Refused | TryLater
 
 
 class Extractor(Protocol):

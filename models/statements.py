@@ -121,7 +121,8 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     then its text that tells it apart.  ``event_at`` is when it happened or will, as precisely as
     ``event_precision`` says; relative dates are resolved against ``sent_at`` of the message.  ``statement`` is
     for display; ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the
-    window.
+    window.  ``completes`` is the value of the shorter statement in the same slot that this one extends
+    ("blueberries" of "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
     """
 
     user_id: Identifier
@@ -137,3 +138,4 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     assertion: Assertion = Assertion.HOLDS
     event_at: Timestamp | None = None
     event_precision: Precision | None = None
+    completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""
