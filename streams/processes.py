@@ -60,9 +60,9 @@ def check_count(service: str, settings: Settings, count: int) -> None:
     Raises:
         ConfigurationError: they would need one folder, or some would have nothing to do.
     """
-    if count > 1 and service == "memory" and not settings.qdrant_url:
+    if count > 1 and service == "recall" and not settings.qdrant_url:
         raise ConfigurationError(
-            f"worker memory --processes {count}: the embedded Qdrant in {settings.folder} belongs to one "
+            f"worker recall --processes {count}: the embedded Qdrant in {settings.folder} belongs to one "
             "process. Set SWITCHBOARD_QDRANT_URL to a Qdrant server, or run one process"
         )
     most = most_processes(service, settings)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 #: The services, in the order in which a message passes them.
-SERVICES = ("ingest", "memory", "respond")
+SERVICES = ("ingest", "memory", "recall", "respond")
 
 
 Close = Callable[[], Awaitable[None]]
@@ -45,7 +45,9 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     if name == "ingest":
         return _ingest(settings)
     if name == "memory":
-        return await _memory(settings, resources)
+        return _memory(settings, resources)
+    if name == "recall":
+        return _recall(settings, resources)
     if name == "respond":
         return _respond(settings, metrics)
     raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
@@ -68,33 +70,40 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
     return Service([filtering])
 
 
-async def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
+def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.builtin_extractor import BuiltinExtractor
     from streams.adapters.builtin_summarizer import BuiltinSummarizer
-    from streams.adapters.index_factory import open_fact_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.tokenizer import cl100k_counter
-    from streams.agents.memory.embedding import Embedding
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
-    from streams.agents.memory.index import Index
     from streams.agents.memory.summaries import Summaries
+
+    embedder, count = OnnxEmbedder(), cl100k_counter()
+    resources.push_async_callback(embedder.close)
+    stages = [
+        Extraction(settings, BuiltinExtractor(embedder)).stage(),
+        Facts(settings).stage(),
+        Summaries(settings, BuiltinSummarizer(count), count).stage(),
+    ]
+    return Service(stages)
+
+
+def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
+    from streams.adapters.index_factory import open_fact_index
+    from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.agents.recall.embedding import Embedding
+    from streams.agents.recall.index import Index
     from streams.api.access import Access
     from streams.api.app import create_api
     from streams.search import FactSearch
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
-    embedder, count = OnnxEmbedder(), cl100k_counter()
+    embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
     index = open_fact_index(settings, embedder.dimensions)
     resources.push_async_callback(index.close)
-    stages = [
-        Extraction(settings, BuiltinExtractor(embedder)).stage(),
-        Facts(settings).stage(),
-        Index(settings, index).stage(),
-        Embedding(settings, embedder, index).stage(),
-        Summaries(settings, BuiltinSummarizer(count), count).stage(),
-    ]
+    stages = [Index(settings, index).stage(), Embedding(settings, embedder, index).stage()]
 
     def api(health: HealthState) -> ASGIApp:
         return create_api(FactSearch(index, embedder), index, access, health.waited_for)

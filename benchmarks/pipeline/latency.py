@@ -31,7 +31,7 @@ async def main(probes: int) -> None:
     """Send one conversation per probe and poll the search until its fact is there; print percentiles."""
     settings = load_settings()
     topic = catalog_for(settings).name("chat.messages.v1")
-    workers = [_start("ingest"), _start("memory")]
+    workers = [_start("ingest"), _start("memory"), _start("recall")]
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     await producer.start()
     seconds = []

@@ -178,7 +178,7 @@ class Parts:
             if not is_free(port):
                 raise ConfigurationError(
                     f"port {port}, for the metrics of {service}, is taken by another process: stop it, or set "
-                    "SWITCHBOARD_METRICS_PORT to the first of three free ports, or to 0 for any"
+                    "SWITCHBOARD_METRICS_PORT to the first of four free ports, or to 0 for any"
                 )
         if not is_free(self.settings.api_port):
             raise ConfigurationError(

@@ -37,7 +37,7 @@ T = TypeVar("T")
 Call = Callable[[edge.EdgeShard], T]
 
 _ONE_OWNER = (
-    "Embedded Qdrant keeps its files open in one process, so only one `memory` worker can run on a folder. "
+    "Embedded Qdrant keeps its files open in one process, so only one `recall` worker can run on a folder. "
     "Stop that process, or start a Qdrant server and set SWITCHBOARD_QDRANT_URL for every worker."
 )
 

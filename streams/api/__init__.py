@@ -1,4 +1,4 @@
-"""The HTTP API of the memory service: search and look up facts.
+"""The HTTP API of the recall service: search and look up facts.
 
 * ``app``: the routes and what they answer (:func:`streams.api.app.create_api`)
 * ``access``: who may ask for what (:class:`streams.api.access.Access`)

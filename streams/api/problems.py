@@ -66,7 +66,7 @@ def _on_dependency(request: Request, error: Exception) -> Response:
     assert isinstance(error, DependencyUnavailable)
     log.warning("a request failed", path=request.url.path, error=str(error))
     seconds = request.app.state.waited_for().get(error.dependency)
-    since = "" if seconds is None else f"The memory service has been waiting for it for {seconds:.0f} s. "
+    since = "" if seconds is None else f"The recall service has been waiting for it for {seconds:.0f} s. "
     return respond(request, unavailable(f"{error}. {since}Try again."))
 
 

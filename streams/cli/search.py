@@ -1,6 +1,6 @@
 """``switchboard search``: what is known of a person.
 
-The memory service answers while it runs, because the embedded Qdrant belongs to one process.  When nobody
+The recall service answers while it runs, because the embedded Qdrant belongs to one process.  When nobody
 listens on the API's port, the index is opened here.
 """
 
@@ -44,7 +44,7 @@ def find(
 ) -> None:
     """Search what is known of a person, by meaning and by words, best first.
 
-    Asks the memory service while it runs; opens the data folder itself when it does not.
+    Asks the recall service while it runs; opens the data folder itself when it does not.
     """
     settings = load_settings()
     if not query.strip():
@@ -79,7 +79,7 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return await _search_here(settings, query, user, tenant, limit)
     except httpx.TransportError as error:
-        raise DependencyUnavailable("memory", f"no answer from {base} ({type(error).__name__})") from error
+        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
     if response.is_success:
         try:
             return msgspec.json.decode(response.content, type=Answer)
@@ -89,14 +89,14 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
 
 
 async def _base(settings: Settings) -> str:
-    """Return where the API answers: as the memory service itself says, unless a setting says it."""
+    """Return where the API answers: as the recall service itself says, unless a setting says it."""
     host, port = reachable(settings.api_host), settings.api_port
     if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
-        place = stated_places(settings).get("memory") or [
-            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "memory"
+        place = stated_places(settings).get("recall") or [
+            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "recall"
         ]
         for at, where in place[:1]:
-            told = (await ask(settings, "memory", at, where)).details.get("api")
+            told = (await ask(settings, "recall", at, where)).details.get("api")
             if isinstance(told, str) and (found := urlsplit(told).port):
                 host, port = where, found
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -109,13 +109,13 @@ def _refusal(response: httpx.Response, base: str) -> SwitchboardError:
     except (ValueError, KeyError, TypeError):
         return _stranger(base)
     if response.status_code >= 500:
-        return DependencyUnavailable("memory", detail)
+        return DependencyUnavailable("recall", detail)
     return ConfigurationError(detail)
 
 
 def _stranger(base: str) -> ConfigurationError:
     return ConfigurationError(
-        f"what answers at {base} is not the memory service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
+        f"what answers at {base} is not the recall service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
         "to where it listens"
     )
 
@@ -129,7 +129,7 @@ async def _search_here(settings: Settings, query: str, user: str, tenant: str, l
     folder = settings.folder / EDGE_FOLDER
     if not settings.qdrant_url and not folder.exists():
         raise ConfigurationError(
-            f"no memory service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
+            f"no recall service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
             "remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names another folder"
         )
     embedder = OnnxEmbedder()

@@ -64,7 +64,7 @@ def rewind(
     """Let a service read one topic again from its beginning.
 
     For a topic that fills a view: empty the view, rewind, start the workers.
-    The index of facts: switchboard state rewind memory memory.facts.v1
+    The index of facts: switchboard state rewind recall memory.facts.v1
     """
     settings = load_settings()
     catalog = catalog_for(settings)

@@ -19,6 +19,7 @@ class Service(StrEnum):
 
     INGEST = "ingest"
     MEMORY = "memory"
+    RECALL = "recall"
     RESPOND = "respond"
 
 

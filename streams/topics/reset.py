@@ -36,8 +36,8 @@ from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, w
 
 _POLL_SECONDS = 0.2
 
-#: The service that owns the index of facts.
-_INDEX_SERVICE = "memory"
+#: The service that keeps the facts, and the one that owns their index.
+_FACTS_SERVICE, _INDEX_SERVICE = "memory", "recall"
 
 
 class ResetDone(NamedTuple):
@@ -98,8 +98,8 @@ async def reset_state(
 ) -> ResetDone:
     """Forget the state of ``service`` and let it read all its topics from their beginnings.
 
-    The facts of ``memory`` are kept (see :mod:`.reset_facts`) and its embedded index is emptied; a
-    collection on a Qdrant server is left alone (see :func:`index_collection`).
+    The facts of ``memory`` are kept (see :mod:`.reset_facts`) and the embedded index of ``recall`` is emptied;
+    a collection on a Qdrant server is left alone (see :func:`index_collection`).
     """
     sources, changelogs = sources_of(catalog, service), changelogs_of(catalog, service)
     folder, facts = index_folder(settings, service), None
@@ -109,7 +109,7 @@ async def reset_state(
             await wait_until_left(admin, settings, service, on_wait)
             # First of all: the broker refuses it unless the group is empty, and by itself it does no harm.
             rewound = await rewind_group(settings, service, sources)
-        if service == _INDEX_SERVICE:
+        if service == _FACTS_SERVICE:
             facts = await reset_facts.read(catalog, settings)
         async with _asking(settings) as admin:
             await _delete(admin, changelogs)
@@ -205,7 +205,7 @@ def _owned(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    lock = FolderLock(folder, "Stop that process (a `memory` worker, or a search), then repeat this.")
+    lock = FolderLock(folder, "Stop that process (a `recall` worker, or a search), then repeat this.")
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from streams.settings import Settings
 from streams.topics.catalog import Catalog, TopicSpec
 from streams.topics.cluster import connected
 
-SERVICES = ("ingest", "memory", "respond")
+SERVICES = ("ingest", "memory", "recall", "respond")
 
 _POLL_SECONDS = 0.1
 

@@ -16,7 +16,7 @@ from models.ports import Embedder, FactFilter, Vectors
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.agents.memory.embedding import EMBEDDINGS, Embedding
+from streams.agents.recall.embedding import EMBEDDINGS, Embedding
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 

@@ -18,7 +18,7 @@ from models.ports import FactFilter
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.memory import tombstones
-from streams.agents.memory.index import EMBEDDINGS, FACTS, REQUESTS, Index
+from streams.agents.recall.index import EMBEDDINGS, FACTS, REQUESTS, Index
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings

@@ -154,7 +154,7 @@ def test_the_operations_are_the_road(document):
         "ingest.send.chat.messages.v1.dlq",
         "memory.receive.memory.windows.v1",
         "memory.send.memory.facts.v1",
-        "memory.receive.memory.facts.v1",
+        "recall.receive.memory.facts.v1",
         "respond.receive.chat.response-chunks.v1",
         "respond.send.chat.responses.v1",
         "respond.send.chat.duplicates.v1",

@@ -25,9 +25,9 @@ def names(prefix: str) -> set[str]:
     """Everything that outlives a process and is found by its name."""
     own = Settings(topic_prefix=prefix, data_dir=Path("/data"), qdrant_url="http://q")
     found = {spec.name for spec in load_catalog(prefix)}
-    found |= {own.group(service) for service in ("ingest", "memory", "respond")}
+    found |= {own.group(service) for service in ("ingest", "memory", "recall", "respond")}
     found |= {own.namespace.redis_key("context", "ada"), str(own.folder)}
-    return found | {str(reset.index_collection(own, "memory"))}
+    return found | {str(reset.index_collection(own, "recall"))}
 
 
 @settings(deadline=None)  # the catalog of a new prefix is read
@@ -46,7 +46,7 @@ def test_every_folder_lies_in_the_data_folder(prefix: str) -> None:
 async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
     tmp_path: Path,
 ) -> None:
-    """Both indexes are open at once, as two ``memory`` workers have them."""
+    """Both indexes are open at once, as two ``recall`` workers have them."""
     fact = make_fact()
     places = [load_settings(data_dir=tmp_path, topic_prefix=prefix) for prefix in ("", "prod-", "staging-")]
     indexes = [open_fact_index(settings, DIMENSIONS) for settings in places]
@@ -58,7 +58,7 @@ async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
     finally:
         for index in indexes:
             await index.close()
-    assert {reset.index_folder(settings, "memory") for settings in places} == {
+    assert {reset.index_folder(settings, "recall") for settings in places} == {
         tmp_path / "qdrant",
         tmp_path / "prefix=prod-" / "qdrant",
         tmp_path / "prefix=staging-" / "qdrant",

@@ -97,7 +97,7 @@ CASES = [
     Case(
         "ServiceDown",
         "it never came",
-        {up("ingest"): "1x60", up("respond"): "1x60"},
+        {up("ingest"): "1x60", up("recall"): "1x60", up("respond"): "1x60"},
         "6m",
         ({"service": "memory"},),
     ),

@@ -138,6 +138,6 @@ def test_a_worker_refuses_to_start_where_strangers_reach_it(
         log_format="json",
     )
     asyncio.run(admin.apply(load_catalog(topic_prefix), settings))
-    assert run("memory", settings) == EXIT_CONFIGURATION
+    assert run("recall", settings) == EXIT_CONFIGURATION
     assert "SWITCHBOARD_API_AUTH=off" in capfd.readouterr().err
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == [], "no index was opened"

@@ -126,7 +126,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 @pytest.fixture
 def demo(tmp_path: Path, worker_logs) -> Iterator[Demo]:
     made = Demo(tmp_path / "data", worker_logs.register(tmp_path / "demo.log"))
-    for service in ("ingest", "memory", "respond"):
+    for service in ("ingest", "memory", "recall", "respond"):
         worker_logs.register(made.folder / "logs" / f"{service}.log")
     yield made
     for process in demo_processes.read(made.folder):
@@ -177,7 +177,7 @@ def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, g
     staying = demo.start(given, STAY="1")
     demo.wait_for("Everything keeps running", staying)
     names = {process.name for process in demo_processes.read(demo.folder) if process.runs}
-    assert names == {"demo", "kafka", "ingest", "memory", "respond"}
+    assert names == {"demo", "kafka", "ingest", "memory", "recall", "respond"}
 
     second = Demo(demo.folder, demo.log.with_name("second.log"))
     status, said = second.run(given)

@@ -28,6 +28,7 @@ from streams import kafka as clients
 from streams import leash
 from streams.cli import main
 from streams.kafka.operations import OPERATIONS
+from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.topics import load_catalog
 from streams.topics.rights import ROLES, Right, rights_of
@@ -347,10 +348,10 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
     assert switchboard(people["apply"], "topics", "apply")[0] == 0
     assert switchboard(people["apply"], "topics", "check")[0] == 0
 
-    ports = dict(zip(("ingest", "memory", "respond", "api"), free_ports(4), strict=True))
+    ports = dict(zip((*SERVICES, "api"), free_ports(1 + len(SERVICES)), strict=True))
     running = []
     try:
-        for service in ("ingest", "memory", "respond"):
+        for service in SERVICES:
             worker_logs.register(tmp_path / f"{service}.log")
             running.append(
                 worker(people[service], service, tmp_path, metrics_port=ports[service], api_port=ports["api"])
@@ -370,8 +371,8 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
         assert not [finding for finding in json.loads(out) if "right" in finding["what"]]
         for process in running:
             process.terminate()
-        assert [process.wait(PATIENCE) for process in running] == [0, 0, 0]
-        for service in ("ingest", "memory"):
+        assert [process.wait(PATIENCE) for process in running] == [0] * len(SERVICES)
+        for service in ("ingest", "memory", "recall"):
             status, _, said = switchboard(people["reset"], "state", "reset", service, "--yes")
             assert status == 0, said
     finally:

@@ -1,4 +1,4 @@
-"""The whole road: chat messages go in on Kafka, both services run, and what was said can be searched."""
+"""The whole road: chat messages go in on Kafka, the services run, and what was said can be searched."""
 
 from __future__ import annotations
 
@@ -189,14 +189,14 @@ class Worker:
 
 
 class Road:
-    """Topics with a prefix of their own, both services on them, and what a person would do with them."""
+    """Topics with a prefix of their own, their services on them, and what a person would do with them."""
 
     def __init__(self, servers: str, folder: Path) -> None:
         self.folder = folder
         prefix = f"test-{uuid.uuid4().hex[:8]}-"
         self.catalog = load_catalog(prefix)
         self.settings = Settings(bootstrap_servers=servers, topic_prefix=prefix)
-        self.api_port, *self._health_ports = free_ports(4)
+        self.api_port, *self._health_ports = free_ports(5)
         self.workers: list[Worker] = []
         self.logs: list[Path] = []
         applied = asyncio.run(admin.apply(self.catalog, self.settings))
@@ -221,16 +221,16 @@ class Road:
         return started
 
     def start(self) -> None:
-        """Start both services and wait until they are ready."""
+        """Start the services and wait until they are ready."""
         self.workers = [
             self.worker(service, port)
-            for service, port in zip(("ingest", "memory"), self._health_ports, strict=False)
+            for service, port in zip(("ingest", "memory", "recall"), self._health_ports, strict=False)
         ]
         for worker in self.workers:
             eventually(worker.is_ready, f"{worker.service} is ready")
 
     def stop(self) -> list[int]:
-        """SIGTERM to both; return their exit codes."""
+        """SIGTERM to all; return their exit codes."""
         for worker in self.workers:
             worker.terminate()
         codes = [worker.exit_code() for worker in self.workers]
@@ -241,10 +241,10 @@ class Road:
         for worker in self.workers:
             worker.end()
 
-    def second_memory_worker(self) -> Worker:
+    def second_recall_worker(self) -> Worker:
         """Start another one on the same folder, with a name and ports of its own."""
         (api_port,) = free_ports(1)
-        return self.worker("memory", self._health_ports[2], "b", api_port=api_port)
+        return self.worker("recall", self._health_ports[3], "b", api_port=api_port)
 
     def send(self) -> None:
         """Publish all messages, keyed as the contract says."""
@@ -296,7 +296,7 @@ class Road:
         return [fact for fact in self.facts().values() if fact.status is not FactStatus.MERGED_INTO]
 
     def is_drained(self) -> bool:
-        """Whether both services have processed every record of every topic that they read."""
+        """Whether they have processed every record of every topic that they read."""
         groups = sources_by_group(self.settings)
         groups.pop(self.settings.group("respond"), None)
         lags = asyncio.run(group_lags(self.settings, groups))
@@ -339,7 +339,7 @@ def shared_road(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def road(shared_road: Road, worker_logs: Any) -> Road:
-    """The road with both services running."""
+    """The road with its services running."""
     if not shared_road.workers:
         shared_road.start()
     for log in shared_road.logs:
@@ -409,15 +409,15 @@ def test_provenance_leads_to_what_was_said(road: Road) -> None:
                 assert any(line in message.content for message in found), (line, found)
 
 
-def test_a_second_memory_worker_on_the_same_folder_is_refused(road: Road) -> None:
-    second = road.second_memory_worker()
+def test_a_second_recall_worker_on_the_same_folder_is_refused(road: Road) -> None:
+    second = road.second_recall_worker()
     try:
         assert second.exit_code() == 78
     finally:
         second.end()
     said = second.log.read_text()
     assert "SWITCHBOARD_QDRANT_URL" in said
-    first = road.workers[1]
+    first = road.workers[2]
     assert f"in use by process {first.pid}" in said
     assert "Traceback" not in said
     assert first.is_ready()
@@ -442,7 +442,7 @@ def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: R
     user, query, words = QUESTIONS[0]
     running = road.search(query, user)
     assert all(word in running["results"][0]["fact"]["statement"] for word in words)
-    assert road.stop() == [0, 0]
+    assert road.stop() == [0, 0, 0]
     stopped = road.search(query, user)
     assert [found["fact"] for found in stopped["results"]] == [found["fact"] for found in running["results"]]
     assert not stopped["degraded"]

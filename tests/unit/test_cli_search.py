@@ -109,7 +109,7 @@ def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.
 
 @pytest.mark.parametrize(
     ("status", "detail", "exit_status"),
-    [(503, "The memory service is starting", 69), (400, "limit must be at most 100", 78)],
+    [(503, "The recall service is starting", 69), (400, "limit must be at most 100", 78)],
 )
 def test_a_refusal_says_what_the_service_says(
     api: Api, capsys: pytest.CaptureFixture[str], status: int, detail: str, exit_status: int

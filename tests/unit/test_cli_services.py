@@ -110,10 +110,19 @@ async def test_a_stranger_on_the_port(settings: Settings) -> None:
     assert (report.running, report.reasons) == (False, ["something else answers on this port"])
 
 
+def nobody(*services: str) -> dict[str, int]:
+    """Ports on which these services do not answer."""
+    return dict.fromkeys(services, 1)
+
+
+OTHERS = nobody("memory", "recall", "respond")
+
+
 async def test_all_services_are_asked_and_a_port_can_be_given(settings: Settings, server: HealthServer) -> None:
-    reports = await services.ask_services(settings, {"respond": server.port, "ingest": 1, "memory": 1})
+    others = nobody("ingest", "memory", "recall")
+    reports = await services.ask_services(settings, {"respond": server.port, **others})
     assert [(report.service, report.running) for report in reports] == [
-        ("ingest", False), ("memory", False), ("respond", True),
+        ("ingest", False), ("memory", False), ("recall", False), ("respond", True),
     ]  # fmt: skip
 
 
@@ -137,26 +146,26 @@ def free_row(count: int) -> int:
 async def test_every_process_of_a_service_is_found_also_when_one_is_missing(settings: Settings) -> None:
     first = free_row(8)
     with process(first, 1, 4), process(first, 3, 4):
-        reports = await services.ask_services(settings, {"ingest": first, "memory": 1, "respond": 1})
+        reports = await services.ask_services(settings, {"ingest": first, **OTHERS})
     ingest = [report for report in reports if report.service == "ingest"]
     assert [report.port for report in ingest] == [port_of(first, index) for index in range(4)]
     assert [report.instance for report in ingest] == ["", "host-1", "", "host-3"]
     assert [report.missing for report in ingest] == [True, False, True, False]
-    assert [report.missing for report in reports if report.service != "ingest"] == [False, False]
+    assert [report.missing for report in reports if report.service != "ingest"] == [False] * 3
 
 
 async def test_a_service_that_does_not_run_has_one_line(settings: Settings) -> None:
     first = free_row(8)
-    reports = await services.ask_services(settings, {"ingest": first, "memory": 1, "respond": 1})
-    assert [(report.port, report.missing) for report in reports] == [(first, False), (1, False), (1, False)]
+    reports = await services.ask_services(settings, {"ingest": first, **OTHERS})
+    assert [(report.port, report.missing) for report in reports] == [(first, False), *[(1, False)] * 3]
 
 
 async def test_what_else_answers_where_a_further_process_would_is_none_of_ours(
     settings: Settings, server: HealthServer, metrics: Metrics
 ) -> None:
     metrics.batches_in_flight.labels("memory").set(0)
-    reports = await services.ask_services(settings, {"ingest": server.port - 10, "memory": 1, "respond": 1})
-    assert [report.port for report in reports] == [server.port - 10, 1, 1]
+    reports = await services.ask_services(settings, {"ingest": server.port - 10, **OTHERS})
+    assert [report.port for report in reports] == [server.port - 10, 1, 1, 1]
 
 
 @pytest.mark.parametrize("text", ["ingest", "ingest=", "ingest=x", "ingest=0", "ingest=70000", "nobody=1"])

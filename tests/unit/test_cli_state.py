@@ -67,17 +67,17 @@ def test_refusals_name_the_way_out() -> None:
     with pytest.raises(ConfigurationError, match=r"switchboard state reset memory"):
         reset.rewindable(CATALOG, "memory", "memory.embeddings.v1")
     with pytest.raises(ConfigurationError, match=r"does not read.*memory\.facts\.v1"):
-        reset.rewindable(CATALOG, "memory", "chat.messages.v1")
+        reset.rewindable(CATALOG, "recall", "chat.messages.v1")
     with pytest.raises(ConfigurationError, match=r"read again: nothing"):
         reset.rewindable(CATALOG, "ingest", "memory.facts.v1")
 
 
-def test_only_memory_has_an_index_and_it_is_a_folder_or_a_collection(tmp_path: Path) -> None:
+def test_only_recall_has_an_index_and_it_is_a_folder_or_a_collection(tmp_path: Path) -> None:
     here, there = load_settings(), load_settings(qdrant_url="http://qdrant:6333/")
-    assert reset.index_folder(here, "memory") == tmp_path / "qdrant"
-    assert reset.index_collection(here, "memory") is None
-    assert reset.index_folder(there, "memory") is None
-    assert reset.index_collection(there, "memory") == "http://qdrant:6333/collections/switchboard_facts"
+    assert reset.index_folder(here, "recall") == tmp_path / "qdrant"
+    assert reset.index_collection(here, "recall") is None
+    assert reset.index_folder(there, "recall") is None
+    assert reset.index_collection(there, "recall") == "http://qdrant:6333/collections/switchboard_facts"
     assert (reset.index_folder(here, "ingest"), reset.index_collection(there, "ingest")) == (None, None)
 
 
@@ -111,7 +111,7 @@ class Terminal(io.StringIO):
         return True
 
 
-RESET, REWIND = ["state", "reset", "memory"], ["state", "rewind", "memory", "memory.facts.v1"]
+RESET, REWIND = ["state", "reset", "memory"], ["state", "rewind", "recall", "memory.facts.v1"]
 
 
 @pytest.mark.parametrize("command", [RESET, REWIND])
@@ -136,16 +136,19 @@ def test_a_person_is_asked_and_may_decline(command, calls, monkeypatch) -> None:
 def test_what_will_happen_is_said_before_and_what_happened_after(calls, capsys, tmp_path) -> None:
     assert main.run([*RESET, "--yes"]) == 0
     planned, done = capsys.readouterr().out.split("forgot ")
-    for name in ("switchboard-memory-facts-changelog", "memory.windows.v1", str(tmp_path / "qdrant")):
+    for name in ("switchboard-memory-facts-changelog", "memory.windows.v1"):
         assert name in planned
     assert "chat.messages.v1" not in planned
+    assert str(tmp_path / "qdrant") not in planned
     for text in ("a-changelog", "a-topic: 1,200 records", "3 facts", "1 record that", "/an/index"):
         assert text in done
+    assert main.run(["state", "reset", "recall", "--yes"]) == 0
+    assert f"empties     {tmp_path / 'qdrant'}" in capsys.readouterr().out
 
 
 def test_a_collection_on_a_server_is_named_before_and_after(calls, capsys, monkeypatch) -> None:
     monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", "http://qdrant:6333")
-    assert main.run([*RESET, "--yes"]) == 0
+    assert main.run(["state", "reset", "recall", "--yes"]) == 0
     assert capsys.readouterr().out.count("http://qdrant:6333/collections/switchboard_facts") == 2
 
 

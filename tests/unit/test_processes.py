@@ -61,11 +61,11 @@ def test_a_name_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_embedded_qdrant_belongs_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_count("memory", load_settings(), 1)
+    check_count("recall", load_settings(), 1)
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_QDRANT_URL"):
-        check_count("memory", load_settings(), 2)
+        check_count("recall", load_settings(), 2)
     monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", "http://127.0.0.1:6333")
-    check_count("memory", load_settings(), 2)
+    check_count("recall", load_settings(), 2)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -80,7 +80,7 @@ def test_a_process_without_a_partition_is_refused(service: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["memory", "--processes", "2"], 78, "SWITCHBOARD_QDRANT_URL"),
+        (["recall", "--processes", "2"], 78, "SWITCHBOARD_QDRANT_URL"),
         (["ingest", "--processes", "2", "--process", "2"], 78, "the last one is 1"),
         (["ingest", "--processes", "0"], 2, "--processes"),
     ],

@@ -50,7 +50,7 @@ def test_the_topics_of_the_contract():
 
 def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records():
     catalog = load_catalog()
-    services = {"ingest", "memory", "respond"}
+    services = {"ingest", "memory", "recall", "respond"}
     for spec in catalog:
         assert spec.dead_letter == bool(spec.type and services & set(spec.readers)), spec.name
         if spec.dead_letter:

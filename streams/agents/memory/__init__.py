@@ -1,5 +1,5 @@
-"""The service ``memory``: windows become facts, vectors and summaries.
+"""The service ``memory``: windows become facts and summaries.  It writes what is true.
 
-In the order of the flow: :mod:`.extraction`, :mod:`.facts`, :mod:`.index`, :mod:`.embedding`; :mod:`.summaries`
-answers the requests of ``ingest``.
+In the order of the flow: :mod:`.extraction`, :mod:`.facts`; :mod:`.summaries` answers the requests of
+``ingest``.
 """

@@ -1,4 +1,4 @@
-"""memory/embedding: gives facts their vectors, in batches, and says so.
+"""recall/embedding: gives facts their vectors, in batches, and says so.
 
 Embedder or Qdrant down: the batch waits in place; facts stay searchable by their words meanwhile.
 """
@@ -21,7 +21,7 @@ REQUESTS = "memory.embedding-requests.v1"
 EMBEDDINGS = "memory.embeddings.v1"
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
+_SOURCE = "/switchboard/recall"
 
 
 class Embedding:

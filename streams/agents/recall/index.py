@@ -1,4 +1,4 @@
-"""memory/index: keeps Qdrant a view of ``memory.facts.v1``.
+"""recall/index: keeps Qdrant a view of ``memory.facts.v1``.
 
 Every fact is stored at once, so it is found by its words; a fact whose point has no vector yet is sent to
 be embedded.  Emptying the index and replaying the topic therefore rebuilds all of it, vectors included.
@@ -31,7 +31,7 @@ REQUESTS = "memory.embedding-requests.v1"
 _SEARCHABLE = (FactStatus.PENDING_EMBED, FactStatus.ACTIVE)
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
+_SOURCE = "/switchboard/recall"
 
 
 class Index:
