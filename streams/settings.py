@@ -196,7 +196,11 @@ class Settings(AccessSettings):
         500, "longest that text which may become similar is held back (fuzzy: on)", "ms", ge=0, le=60_000
     )
     max_repeat_hold_ms: int = _setting(
-        10_000, "longest that text is held back that repeats an earlier passage so far", "ms", ge=0, le=60_000
+        10_000,
+        "longest that a sentence or line which repeats a passage is held back, with what came before it",
+        "ms",
+        ge=0,
+        le=60_000,
     )
     response_fuzzy: Literal["off", "on"] = _setting(
         "off", "on: take out what is similar, too; off: what repeats word for word only"

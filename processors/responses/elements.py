@@ -17,8 +17,11 @@ from processors.responses.sentences import LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
 _CODE_INDENT = 4
-_BOLD_LINE = re.compile(r"(\*\*|__)[^.!?。！？\n]*\1:?")
-_BOLD_LEVEL = 7
+_BOLD_LINE = re.compile(r"(\*\*|__)(?:(?!\1)[^.!?。！？\n])+\1:?")
+_BOLD_BEGINNING = re.compile(r"[*_]|(\*\*|__)(?:(?!\1)[^.!?。！？\n])*(?:\1:?)?")
+
+#: The level of a bold line that serves as a heading: below all others.
+BOLD_LEVEL = 7
 _HASHES = re.compile(r"#{1,6}(?=\s|\Z)")
 _MAY_END_LINE = re.compile(r"[^\S\n]*\n?\Z")
 _INDENT = re.compile(r"[^\S\n]*\Z")
@@ -54,8 +57,8 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     """The element at the beginning of a text: ``gap`` characters of white space, and itself up to ``end``.
 
     ``first``: it begins a block (a paragraph, a list, a table, ...).  ``level``: of a heading, 1 is
-    the highest.  ``inside``: the block that is open behind it.  ``long``: too long to be kept in mind,
-    with all that follows in its line.
+    the highest; 0 if only the next line makes it one.  ``inside``: the block that is open behind it.
+    ``long``: too long to be kept in mind, with all that follows in its line.
     """
 
     kind: Kind
@@ -85,6 +88,11 @@ def read_element(text: str, context: Context, *, final: bool) -> Element:
     if kind is LineKind.TEXT and not indented:
         return _sentence(text, gap, context, final, begins=True)
     return _line(text, gap, _kind_of(kind, text, gap, context), context, final)
+
+
+def may_be_bold_line(text: str) -> bool:
+    """Say whether a line that begins with ``text`` may become a bold line without a stop, a heading."""
+    return _BOLD_BEGINNING.fullmatch(text.rstrip()) is not None
 
 
 def _kind_of(kind: LineKind, text: str, at: int, context: Context) -> Kind:
@@ -130,9 +138,8 @@ def _sentence(text: str, gap: int, context: Context, final: bool, *, begins: boo
     if len(sentence) > LONGEST_SENTENCE:
         return Element(Kind.SENTENCE, gap, gap + LONGEST_SENTENCE, settled=False, first=first, long=True)
     if begins and (extent.underlined or _BOLD_LINE.fullmatch(sentence)):
-        level = 2 if extent.underlined else _BOLD_LEVEL
-        # Not settled, it may still be a sentence, which need not begin a block.
-        return Element(Kind.HEADING, gap, extent.end, extent.settled, first or extent.settled, level)
+        level = 0 if extent.underlined else BOLD_LEVEL
+        return Element(Kind.HEADING, gap, extent.end, extent.settled, first or level > 0, level)
     # What follows its line says whether it is one of several short ones.
     settled = extent.settled and (final or not _MAY_END_LINE.match(text, extent.end))
     return Element(Kind.SENTENCE, gap, extent.end, settled, first)

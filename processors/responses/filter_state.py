@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from models.errors import ConfigurationError
-from processors.responses.duplicates import Match, find_duplicate
+from processors.responses.duplicates import Match
 from processors.responses.elements import Context, Kind
 from processors.responses.history import Said
-
-#: Elements that are remembered.  Bounds the state: 800 of 60 bytes are 48 KB.
-MEMORY = 800
 
 
 class FilterPolicy(msgspec.Struct, frozen=True):
@@ -20,8 +17,9 @@ class FilterPolicy(msgspec.Struct, frozen=True):
 
     ``fuzzy``: take out what is similar by ``threshold`` to one of the last ``window_sentences``, too (as the
     code of seed 003 does); else it is only told.  ``hold_seconds``: how long text waits that may become
-    similar; ``repeat_hold_seconds`` and ``repeat_hold_characters``: how long, and how much of, what was read
-    before word for word.  ``minimum_words``: a shorter sentence is no repetition by itself.
+    similar; ``repeat_hold_seconds``: how long an element waits that was read before word for word, and all that
+    is held with it; ``repeat_hold_characters``: how much of it.  ``minimum_words``: a shorter sentence is no
+    repetition by itself.
 
     Raises:
         ConfigurationError: if a value makes no sense.
@@ -76,8 +74,8 @@ class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     goes_on: bool = False
 
 
-class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where the filter stands in one response.
+class FilterState(msgspec.Struct, array_like=True, gc=False):
+    """Where the filter stands in one response; a step changes a copy of it.
 
     ``said``: what a reader has seen, oldest first.  ``text``: what is not settled, from character ``position``
     of the response on; its first ``sent`` characters have left.  ``context``: what came before it.  ``held``:
@@ -85,7 +83,7 @@ class FilterState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     went).  ``owed``: headings that went with what stood under them, and come back if anything else does.
     ``gap``: the white space around what was taken out.  ``after``: what was kept last, if it must not stand
     alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``held_since``: when
-    the oldest visible text that is held, at ``held_at``, began to wait (epoch seconds), if any does;
+    the element at ``held_at``, the last one that waits, began to (epoch seconds), if any does;
     ``similar``: it waits because it may become similar, no more.  ``white``: the white space at the end of what
     came in, counted anew after every ``LONGEST_GAP``.
     """
@@ -126,14 +124,3 @@ class Filtered(msgspec.Struct, frozen=True):
 #: What decides on similarity, ``find_duplicate(sentence, earlier, threshold)``; replaceable, so that its
 #: failure can be tested.
 FindDuplicate = Callable[[str, Iterable[str], float], Match | None]
-
-__all__ = [
-    "MEMORY",
-    "Duplicate",
-    "FilterPolicy",
-    "FilterState",
-    "Filtered",
-    "FindDuplicate",
-    "Held",
-    "find_duplicate",
-]

@@ -36,6 +36,10 @@ _NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
 _SHORT_LINE = 60
 
 
+#: Elements that are remembered.  Bounds the state: 800 of 60 bytes are 48 KB.
+MEMORY = 800
+
+
 class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An element that a reader has seen.  ``first``: it begins a block.  Empty text stands for one that repeats
     nothing and that nothing repeats.
@@ -61,14 +65,17 @@ def of_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
     return said[at + 1 :]
 
 
+@lru_cache(maxsize=8192)
 def key(kind: int, text: str) -> str:
-    """Return what all elements share that repeat each other; code is compared character by character."""
-    return text.rstrip() if kind == Kind.CODE else canonical(text)
+    """Return what all elements share that repeat each other: prose its words, all else every character."""
+    if kind == Kind.SENTENCE:
+        return canonical(text)
+    return text.rstrip() if kind == Kind.CODE else " ".join(text.split())
 
 
 def may_stand_alone(text: str, minimum_words: int) -> bool:
     """Say whether a sentence is a repetition by itself: it says enough, in words of its own."""
-    if text[:1] in _QUOTED or text.lstrip("*_")[:1] in _QUOTED or not _STOP.search(text) or is_label(text):
+    if is_quoted(text) or is_quoted(text.lstrip("*_")) or not stops(text) or is_label(text):
         return False
     return _CORRECTION.search(text) is None and count_words(canonical(text)) >= minimum_words
 
@@ -82,6 +89,23 @@ def is_label(text: str) -> bool:
 def introduces(text: str) -> bool:
     """Say whether what follows ``text`` belongs to it."""
     return text.rstrip(" \t*_").endswith((":", "："))
+
+
+def stops(text: str) -> bool:
+    """Say whether ``text`` ends with a stop."""
+    return _STOP.search(text) is not None
+
+
+def is_quoted(text: str) -> bool:
+    """Say whether ``text`` begins with what somebody else said."""
+    return text[:1] in _QUOTED if text else False
+
+
+def after(said: Said) -> int:
+    """Return how an element stands to the next: as its heading, as a line that introduces it, or as nothing."""
+    if said.kind == Kind.HEADING:
+        return Kind.HEADING
+    return Kind.LINE if introduces(said.text) else Kind.SPACE
 
 
 def stands_in_verse(text: str, at: int, end: int) -> bool:
@@ -152,7 +176,20 @@ class History:
         """Say whether a block ends at one of the places of a run."""
         return any(at + 1 == len(self._said) or self._said[at + 1].first for at in run)
 
-    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool) -> bool:
+    def starts_response(self, run: Iterable[int], length: int) -> bool:
+        """Say whether one of the passages of so many elements that end at a run's places begins a response."""
+        for first in (at - length + 1 for at in run):
+            if self._said[first - 1] == START if first > 0 else first == 0 and len(self._said) < MEMORY:
+                return True
+        return False
+
+    def in_same_section(self, run: Iterable[int]) -> bool:
+        """Say whether what is said next stands under the heading under which it stood at a run's places."""
+        headings = (at for at in reversed(range(len(self._said))) if self._said[at].kind == Kind.HEADING)
+        now = next(headings, -1)
+        return any(at >= now for at in run)
+
+    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool, first: bool) -> bool:
         """Say whether an element that begins with ``text`` may begin a repeated block or repeat a sentence."""
         beginning = Beginning(text)
         for said in self._said:
@@ -173,6 +210,7 @@ class History:
     def _may_be(said: Said, text: str, beginning: Beginning) -> bool:
         if not said.text:
             return False
-        if said.kind == Kind.CODE:
-            return said.text.startswith(text) or text.rstrip() == said.text.rstrip()
-        return beginning.may_become(canonical(said.text))
+        wanted = key(said.kind, said.text)
+        if said.kind == Kind.SENTENCE:
+            return beginning.may_become(wanted)
+        return wanted.startswith(key(said.kind, text))

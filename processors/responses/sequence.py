@@ -51,7 +51,7 @@ class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ahead_since: float | None = None
     gaps: tuple[tuple[int, int], ...] = ()
     closed: bool = False
-    filtered: FilterState = FilterState()
+    filtered: FilterState = msgspec.field(default_factory=FilterState)
     clock: float | None = None
     ahead_at: tuple[float, ...] = ()
 
@@ -238,7 +238,7 @@ class _Step:
             )
             if self._filtered.held_since == self._now:
                 # What is held of it has waited since it came: the hold time does not begin anew.
-                self._filtered = msgspec.structs.replace(self._filtered, held_since=came_at)
+                self._filtered.held_since = came_at
         if self._closed:
             self._late += self._ahead.values()
             self._ahead.clear()

@@ -19,8 +19,8 @@ from models import ids
 from models.errors import InvalidRecord
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
-from processors.responses.filter_state import MEMORY, Filtered, FilterState
-from processors.responses.history import START, Said, before_response, of_response
+from processors.responses.filter_state import Filtered, FilterState
+from processors.responses.history import MEMORY, START, Said, before_response, of_response
 from streams.agents.respond.responses import DUPLICATES, RESPONSES
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.topics.catalog import Catalog

@@ -7,8 +7,8 @@ import pytest
 from models.errors import ConfigurationError
 from processors.responses.elements import Context, Element, read_element
 from processors.responses.filter import ResponseFilter, filter_text
-from processors.responses.filter_state import MEMORY, Duplicate, FilterPolicy, FilterState
-from processors.responses.history import Said, before_response
+from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
+from processors.responses.history import MEMORY, Said, before_response
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -101,6 +101,15 @@ class Stream:
         "def f():\n    return 1\n\ndef f():\n    return 1\n",
         '{"name": "ada", "age": 36}\n\n{"name": "ada", "age": 36}\n',
         "name: the old town hall\nopen: at nine in the morning\n\nname: the old town hall\nopen: at ten\n",
+        # What stands under a heading goes with it only: labels, what an overview lists and then explains.
+        f"# A\n\n**Guide**\nOld town, 2020\n\n- {OPENING}\n\n# B\n\n**Guide**\nOld town, 2020\n\n- {TICKETS}\n",
+        f"1. **One**: {OPENING}\n2. **Two**: {PARKING}\n\n## One\n\n{OPENING}\n\n## Two\n\n{PARKING}",
+        f'# A\n\n**Body:**\n"{OPENING}"\n\n# B\n\n**Body:**\n"{OPENING}"\n\nBye.',
+        f"# A\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\n# B\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\nBye.",
+        # Written in bold the second time, a list is another one.
+        f"# A\n\n- {OPENING}\n- {TICKETS}\n\n# A\n\n- **{OPENING}**\n- {TICKETS}\n",
+        # A list with something new in it is a new list, from its first item on.
+        f"Note:\n\n1. {OPENING}\n2. {PARKING}\n\nBye.\n\nNote:\n\n1. {OPENING}\n2. {PARKING}\n3. {TICKETS}\n",
         "Q: When does the museum open?\nA: It opens at nine in the morning.\n\n"
         "Q: And the garden?\nA: It opens at nine in the morning.\n",
     ],
@@ -167,6 +176,96 @@ def test_the_venue_list_streamed_piece_by_piece_appears_once(pause: float) -> No
             sent += stream.tick(due - stream.now)
         sent += stream.push(text[at : at + 5], after=pause, final=at + 5 >= len(text))
     assert sent == f"{venues}\nLet me check the prices.\n\nBoth are in your range.\n"
+
+
+#: An answer with what an answer has: short sentences, lists, steps, code between them, a table, a quotation.
+ANSWER = f"""Certainly! Here is how you plan it:
+
+1. **Come early**: {OPENING}
+2. **Park well**: {PARKING}
+
+### Step 1: Look it up
+
+First, ask the server:
+
+```python
+import museum
+
+print(museum.opening("Monday"))
+```
+
+Then read the table.
+
+| Day | Opens |
+| --- | --- |
+| Monday | nine |
+
+### Step 2: Go
+
+> {TICKETS}
+
+- Bring a jacket:
+
+  ```sh
+  ls jackets
+  ```
+
+- Bring an umbrella
+
+Have fun!"""
+
+
+@pytest.mark.parametrize("pause", [0.01, 0.4, 1.0])
+def test_an_answer_said_twice_appears_once_however_slowly_it_comes(pause: float) -> None:
+    """An element may wait for ten seconds; a passage of any length may go on as long as it is the same."""
+    stream, sent = Stream(), ""
+    text = f"{ANSWER}\n\n{ANSWER}\n"
+    for at in range(0, len(text), 12):
+        if (due := stream.filter.wake_at(stream.state)) is not None and due <= stream.now + pause:
+            sent += stream.tick(due - stream.now)
+        sent += stream.push(text[at : at + 12], after=pause, final=at + 12 >= len(text))
+    assert sent == f"{ANSWER}\n"
+
+
+def test_a_stream_that_stands_still_lets_go_of_all_that_is_held() -> None:
+    stream = Stream()
+    stream.push("Bring these things with you:\n\n- a warm jacket\n- an umbrella\n- a hat\n\nBye.\n\n")
+    assert stream.push("Bring these things with you:\n\n- a warm jacket\n", after=9.0) == ""
+    assert stream.push("- an umb", after=9.0) == ""
+    assert stream.tick(9.0) == ""
+    assert stream.tick(1.0) == "\n\nBring these things with you:\n\n- a warm jacket\n- an umb"
+
+
+def test_code_is_not_taken_out_by_itself() -> None:
+    shown = "Here is the code for it:\n\n```py\nopen(museum)\n```"
+    text = f"{OPENING}\n\n{shown}\n\n{PARKING}\n\n{shown}\n\n{TICKETS}"
+    assert filter_text(text).text == text
+    whole = f"# A\n\n{shown}\n\nThen {PARKING}\n"
+    assert filter_text(f"{whole}\n# B\n\n{TICKETS}\n\n{whole}").text == f"{whole}\n# B\n\n{TICKETS}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs$5.50,i.e.about5euros\n-:\n\nIt costs$5.50,i.e.about5 euros.It cost$5.50i.e about5 euro.Io",
+        f"# A\n\n{OPENING}\n\n{PARKING}\n\n# A\n\n{OPENING} {TICKETS}\n\n{PARKING}",
+        f"# A\n\n{OPENING}\n\nBye\n\n# A\n\n{OPENING}\n\nSo long\n---\n{PARKING}",
+        f"Look here:\n\n- {OPENING}\n\nBye\n\nLook here:\n\n- {OPENING}\n**So long**\n{PARKING}",
+        f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n**So long, as it goes**, {PARKING}",
+        f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# B\n\n{PARKING}",
+    ],
+)
+def test_what_is_read_one_by_one_is_decided_as_it_is_at_once(text: str) -> None:
+    """Found by random texts: what was held left before the next sentence was looked at, or after."""
+    whole = filter_text(text)
+    stream, duplicates = Stream(), []
+    sent = ""
+    for character in [*text, ""]:
+        step = stream.filter.push(stream.state, character, 0.0)
+        stream.state, sent = step.state, sent + step.text
+        duplicates += step.duplicates
+    step = stream.filter.push(stream.state, "", 0.0, final=True)
+    assert (sent + step.text, [*duplicates, *step.duplicates]) == (whole.text, list(whole.duplicates))
 
 
 def test_two_sentences_three_times_without_a_separator_appear_once() -> None:

@@ -19,8 +19,8 @@ from models.errors import InvalidRecord
 from models.responses import ResponseChunk
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
-from processors.responses.filter_state import MEMORY as ELEMENTS_MOST
 from processors.responses.filter_state import FilterPolicy
+from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
 from processors.responses.sequence import (
     ResponseSequencer,

@@ -1,0 +1,114 @@
+"""What leaves in one step of a response, the white space around what does not, and what is told of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from processors.responses.duplicates import Match
+from processors.responses.elements import Kind
+from processors.responses.filter_state import Duplicate, FilterState, Held
+from processors.responses.gaps import join_gaps, last_gap
+from processors.responses.history import MEMORY, Said, after
+
+
+class Release:
+    """Changes ``state`` as text leaves or is taken out; ``out`` and ``duplicates`` gather what came of it."""
+
+    def __init__(self, state: FilterState) -> None:
+        self._state = state
+        self.out: list[str] = []
+        self.duplicates: list[Duplicate] = []
+
+    def send(self, end: int) -> None:
+        """Let the text leave up to ``end``, the beginning of which has left."""
+        state = self._state
+        if end > state.sent:
+            self.out.append(state.text[state.sent : end])
+            state.sent = end
+
+    def begin(self, gap: int, end: int) -> None:
+        """Let the beginning of an element leave, up to ``end``, behind ``gap`` characters of white space."""
+        state = self._state
+        self._write(state.text[state.sent : gap], state.text[:gap], state.text[gap:end])
+        state.sent = end
+
+    def emit(self, held: Held, sent: int = 0) -> None:
+        """Let a settled element leave; the first ``sent`` characters of its gap have left."""
+        self._write(held.gap[sent:], held.gap, held.element.text + held.tail)
+        self.keep(held.element)
+
+    def keep(self, said: Said) -> None:
+        """Remember an element that has left."""
+        self.remember(said)
+        self._state.after = after(said)
+
+    def remember(self, said: Said) -> None:
+        self._state.said = (*self._state.said, said)[-MEMORY:]
+        self._state.run = ()
+
+    def drop(self, held: Held, similar: Match) -> None:
+        """Take an element out."""
+        if held.element.kind != Kind.RULE:
+            self.duplicates.append(Duplicate(held.element.text, similar.sentence, similar.score, held.position))
+        self._take_gap(held)
+
+    def owe(self, held: Held, similar: str) -> None:
+        """Take a heading out, which comes back if anything under it stays."""
+        self._state.owed = (*self._state.owed, msgspec.structs.replace(held, said=similar))
+        self._take_gap(held)
+
+    def settle_owed(self, level: int) -> None:
+        """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
+        owed = self._state.owed
+        for each in owed:
+            if each.level >= level:
+                self.duplicates.append(Duplicate(each.element.text, each.said, 1.0, each.position))
+        self._state.owed = tuple([each for each in owed if each.level < level])
+
+    def space(self, text: str, sent: int) -> None:
+        """Let white space leave behind which nothing is waited for; its first ``sent`` characters have left."""
+        state = self._state
+        if state.gap is None:
+            self.out.append(text[sent:])
+        else:
+            self.out.append(join_gaps(state.gap, text, leads=not state.began))
+            state.gap = None
+
+    def end(self) -> None:
+        """Nothing but white space follows."""
+        state = self._state
+        if state.gap is None:
+            self.out.append(state.text[state.sent :])
+        else:
+            self.out.append(last_gap(state.gap, state.text, leads=not state.began))
+            state.gap = None
+        self.consume(len(state.text))
+
+    def consume(self, end: int) -> bool:
+        """Forget the first ``end`` characters, which are settled; say whether any are left."""
+        state = self._state
+        state.text = state.text[end:]
+        state.sent = max(0, state.sent - end)
+        state.position += end
+        return bool(state.text)
+
+    def _take_gap(self, held: Held) -> None:
+        state = self._state
+        state.gap = held.gap if state.gap is None else join_gaps(state.gap, held.gap, leads=not state.began)
+
+    def _write(self, unsent: str, gap: str, text: str) -> None:
+        """Write an element that stays, behind the headings that it brings back."""
+        state = self._state
+        for owed in state.owed:
+            self._write_gap(owed.gap, owed.gap)
+            self.out.append(owed.element.text + owed.tail)
+            self.remember(owed.element)
+        state.owed = ()
+        self._write_gap(unsent, gap)
+        self.out.append(text)
+        state.began, state.run = True, ()
+
+    def _write_gap(self, unsent: str, gap: str) -> None:
+        state = self._state
+        self.out.append(unsent if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
+        state.gap = None
