@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from deploy.local.terminal import end_with_terminal
 from models.errors import SwitchboardError
 from streams.printing import error_text, write_any_text
 
@@ -29,9 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_any_text()
     # Explicitly, since a shell starts what it puts in the background with this signal ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
+        end_with_terminal()
         # Here, since it takes a second or two, and Ctrl-C may come before it is over.
         from deploy.local import demo_session
 

@@ -25,6 +25,7 @@ from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
+from streams.telemetry.health import health_port
 from streams.topics import admin, catalog_for
 
 #: What Kafka and the index take for some thousand messages, with room to spare.
@@ -174,12 +175,6 @@ class Parts:
                 f"SWITCHBOARD_BOOTSTRAP_SERVERS={LOOPBACK}:{self.kafka_port}; otherwise stop it, or let the "
                 "demo's Kafka listen elsewhere: make demo KAFKA_PORT=19092"
             )
-        for service, port in self.metrics_ports.items():
-            if not is_free(port):
-                raise ConfigurationError(
-                    f"port {port}, for the metrics of {service}, is taken by another process: stop it, or set "
-                    "SWITCHBOARD_METRICS_PORT to the first of four free ports, or to 0 for any"
-                )
         if not is_free(self.settings.api_port):
             raise ConfigurationError(
                 f"port {self.settings.api_port}, for the HTTP API, is taken by another process: stop it, or "
@@ -188,9 +183,18 @@ class Parts:
 
 
 def _metrics_ports(settings: Settings) -> dict[str, int]:
-    first = settings.metrics_port
-    ports = range(first, first + len(SERVICES)) if first else free_ports(len(SERVICES))
-    return dict(zip(SERVICES, ports, strict=True))
+    """Return the usual port of each service, or another that is free; who asks finds them by their notes."""
+    if settings.metrics_port and "metrics_port" in settings.model_fields_set:
+        raise ConfigurationError(
+            f"SWITCHBOARD_METRICS_PORT={settings.metrics_port} is one worker's own port, and the demo starts "
+            f"{len(SERVICES)} of them: leave it out (9464 to 9467, or what is free), or set it to 0 for any"
+        )
+    others = iter(free_ports(len(SERVICES)))
+    usual = {service: health_port(settings, service) for service in SERVICES}
+    return {
+        service: port if settings.metrics_port and is_free(port) else next(others)
+        for service, port in usual.items()
+    }
 
 
 def _make_room(folder: Path) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import select
-import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,14 +87,11 @@ def _print_next(parts: Parts, stay: bool) -> None:
 
 
 def _stay(parts: Parts) -> None:
-    """Keep everything running until a signal or a closed terminal; a part that ends by itself is an error."""
+    """Keep everything running until a signal; a part that ends by itself is an error."""
     print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
-    # `ssh -t HOST make demo`: the terminal tells its session's first process only, make, which waits for us.
-    terminal = select.poll()
-    if os.isatty(sys.stdin.fileno()):
-        terminal.register(sys.stdin, 0)
     try:
-        while not terminal.poll(500):
+        while True:
             parts.check()
+            time.sleep(0.5)
     except KeyboardInterrupt:
         print("\nending ...", flush=True)

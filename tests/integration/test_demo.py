@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -20,7 +22,9 @@ from deploy.local.demo_parts import Parts
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
+from streams.services import SERVICES
 from streams.settings import load_settings
+from streams.telemetry.health import health_port
 
 PATIENCE = 120
 
@@ -62,20 +66,15 @@ class Demo:
     def __init__(self, folder: Path, log: Path) -> None:
         self.folder = folder
         self.log = log
-        self.ports = free_ports(5)
-        kafka, metrics, api = self.ports[0], self.ports[1], self.ports[4]
-        # the three services take three ports in a row
-        while not all(is_free(metrics + n) for n in range(3)):
-            metrics += 1
+        self.ports = kafka, api = free_ports(2)
         self.environment = {
             name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")
         } | {
             "SWITCHBOARD_DATA_DIR": str(folder),
-            "SWITCHBOARD_METRICS_PORT": str(metrics),
+            "SWITCHBOARD_METRICS_PORT": "0",
             "SWITCHBOARD_API_PORT": str(api),
             "KAFKA_PORT": str(kafka),
         }
-        self.ports = [kafka, metrics, metrics + 1, metrics + 2, api]
 
     def start(self, given: object = "", **environment: str) -> subprocess.Popen[str]:
         with self.log.open("w") as output:
@@ -222,6 +221,79 @@ def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, n
         assert demo.left() == []
 
 
+class Terminal:
+    """A terminal whose session begins with a shell that waits for the demo and passes no signal on.
+
+    That is what make does under ``ssh -t HOST make demo``.  ``status`` is how the demo ended.
+    """
+
+    def __init__(self, demo: Demo, *shell: str, **environment: str) -> None:
+        self._demo, self._status = demo, demo.log.with_suffix(".status")
+        self._ours, theirs = pty.openpty()
+        script = "; ".join([*shell, f"{sys.executable} -m deploy.local.demo", f"echo $? > {self._status}"])
+        command = ["setsid", "--ctty", "sh", "-c", script]
+        ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        self._shell = subprocess.Popen(command, env=demo.environment | environment, **ends)
+        os.close(theirs)
+
+    def wait_for(self, text: str) -> None:
+        said = ""
+        while text not in said:
+            assert select.select([self._ours], [], [], PATIENCE)[0], said
+            said += os.read(self._ours, 4096).decode(errors="replace")
+            self._demo.log.write_text(said)
+
+    def close(self) -> None:
+        os.close(self._ours)
+
+    def status(self) -> int:
+        self._shell.wait(PATIENCE)
+        return int(self._status.read_text())
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    ("moment", "status"),
+    [("starting Kafka", 130), ("starting the services", 130), ("Everything keeps running", 0)],
+)
+def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
+    demo: Demo, given: Path, moment: str, status: int
+) -> None:
+    terminal = Terminal(demo, "trap : HUP", INPUT=str(given))
+    terminal.wait_for(moment)
+    terminal.close()
+    assert terminal.status() == status
+    assert demo.left() == []
+
+
+def test_it_ends_with_its_terminal_while_it_waits_for_a_broker_that_never_answers(
+    demo: Demo, given: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        terminal = Terminal(demo, "trap : HUP", INPUT=str(given), SWITCHBOARD_BOOTSTRAP_SERVERS=servers)
+        terminal.wait_for("creating the topics")
+        terminal.close()
+        assert terminal.status() == 130
+    assert demo.left() == []
+
+
+def test_under_nohup_it_does_not_end_with_its_terminal(demo: Demo, given: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        terminal = Terminal(
+            demo,
+            "trap '' HUP",
+            INPUT=str(given),
+            SWITCHBOARD_BOOTSTRAP_SERVERS=servers,
+            SWITCHBOARD_REQUEST_TIMEOUT_SECONDS="1",
+        )
+        terminal.wait_for("Switchboard demo")
+        terminal.close()
+        assert terminal.status() != 130
+    assert demo.left() == []
+
+
 @pytest.mark.kafka
 def test_with_a_broker_of_ones_own_none_is_started(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
@@ -261,9 +333,7 @@ def test_a_missing_file_says_what_to_give(demo: Demo, tmp_path: Path) -> None:
     assert "make demo INPUT=file" in said
 
 
-@pytest.mark.parametrize(
-    ("port", "advice"), [(0, "KAFKA_PORT"), (2, "SWITCHBOARD_METRICS_PORT"), (4, "SWITCHBOARD_API_PORT")]
-)
+@pytest.mark.parametrize(("port", "advice"), [(0, "KAFKA_PORT"), (1, "SWITCHBOARD_API_PORT")])
 def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", demo.ports[port]))
@@ -273,6 +343,28 @@ def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice
     assert f"port {demo.ports[port]}" in said
     assert advice in said
     assert demo.left() == []
+
+
+def test_a_port_for_the_metrics_of_one_worker_is_none_for_all(demo: Demo, given: Path) -> None:
+    status, said = demo.run(given, SWITCHBOARD_METRICS_PORT="9500")
+    assert status == 78
+    assert "SWITCHBOARD_METRICS_PORT=9500 is one worker's own" in said
+    assert demo.left() == []
+
+
+def test_metrics_are_where_they_usually_are_or_where_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
+    settings = load_settings()
+    usual = {service: health_port(settings, service) for service in SERVICES}
+    assert len(set(usual.values())) == len(SERVICES)
+    taken = usual["memory"]
+    monkeypatch.setattr("deploy.local.demo_parts.is_free", lambda port: port != taken)
+    given = Parts(settings, 1, print).metrics_ports
+    assert given["memory"] not in (0, *usual.values())
+    assert given | {"memory": taken} == usual
 
 
 def test_a_port_that_is_none_is_refused(demo: Demo, given: Path) -> None:
