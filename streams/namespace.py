@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 
+#: Of a request to the HTTP API: the topic prefix of the deployment that is meant, which another one then refuses.
+PREFIX_HEADER = "switchboard-topic-prefix"
+
+
 class Namespace(NamedTuple):
     """The names of one deployment.  ``prefix`` is empty, or of letters, digits, ``.``, ``_`` and ``-``."""
 

@@ -67,6 +67,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
     health = HealthState(settings.hang_timeout_seconds)
     health.describe("service", service)
     health.describe("instance", settings.instance_id)
+    health.describe("topic_prefix", settings.topic_prefix)
     health.describe("process", place.index)
     health.describe("processes", place.count)
     async with AsyncExitStack() as resources:

@@ -8,6 +8,10 @@ names the tenant proves nothing.
 ``SWITCHBOARD_API_AUTH=off`` says that something in front authenticates: then the API may listen on another
 address, and the tenant is taken as given.  The names it answers to are still named, in
 ``SWITCHBOARD_API_HOSTS``.
+
+Deployments that differ in their topic prefix share a machine, and one may listen where a caller expects another.
+A caller who cares says whose memory is meant in the header ``Switchboard-Topic-Prefix`` (which may be empty), and
+gets 421 from any other.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams.api.problems import Problem, respond
+from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings
 
 _ANY = "*"
@@ -31,10 +36,14 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:@/\[\]]+))(?::\d*)?")
 
 @dataclass(frozen=True)
 class Access:
-    """What is answered.  ``hosts``: names besides the loopback ones, lower case; ``"*"`` stands for any."""
+    """What is answered.  ``hosts``: names besides the loopback ones, lower case; ``"*"`` stands for any.
+
+    ``topic_prefix``: whose memory this is.
+    """
 
     hosts: frozenset[str] = frozenset()
     any_tenant: bool = False
+    topic_prefix: str = ""
 
     @classmethod
     def of(cls, settings: Settings) -> Access:
@@ -50,7 +59,8 @@ class Access:
                 "in front of it authenticates, say so with SWITCHBOARD_API_AUTH=off"
             )
         names = (name.strip().lower() for name in settings.api_hosts.split(","))
-        return cls(frozenset(name for name in names if name), settings.api_auth == "off")
+        hosts = frozenset(name for name in names if name)
+        return cls(hosts, settings.api_auth == "off", settings.topic_prefix)
 
     def answers_to(self, host: str) -> bool:
         """Tell whether a request with this ``Host`` header is answered."""
@@ -68,7 +78,7 @@ class Access:
 
 
 class KnownHosts:
-    """Middleware: answers 403 to a request for a name that is not ours, whatever its path."""
+    """Middleware: answers 403 to a request for a name that is not ours, 421 to one for another deployment."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -79,15 +89,30 @@ class KnownHosts:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        host = request.headers.get("host", "")
-        if self._access.answers_to(host):
-            await self._app(scope, receive, send)
-            return
-        detail = (
-            f"This API does not answer to the name {host!r}: ask 127.0.0.1 or localhost, or start the "
-            "service with that name in SWITCHBOARD_API_HOSTS."
-        )
-        await respond(request, Problem(HTTPStatus.FORBIDDEN, detail))(scope, receive, send)
+        problem = self._problem(request)
+        answer = self._app if problem is None else respond(request, problem)
+        await answer(scope, receive, send)
+
+    def _problem(self, request: Request) -> Problem | None:
+        host, ours = request.headers.get("host", ""), self._access.topic_prefix
+        if not self._access.answers_to(host):
+            return Problem(
+                HTTPStatus.FORBIDDEN,
+                f"This API does not answer to the name {host!r}: ask 127.0.0.1 or localhost, or start the "
+                "service with that name in SWITCHBOARD_API_HOSTS.",
+            )
+        meant = request.headers.get(PREFIX_HEADER, ours)
+        if meant != ours:
+            return Problem(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                f"This is the memory of {_deployment(ours)}, not of {_deployment(meant)}: set "
+                "SWITCHBOARD_API_PORT to where that one listens, or SWITCHBOARD_TOPIC_PREFIX to this one's.",
+            )
+        return None
+
+
+def _deployment(topic_prefix: str) -> str:
+    return f"the topic prefix {topic_prefix!r}" if topic_prefix else "the deployment without a topic prefix"
 
 
 def host_name(header: str) -> str:

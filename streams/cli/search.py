@@ -20,6 +20,7 @@ from models.ports import FoundFact
 from streams.cli import waiting
 from streams.cli.output import console, print_json, printable
 from streams.cli.services import ask, reachable, stated_places
+from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings, load_settings
 from streams.whereabouts import notes
 
@@ -75,7 +76,9 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
     parameters: dict[str, str | int] = {"q": query, "user_id": user, "tenant_id": tenant, "limit": limit}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            response = await client.get("/v1/search", params=parameters)
+            # Another deployment on this port must say so rather than answer.
+            whose = {PREFIX_HEADER: settings.topic_prefix}
+            response = await client.get("/v1/search", params=parameters, headers=whose)
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return await _search_here(settings, query, user, tenant, limit)
     except httpx.TransportError as error:

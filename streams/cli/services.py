@@ -171,6 +171,10 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
     if names and service not in names:
         found = " and ".join(sorted(names))
         return Report(service, port, False, False, [f"{found} answers on this port"], {}, {})
+    whose = details.get("topic_prefix", settings.topic_prefix)
+    if whose != settings.topic_prefix:
+        reason = f"that of another deployment (topic prefix {whose!r}) answers on this port"
+        return Report(service, port, False, False, [reason], {}, {})
     if spare:
         reasons.append("other workers have all the partitions; it takes over when one goes")
     return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)

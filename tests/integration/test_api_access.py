@@ -18,6 +18,7 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.server import ApiServer, serve
+from streams.cli.search import search
 from streams.search import FactSearch
 from streams.settings import load_settings
 from streams.worker import EXIT_CONFIGURATION, run
@@ -105,6 +106,20 @@ async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authent
         assert "SWITCHBOARD_API_AUTH=off" in body["detail"]
         assert (await ask(server, f"{path}&tenant_id=default", "localhost"))[0] != 403
         assert (await ask(fronted, f"{path}&tenant_id=acme", "localhost"))[0] != 403
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("theirs-", ""), ("theirs-", "ours-"), ("", "ours-")])
+async def test_a_search_is_not_answered_by_another_deployment(
+    memory: tuple[FactSearch, FactIndex], theirs: str, ours: str
+) -> None:
+    made = await serve(create_api(*memory, Access.of(load_settings(topic_prefix=theirs))), "127.0.0.1", 0)
+    named = f"not of the topic prefix '{ours}'" if ours else "not of the deployment without a topic prefix"
+    with pytest.raises(ConfigurationError, match=f"{named}: set SWITCHBOARD_API_PORT"):
+        await search(load_settings(topic_prefix=ours, api_port=made.port), "tea", "ada", "default", 5)
+    settings = load_settings(topic_prefix=theirs, api_port=made.port)
+    assert (await search(settings, "tea", "ada", "default", 5)).results == []
+    assert (await ask(made, "/v1/facts?user_id=ada", "localhost"))[0] == 200, "who does not care is answered"
+    await made.stop()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "memory.example"])

@@ -85,6 +85,17 @@ async def test_another_service_on_the_port_is_named(
     assert (report.running, report.reasons) == (False, ["memory answers on this port"])
 
 
+async def test_the_same_service_of_another_deployment_is_not_taken_for_ours(
+    settings: Settings, server: HealthServer, state: HealthState
+) -> None:
+    state.describe("service", "ingest")
+    state.describe("topic_prefix", "theirs-")
+    report = await services.ask(settings, "ingest", server.port)
+    assert (report.running, report.details) == (False, {})
+    assert "another deployment (topic prefix 'theirs-')" in report.reasons[0]
+    assert (await services.ask(load_settings(topic_prefix="theirs-"), "ingest", server.port)).running
+
+
 async def test_nobody_on_the_port(settings: Settings) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
