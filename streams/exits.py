@@ -11,6 +11,6 @@ EXIT_NOT_FOUND = 66
 EXIT_UNAVAILABLE = 69
 #: It stopped rather than lose data, or did not stop in time: start it again.
 EXIT_FAILED = 70
-#: A setting or a topic is wrong: starting it again changes nothing.
+#: A setting or a topic is wrong, or a name is taken: starting it again changes nothing.
 EXIT_CONFIGURATION = 78
 EXIT_INTERRUPTED = 130

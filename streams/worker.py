@@ -1,7 +1,7 @@
 """``switchboard worker``: one service in the foreground, from the first connection to the last commit.
 
 Exit codes: 0 stopped on request; 69 the broker cannot be reached; 70 the worker stopped itself (the last
-log line says why; start it again); 78 a setting or a topic is wrong.
+log line says why; start it again); 78 a setting or a topic is wrong, or another worker has the name.
 """
 
 from __future__ import annotations
@@ -140,8 +140,9 @@ async def _serve(runtime: ServiceRuntime, parts: Service, stop: asyncio.Event) -
     finally:
         log.info("stopping", service=runtime.name, failed=runtime.failure is not None)
         if isinstance(runtime.failure, FencedInstanceIdError):
-            # Nothing is left to say or to save: what this one holds is the other's by now.
-            _end_now("another worker has its name", stacks=False)
+            # Nothing is left to say or to save: what this one holds is the other's by now.  Started again, it
+            # would take it back, and so on for ever: a name is a setting.
+            _end_now("another worker has its name", EXIT_CONFIGURATION, stacks=False)
         # A worker that failed must not commit or drain: whatever it holds is read again by the next one.
         patience = runtime.settings.shutdown_timeout_seconds if runtime.failure is None else 2.0
         # Also for what follows: a companion that does not close, a thread that Python waits for at exit.
@@ -223,11 +224,11 @@ def _end_later(seconds: float) -> None:
     timer.start()
 
 
-def _end_now(reason: str, *, stacks: bool = True) -> None:
+def _end_now(reason: str, status: int = EXIT_FAILED, *, stacks: bool = True) -> None:
     """End the process whatever hangs; uncommitted work is read again by whoever takes over."""
     where = "; where its threads stand:" if stacks else ""
     print(f"the worker (pid {os.getpid()}) ends itself: {reason}{where}", file=sys.stderr)
     if stacks:
         faulthandler.dump_traceback(all_threads=True)
     sys.stderr.flush()
-    os._exit(EXIT_FAILED)
+    os._exit(status)

@@ -105,7 +105,7 @@ async def test_two_workers_under_one_name_do_not_fight_for_it(stream):
     load = stream.load(rate=2000)
     await first.ready()
     second = stream.worker("a", host="two")
-    assert await first.exits() == 70
+    assert await first.exits() == 78
     assert "FencedInstanceIdError" in first.says("the worker stops")[0]["error"]
     assert "SWITCHBOARD_INSTANCE_ID" in first.says("the worker stops")[0]["error"]
     assert not first.says("where its threads stand")
