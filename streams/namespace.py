@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-
-#: Of a request to the HTTP API: the topic prefix of the deployment that is meant, which another one then refuses.
+#: Of a request to the HTTP API: the topic prefix of the deployment that is meant; another one refuses then.
 PREFIX_HEADER = "switchboard-topic-prefix"
 
 

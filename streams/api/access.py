@@ -9,9 +9,9 @@ names the tenant proves nothing.
 address, and the tenant is taken as given.  The names it answers to are still named, in
 ``SWITCHBOARD_API_HOSTS``.
 
-Deployments that differ in their topic prefix share a machine, and one may listen where a caller expects another.
-A caller who cares says whose memory is meant in the header ``Switchboard-Topic-Prefix`` (which may be empty), and
-gets 421 from any other.
+Deployments that differ in their topic prefix share a machine, and one may listen where a caller expects
+another.  A caller who cares says whose memory is meant in the header ``Switchboard-Topic-Prefix`` (which may be
+empty), and gets 421 from any other.
 """
 
 from __future__ import annotations
