@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import signal
 import subprocess
 import time
@@ -31,6 +30,7 @@ from typing import NamedTuple
 import structlog
 
 from streams import leash
+from streams.backoff import backoff
 from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from streams.settings import Settings
 from streams.signals import stop_signals
@@ -143,11 +143,6 @@ class Supervisor:
             log.error("killing what still runs", because=why, instances=sorted(self._running))
         for child in self._running.values():
             child.kill()
-
-
-def backoff(attempt: int, first: float, longest: float) -> float:
-    """Return how long to wait (seconds) before repetition ``attempt`` (1, 2, ...), jittered."""
-    return min(longest, first * 2.0 ** min(attempt, 20)) * random.uniform(0.5, 1.0)
 
 
 def _in_words(code: int) -> str:

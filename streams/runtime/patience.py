@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 
 from models.errors import DependencyUnavailable, Unanswered
+from streams.backoff import backoff
 from streams.runtime.effects import Effects
 from streams.runtime.ports import StepperHost
 from streams.runtime.standing import Standing
@@ -68,8 +68,7 @@ class Patience:
     async def _pause(self, dependency: str, error: str) -> None:
         runtime, settings = self._runtime, self._runtime.settings
         self._failures += 1
-        ceiling = min(settings.retry_max_seconds, settings.retry_min_seconds * 2 ** min(self._failures, 20))
-        delay = ceiling * random.uniform(0.5, 1.0)
+        delay = backoff(self._failures, settings.retry_min_seconds, settings.retry_max_seconds)
         runtime.metrics.retries_total.labels(self._standing.stage, dependency).inc()
         runtime.log.warning(
             "waiting for a dependency",

@@ -133,7 +133,10 @@ async def test_a_client_that_does_not_read_its_answer_is_let_go(hasty: ApiServer
 
 async def test_a_request_that_takes_long_to_answer_is_left_alone() -> None:
     async def slow(_: Request) -> PlainTextResponse:
-        await asyncio.sleep(4 * Hasty.request_seconds)
+        # One that came later and says nothing has had its time: so has this one.
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        assert await reader.read() == b""
+        writer.close()
         return PlainTextResponse("at last")
 
     server = await serve(Starlette(routes=[Route("/", slow)]), "127.0.0.1", 0, Hasty)
