@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import hypothesis
 import pytest
+
+# What kills a mutant must kill it the next time, too: nothing is drawn anew.
+os.environ.setdefault("SWITCHBOARD_TEST_SEED", "1")
 
 # mutmut runs pytest several times in one process, so Hypothesis meets the same method on other objects and
 # takes that for a flaw of the test.
 hypothesis.settings.register_profile(
-    "mutation", suppress_health_check=[hypothesis.HealthCheck.differing_executors]
+    "mutation", derandomize=True, suppress_health_check=[hypothesis.HealthCheck.differing_executors]
 )
 hypothesis.settings.load_profile("mutation")
 

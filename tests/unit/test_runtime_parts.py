@@ -84,6 +84,24 @@ class TestLedger:
         first.acked = True
         assert ledger.outstanding_bytes(TP0) == 20
 
+    def test_what_was_never_delivered_takes_nothing(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        ledger.deliver(TP0, Message(1))
+        assert (ledger.outstanding_bytes(TP0), ledger.outstanding_bytes(TP1)) == (0, 0), "no size was given"
+        assert ledger.outstanding(TP1) == 0
+
+    def test_a_commit_is_the_next_offset_and_takes_out_only_what_is_below(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        for offset in (9, 10):
+            ledger.deliver(TP0, Message(offset, acked=True))
+        ledger.settle({TP0: 10})
+        assert ledger.committable() == {TP0: 11}
+
+    async def test_who_waits_for_room_looks_again_in_time(self) -> None:
+        """Room may come without an ack: nobody notifies then."""
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        await asyncio.wait_for(ledger.freed(timeout=0.01), 5)
+
     async def test_an_ack_wakes_who_waits_for_room(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
         waiter = asyncio.create_task(ledger.freed(timeout=30))
@@ -222,6 +240,31 @@ class TestTimers:
         assert clock.pending() == []
         assert timers.due(2000, 99) == []
         assert len(timers) == 0
+
+    def test_a_timer_that_moves_later_again_and_again_takes_no_room(self) -> None:
+        """That is what each message of a conversation does to the timer of its idleness."""
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        for later in range(100):
+            timers.set(b"a", 1100 + later // 2)
+        assert len(timers._heap) == 1
+        assert timers.due(1148, 99) == []
+        assert timers.due(1149, 99) == [b"a"]
+
+    def test_timers_of_one_time_need_one_wake_up(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        for key in (b"a", b"b", b"c"):
+            timers.set(key, 1010)
+        assert len(clock.calls) == 1
+
+    def test_an_earlier_timer_does_not_wait_for_what_was_postponed(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        timers.set(b"a", 1010)
+        timers.postpone(5)
+        timers.set(b"b", 1002)
+        assert clock.pending() == [pytest.approx(1002)]
 
     def test_postponed_timers_ask_again_later(self) -> None:
         clock = Clock()

@@ -97,6 +97,11 @@ class TestFormats:
         assert (layout.term(value), layout.payload(value)) == (0, b"payload")
         assert [layout.next_offset(value, n) for n in (0, 1)] == [300, 5]
 
+    def test_format_0_may_say_that_there_is_nothing(self) -> None:
+        layout = Layout(TWO)
+        value = layout.adopt(bytes.fromhex("000000000000012c0000000000000005"))
+        assert (layout.payload(value), layout.next_offset(value, 0)) == (b"", 300)
+
     def test_sources_in_another_order_keep_their_marks(self) -> None:
         value = sealed(b"p", 300, 5, term=9)
         turned = Layout(("summaries", "messages"))
@@ -124,6 +129,11 @@ class TestFormats:
     def test_what_no_version_wrote_is_refused(self, value: str) -> None:
         with pytest.raises(ConsistencyError):
             Layout(("chat.messages.v1",)).adopt(bytes.fromhex(value))
+
+    @pytest.mark.parametrize("begins", [b"\x02\x00", b"\x02\x01", b"\x01\x02", b"\xff\xff"])
+    def test_a_later_version_is_not_guessed_at(self, begins: bytes) -> None:
+        with pytest.raises(ConsistencyError, match="no version wrote"):
+            Layout(ONE).adopt(begins + sealed(b"p", 300)[2:])
 
     @pytest.mark.parametrize("payload", [b"p", None])
     def test_what_is_cut_off_in_its_marks_is_refused(self, payload: bytes | None) -> None:
