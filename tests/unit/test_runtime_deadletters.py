@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -191,9 +192,37 @@ def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "stage"),
+    [
+        ({"topic": "other.v1"}, "stage"),
+        ({"partition": 4}, "stage"),
+        ({"offset": 8}, "stage"),
+        ({"value": b"b" * 5000}, "stage"),
+        ({}, "another stage"),
+    ],
+)
+def test_parts_of_letters_that_differ_in_one_thing_are_not_mixed(change: dict[str, Any], stage: str) -> None:
+    one = RECORD._replace(value=b"a" * 5000)
+    two = one._replace(**change)
+    first = as_read(outputs(one))
+    second = as_read(
+        to_outputs(DeadLetter(two, "invalid_json", "no", 2), source=SOURCE, stage=stage, limit=LIMIT)
+    )
+    mixed = [record for both in zip(first, second, strict=True) for record in both]
+    found = [(dict(letter.why), letter.value, letter.complete) for letter in letters(mixed)]
+    assert [(value, complete) for _, value, complete in found] == [(one.value, True), (two.value, True)]
+    places = [(why["topic"], why["partition"], why["offset"], why["stage"]) for why, *_ in found]
+    assert places == [
+        (record.topic, str(record.partition), str(record.offset), name)
+        for record, name in ((one, "stage"), (two, stage))
+    ]
+
+
 def test_letters_without_some_of_their_parts_come_last() -> None:
     split = as_read(outputs(RECORD._replace(offset=8, value=b"a" * 5000)))
     plain = as_read(outputs(RECORD))
     first, last = letters([*split[1:], *plain])
     assert (first.why["offset"], first.complete) == ("7", True)
     assert (last.why["offset"], last.complete, last.value, last.key) == ("8", False, None, b"key")
+    assert list(last.headers) == []

@@ -11,11 +11,12 @@ from aiokafka.partitioner import murmur2 as reference_murmur2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.errors import InvalidRecord
 from streams.runtime.effects import Effects
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of, partitions_of
-from streams.runtime.records import Record, RecordBatch
+from streams.runtime.records import Origin, Record, RecordBatch, origin, rerouted
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.timers import Timers
 
@@ -131,6 +132,35 @@ class TestPartitioner:
         assert partitions_of(many, partitions) == [
             (reference_murmur2(key) & 0x7FFFFFFF) % partitions for key in many
         ]
+
+
+class TestOrigin:
+    def copy(self, came_from: bytes, timestamp: bytes | None) -> Origin | None:
+        return origin([("rerouted_from", came_from), ("rerouted_timestamp", timestamp), ("own", b"1")])
+
+    def test_a_copy_says_where_the_first_one_stands(self) -> None:
+        first = Record(b"v", b"k", 7, "a-topic", 3, 1234, [("own", b"1")])
+        copy = first._replace(headers=rerouted(first), offset=0, partition=5)
+        assert origin(copy.headers) == ("a-topic-3", 7, 1234)
+        assert origin(rerouted(copy)) == ("a-topic-3", 7, 1234)
+        assert origin(first.headers) is None
+
+    @pytest.mark.parametrize(
+        ("came_from", "timestamp"),
+        [
+            (b"t-3-x", b"5"),
+            (b"-7", b"5"),
+            (b"7", b"5"),
+            (b"t-3-7", b"x"),
+            (b"t-3-7", b""),
+            (b"t-3-7", None),
+            (b"", b"5"),
+            (b"\xff", b"5"),
+        ],
+    )
+    def test_what_is_no_origin_is_none(self, came_from: bytes, timestamp: bytes | None) -> None:
+        """Anybody may write such a header; a record is not refused for it."""
+        assert self.copy(came_from, timestamp) is None
 
 
 class TestRecordBatch:
@@ -341,6 +371,13 @@ class TestScheduler:
 
 
 class TestEffects:
+    def test_something_is_to_be_done_if_anything_is(self) -> None:
+        output, change, letter = Effects(), Effects(), Effects()
+        output.emit("t", b"k", b"v")
+        change.store(b"k", b"v")
+        letter.dead_letter(Record(b"v"), InvalidRecord("invalid_json", "no"))
+        assert [bool(effects) for effects in (Effects(), output, change, letter)] == [False, True, True, True]
+
     def test_changes_are_written_in_the_order_of_the_last_call_for_each_key(self) -> None:
         first, second = Effects(), Effects()
         first.store(b"state", b"1", 1)
@@ -351,3 +388,5 @@ class TestEffects:
         second.remove(b"old")
         first.absorb(second)
         assert list(first.changes) == [b"state", b"page", b"old"]
+        first.remove(b"state")
+        assert list(first.changes) == [b"page", b"old", b"state"]

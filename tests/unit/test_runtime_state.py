@@ -196,6 +196,18 @@ class TestStoredPartition:
         one, two = sealed(b"open", 9), sealed(b"flushed", 9)
         assert stored((b"k", one), (b"k", two)).values == {b"k": two}
 
+    def test_every_late_tombstone_is_counted(self) -> None:
+        partition = StoredPartition(ONE)
+        partition.fold(changelog((b"a", sealed(b"v", 1)), (b"b", sealed(b"v", 1)), (b"a", None), (b"b", None)))
+        assert (partition.stale, partition.repairs) == (2, {b"a", b"b"})
+
+    def test_what_is_removed_needs_no_repair(self) -> None:
+        partition = StoredPartition(ONE)
+        partition.fold(changelog((b"k", sealed(None, 7, term=2)), (b"k", sealed(b"late", 3, term=1))))
+        assert partition.repairs == {b"k"}
+        partition.fold(changelog((b"k", None)))
+        assert (partition.values, partition.repairs) == ({}, set())
+
     def test_a_tombstone_ends_a_removal(self) -> None:
         partition = stored((b"k", sealed(b"1", 5)), (b"k", sealed(None, 6)), (b"k", None), (b"never", None))
         assert (partition.values, partition.removed, partition.repairs) == ({}, set(), set())
@@ -432,12 +444,17 @@ class TestTable:
     async def test_what_is_no_longer_ours_is_forgotten_and_what_stays_is_kept(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        async def by_faust(self: Any, *_: Any) -> None: ...
+        told: list[Any] = []
+
+        async def by_faust(self: Any, *what: Any) -> None:
+            told.extend(what)
 
         monkeypatch.setattr(Table, "on_rebalance", by_faust)
         table = BareTable()
         lost, kept = table.partition(2), table.partition(3)
         assert table.partition(3) is kept
-        await table.on_rebalance({TP("c", 3), TP("c", 4), TP("other", 2)}, {TP("c", 2)}, {TP("c", 4)})
+        assigned, revoked, new = {TP("c", 3), TP("c", 4), TP("other", 2)}, {TP("c", 2)}, {TP("c", 4)}
+        await table.on_rebalance(assigned, revoked, new, 8)
+        assert told == [assigned, revoked, new, 8], "Faust has books of its own"
         assert table.partition(3) is kept
         assert table.partition(2) is not lost, "somebody else may have written to it meanwhile"
