@@ -413,6 +413,8 @@ class TestPositions:
         [
             (0, Fetch(None, records(0), 1), "deleted and made again"),
             (0, Fetch(None, [], 0), "deleted and made again"),
+            (10, Fetch(None, records(10), 11), "deleted and made again"),
+            (11, Fetch(None, records(11), 12), "retention removed offsets 10 to 10 "),
             (50, Fetch(None, records(50), 51), "retention removed offsets 10 to 49"),
         ],
     )

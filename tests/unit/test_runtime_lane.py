@@ -425,6 +425,21 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     written = [output for outputs, _ in rig.publisher.submitted for output in outputs]
     assert sorted(output.key for output in written if output.value is None) == keys
     assert not rig.confirmed.keys() & set(keys)
+    assert rig.failure is None
+    rig.lane.close()
+
+
+async def test_many_removed_keys_leave_in_parts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
+    monkeypatch.setattr(lane_module, "_LET_GO_KEYS", 2)
+    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
+    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 3600)  # from the second time on
+    rig.stored.fold(Record(LAYOUT.seal(None, None, 0, 5), b"%d" % key) for key in range(5))
+    rig.stored.ours_since -= LATE_WRITES_SECONDS
+    await rig.give_all(lambda: not rig.stored.removed)
+    assert [len(outputs) for outputs, _ in rig.publisher.submitted] == [2, 2, 1]
+    await rig.give_all(lambda: not rig.lane.busy)
+    assert rig.failure is None
     rig.lane.close()
 
 
@@ -590,6 +605,8 @@ async def test_what_waits_behind_a_batch_is_a_batch_whatever_else_stands_in_the_
     rig.deliver(b"a")
     rig.deliver(b"b")
     assert rig.lane.upcoming() is rig.batches[0]
+    rig.lane.close()
+    assert rig.discarded == [0, 1], "of what is in the queue only batches are given back"
 
 
 class TestWhatIsCounted:

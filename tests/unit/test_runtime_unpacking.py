@@ -420,6 +420,8 @@ class TestDistrust:
         assert unpacker.distrust([TP])  # type: ignore[list-item]
         assert unpacker.distrust([TP, other])  # type: ignore[list-item]
         assert not unpacker.distrust([other])  # type: ignore[list-item]
+        assert unpacker.distrust([TopicPartition(TOPIC, 6)])  # type: ignore[list-item]
+        assert not unpacker.distrust([TP])  # type: ignore[list-item]
         bad = named(0, b"\xff")
         assert unpacker.unpack_partition(TOPIC, 5, bad, 1) == (bad, 0)
         unpacked, used = unpacker.unpack_partition(TOPIC, 4, bad * 2, 1)

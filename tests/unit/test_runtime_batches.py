@@ -1,0 +1,62 @@
+"""Record batches, byte by byte: numbers and records as aiokafka, and so Java, writes and reads them."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka.record.util import encode_varint
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from streams.runtime.batches import HEADER_BYTES, _read, _written, empty_record, with_readable_names
+from streams.runtime.faust_internals import DefaultRecordBatchBuilder
+
+#: Where a number takes one byte more.
+EDGES = [edge + near for shift in (6, 13, 20, 27) for edge in (1 << shift,) for near in (-1, 0, 1)]
+
+
+def encoded(number: int) -> bytes:
+    written = bytearray()
+    encode_varint(number, written.append)
+    return bytes(written)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("number", [0, *EDGES, *(-edge for edge in EDGES), 2**63 - 1, -(2**63)])
+    def test_at_the_edges(self, number: int) -> None:
+        assert _written(number) == encoded(number)
+        assert _read(b"before" + encoded(number) + b"after", 6) == (number, 6 + len(encoded(number)))
+
+    @given(st.integers(-(2**63), 2**63 - 1))
+    def test_between(self, number: int) -> None:
+        assert _written(number) == encoded(number)
+        assert _read(encoded(number), 0) == (number, len(encoded(number)))
+
+    @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff", b"\x80" * 10 + b"\x01"])
+    def test_one_that_does_not_end_is_refused(self, data: bytes) -> None:
+        with pytest.raises(ValueError, match="does not end"):
+            _read(data, 0)
+
+
+def payload(*records: tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]) -> bytes:
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1 << 30)
+    for offset, key, value, headers in records:
+        builder.append(offset, 0, key, value, headers)
+    return bytes(builder.build())[HEADER_BYTES:]
+
+
+@pytest.mark.parametrize("offset", [0, 1, *EDGES])
+def test_an_empty_record_is_what_a_producer_writes_of_nothing(offset: int) -> None:
+    assert empty_record(offset) == payload((offset, None, None, []))
+
+
+sized = st.none() | st.sampled_from([0, 1, 63, 64, 127, 128, 129, 8191, 8192, 9000]).map(bytes)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(sized, sized, st.lists(st.tuples(st.text(max_size=90), sized), max_size=3))))
+@example([(None, None, [("n" * count, None)] * count) for count in (63, 64, 65)])
+def test_names_that_can_be_read_stay_byte_for_byte(
+    records: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
+) -> None:
+    written = payload(*((offset, *record) for offset, record in enumerate(records)))
+    assert with_readable_names(written, len(records)) == written
