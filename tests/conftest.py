@@ -9,7 +9,9 @@ import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
 
 from deploy.local.kafka import LocalKafka
@@ -17,12 +19,16 @@ from streams import redaction
 
 _LOG_TAIL = 60  # lines per worker
 _RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("unhurried", parent=hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("unhurried")
+
 _registered_logs = pytest.StashKey[list[Path]]()
 
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
-    """The broker that all tests of a run share; started by the first that asks.  Leave it running and whole."""
+    """The broker that all tests of a process share; the first that asks starts it.  Leave it running and whole."""
     yield from _broker_in(tmp_path_factory.mktemp("kafka"))
 
 
@@ -59,7 +65,7 @@ def worker_logs(request: pytest.FixtureRequest) -> WorkerLogs:
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """A number of this test's own that changes from run to run; a failure says how to get the same again."""
-    return zlib.crc32(f"{_RUN_SEED} {request.node.nodeid}".encode())
+    return zlib.crc32(f"{_run_seed(request.config)} {request.node.nodeid}".encode())
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +80,17 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     redaction.forget_secrets()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of pytest-xdist which seed the run has."""
+    node.workerinput["seed"] = _RUN_SEED
+
+
+def _run_seed(config: pytest.Config) -> int:
+    told: dict[str, Any] = getattr(config, "workerinput", {})
+    return told.get("seed", _RUN_SEED)
+
+
 def pytest_report_header() -> str:
     return f"random seed: SWITCHBOARD_TEST_SEED={_RUN_SEED}"
 
@@ -82,7 +99,7 @@ def pytest_report_header() -> str:
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield
     if report.failed:
-        report.sections.append(("random seed", f"repeat with SWITCHBOARD_TEST_SEED={_RUN_SEED}"))
+        report.sections.append(("random seed", f"repeat with SWITCHBOARD_TEST_SEED={_run_seed(item.config)}"))
         for path in item.stash.get(_registered_logs, []):
             report.sections.append((f"end of {path}", _tail(path)))
         for name in ("kafka", "broker"):

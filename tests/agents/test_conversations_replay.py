@@ -223,7 +223,7 @@ def run(deployment: Deployment, steps: list[Read], then: Callable[[], None]) -> 
     return deployment.result()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     sent=st.lists(SENT, min_size=1, max_size=40),
     live=st.lists(READ, max_size=40),
@@ -244,7 +244,7 @@ def test_a_replay_makes_the_same_of_the_same_log(
         assert run(deployment, again, deployment.strays_again) == first
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sent=st.lists(SENT.filter(lambda sent: sent.what != "close"), min_size=1, max_size=40),
     live=st.lists(READ, max_size=40),

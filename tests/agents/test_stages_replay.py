@@ -199,7 +199,7 @@ STAGES: dict[str, tuple[Callable[[], Stage], Callable[[Random], list[Record]]]] 
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
     chance = Random(seed)
@@ -209,7 +209,7 @@ def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_outputs_and_state(name: str, seed: int, crashes: int) -> None:
     chance = Random(seed)

@@ -93,7 +93,7 @@ def decodes(text: str) -> bool:
 
 
 # Reading the zones from disk takes as long as the machine lets it.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.datetimes(timezones=st.timezones()))
 def test_any_time_with_an_offset_in_whole_minutes_fits(time):
     offset = time.utcoffset()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fact_samples import DIMENSIONS, make_fact
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
@@ -30,7 +30,6 @@ def names(prefix: str) -> set[str]:
     return found | {str(reset.index_collection(own, "recall"))}
 
 
-@settings(deadline=None)  # the catalog of a new prefix is read
 @given(PREFIXES, PREFIXES)
 def test_two_prefixes_share_no_name(one: str, other: str) -> None:
     assert one == other or names(one).isdisjoint(names(other))

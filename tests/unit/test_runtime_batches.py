@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from aiokafka.record.util import encode_varint
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.runtime.batches import HEADER_BYTES, _read, _written, empty_record, with_readable_names
@@ -52,7 +52,6 @@ def test_an_empty_record_is_what_a_producer_writes_of_nothing(offset: int) -> No
 sized = st.none() | st.sampled_from([0, 1, 63, 64, 127, 128, 129, 8191, 8192, 9000]).map(bytes)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(sized, sized, st.lists(st.tuples(st.text(max_size=90), sized), max_size=3))))
 @example([(None, None, [("n" * count, None)] * count) for count in (63, 64, 65)])
 def test_names_that_can_be_read_stay_byte_for_byte(

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.runtime.deadletters import (
@@ -79,7 +79,6 @@ def test_only_a_letter_that_does_not_fit_is_split() -> None:
 headers = st.lists(st.tuples(st.text(max_size=20), st.none() | st.binary(max_size=900)), max_size=5)
 
 
-@settings(deadline=None)
 @given(
     st.none() | st.binary(max_size=3000),
     st.none() | st.binary(max_size=9000),

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from aiokafka.partitioner import murmur2 as reference_murmur2
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
@@ -123,7 +123,6 @@ class TestPartitioner:
             assert murmur2(key) == hashed & 0xFFFFFFFF
         assert partition_of(b"21", 8) == (-973932308 & 0x7FFFFFFF) % 8
 
-    @settings(deadline=None)
     @given(st.lists(st.binary(max_size=9), max_size=30), st.integers(1, 50), st.integers(1, 200))
     def test_many_keys_at_once_go_where_each_goes_alone(
         self, keys: list[bytes], partitions: int, copies: int

@@ -14,7 +14,7 @@ import cramjam
 import pytest
 from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
 from aiokafka.structs import TopicPartition
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
@@ -96,7 +96,6 @@ def codecs_of(data: bytes) -> list[int]:
 
 
 class TestUnpacking:
-    @settings(deadline=None)
     @given(
         st.lists(
             st.tuples(st.integers(0, 4), st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=4)),
@@ -389,7 +388,6 @@ class TestDistrust:
         assert records[1].headers == (("h", None), ("h", b"x"))
         assert end == 103
 
-    @settings(deadline=None)
     @given(st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=5), st.integers(0, 4))
     def test_everything_else_stays_as_it_was(self, values: list[bytes | None], codec: int) -> None:
         data = batch(codec, 10, *values)
