@@ -28,7 +28,7 @@ _registered_logs = pytest.StashKey[list[Path]]()
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
-    """The broker that all tests of a process share; the first that asks starts it.  Leave it running and whole."""
+    """The broker of all tests of a process, started by the first that asks.  Leave it running and whole."""
     yield from _broker_in(tmp_path_factory.mktemp("kafka"))
 
 

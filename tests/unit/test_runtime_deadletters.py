@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.runtime.deadletters import (
@@ -18,6 +19,7 @@ from streams.runtime.deadletters import (
     to_outputs,
 )
 from streams.runtime.effects import DeadLetter, Output
+from streams.runtime.faust_internals import MemoryRecords
 from streams.runtime.publisher import record_bytes
 from streams.runtime.records import Record, UnreadBatch
 
@@ -86,6 +88,8 @@ headers = st.lists(st.tuples(st.text(max_size=20), st.none() | st.binary(max_siz
     st.integers(1500, 6000),
     st.randoms(),
 )
+@example(b"k" * 1000, b"v" * 9000, [("own", b"h" * 900), ("own", None)], 1500, Random(1))
+@example(b"k" * 3000, None, [], 1500, Random(1))
 def test_every_record_comes_back_byte_for_byte(key, value, headers, limit, random) -> None:
     record = RECORD._replace(key=key, value=value, headers=headers)
     written = outputs(record, limit)
@@ -102,6 +106,22 @@ def test_every_record_comes_back_byte_for_byte(key, value, headers, limit, rando
         content = b"".join(output.value or b"" for output in written)
         assert {said(output)["dlq_sha256"] for output in written} == {hashlib.sha256(content).hexdigest()}
         assert {int(said(output)["dlq_bytes"]) for output in written} == {len(content)}
+
+
+def test_what_is_split_is_a_batch_of_the_record_as_it_was() -> None:
+    """Whatever reads Kafka's batches can read it; nothing of the record is lost."""
+    record = RECORD._replace(value=b"v" * 5000)
+    content = b"".join(output.value or b"" for output in outputs(record))
+    batch = MemoryRecords(content).next_batch()
+    assert (batch.base_offset, content[16]) == (0, 2)
+    [found] = batch
+    assert (found.offset, found.timestamp, found.key, found.value) == (
+        0,
+        record.timestamp,
+        b"key",
+        record.value,
+    )
+    assert list(found.headers) == record.headers
 
 
 def test_a_dead_letter_that_is_dead_lettered_again_keeps_the_headers_it_had() -> None:
@@ -142,6 +162,7 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     assert is_cut(DeadLetter(larger, "r", "m"))
     [output] = outputs(larger, 2 << 20)
     assert (output.key, output.value, output.copy) == (b"k" * 1024, value[:KEPT_OF_LARGER], True)
+    assert output.partition == 3
     joined = join_parts(as_read([output]))
     assert not joined.complete
     assert joined.value == value[:65_536]

@@ -199,6 +199,12 @@ async def test_outputs_then_state_then_ack(rig: Rig) -> None:
     rig.publisher.give(1)
     await rig.until(lambda: rig.acked == [0])
     assert LAYOUT.payload(rig.confirmed[b"count"]) == b"1"
+    [change] = rig.publisher.submitted[1][0]
+    assert (change.topic, change.key, change.partition) == (CHANGELOG, b"count", 3), (
+        "where recovery looks for it"
+    )
+    assert change.value == rig.confirmed[b"count"]
+    assert rig.stored.read_to == 1, "what we wrote ourselves need not be read"
 
 
 async def test_records_are_let_go_with_the_ack_and_not_before(rig: Rig) -> None:

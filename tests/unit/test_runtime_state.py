@@ -408,6 +408,21 @@ class TestLettingGo:
         state.confirm(again)
         assert partition.values == again
 
+    def test_a_key_that_was_removed_in_this_epoch_goes_and_once_gone_may_go_again(
+        self, clock: list[float]
+    ) -> None:
+        partition = self.removals(0)
+        state = PartitionState(partition)
+        clock[0] += LATE_WRITES_SECONDS
+        for _ in range(2):
+            state.confirm(state.store({b"k": StateChange(None, None)}))
+            going = state.let_go(10)
+            assert going == {b"k": GONE}
+            state.confirm(going)
+            assert partition.values == {}
+        state.confirm(going)
+        assert partition.values == {}, "a key that is not there may be let go of"
+
     def test_what_was_not_confirmed_is_let_go_in_the_next_epoch(self, clock: list[float]) -> None:
         partition = self.removals(1)
         clock[0] += LATE_WRITES_SECONDS

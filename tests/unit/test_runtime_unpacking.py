@@ -302,6 +302,9 @@ class TestDecompression:
         assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), LIMIT) == self.content * 2
         assert self.error(2, xerial(self.raw_snappy(), self.raw_snappy()), 9999) == "batch_too_large"
         assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), 10_000) == self.content * 2
+        empty = bytes(cramjam.snappy.compress_raw(b""))
+        assert len(empty) == 1
+        assert decompress(2, xerial(self.raw_snappy(), empty), LIMIT) == self.content
 
     @pytest.mark.parametrize("claimed", [6000, LIMIT, 1 << 31])
     def test_a_snappy_block_that_lies_about_its_length(self, claimed: int) -> None:
