@@ -7,6 +7,7 @@ what these tests are about; the real producer and broker are in tests/faults.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -486,7 +487,7 @@ def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
         step=copy_step,
         table="timed",
         on_timer=on_timer,
-        timer_at=lambda key, payload: 1.0 if payload == b"due" else None,
+        timer_at=lambda key, payload: 1.0 if (key, payload) == (b"key", b"due") else None,
     )
 
 
@@ -555,6 +556,56 @@ async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> N
         rig.lane.timers.set(b"key", 1.0)
         await rig.until(lambda number=number: len(seen) == number + 1)
     assert seen == [0.0, 5.001, 5.002]
+    rig.lane.close()
+
+
+async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state() -> None:
+    seen: list[tuple[TimerContext, Any]] = []
+
+    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+        seen.append((context, state.read(b"count")))
+        return Effects()
+
+    rig = Rig(Stage(name="timed", sources=(SOURCE,), step=copy_step, table="timed", on_timer=on_timer))
+    caught_up = {(id(rig.bound), 3): False}
+    rig.runtime.caught_up = lambda bound, partition: caught_up[id(bound), partition]
+    rig.deliver(b"a")
+    await rig.until(lambda: rig.state.read(b"count") == (1, b"1"))
+    before = time.time()
+    for answer in (False, True):
+        caught_up[id(rig.bound), 3] = answer
+        rig.lane.timers.set(b"key", 1.0)
+        await rig.until(lambda: bool(seen) or rig.failure is not None)
+        context, count = seen.pop()
+        assert (context.partition, context.caught_up, count) == (3, answer, (1, b"1"))
+        assert before <= context.now <= time.time()
+    rig.lane.close()
+
+
+@pytest.mark.parametrize("end", [0, 1])
+async def test_of_what_was_not_read_at_all_timers_learn_nothing(end: int) -> None:
+    seen: list[float] = []
+
+    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
+        seen.append(context.log_time)
+        return Effects()
+
+    rig = Rig(Stage(name="timed", sources=(SOURCE,), step=copy_step, table="timed", on_timer=on_timer))
+    rig.epoch.partitions[TP(SOURCE, 3)] = Progress.at(0, end, None)
+    rig.lane.timers.set(b"key", 1.0)
+    await rig.until(lambda: bool(seen) or rig.failure is not None)
+    assert seen == [0.0]
+    rig.lane.close()
+
+
+async def test_when_the_epoch_is_over_no_timer_fires() -> None:
+    fired: list[tuple[bytes, float]] = []
+    rig = Rig(timer_stage(fired))
+    rig.epoch.stop()
+    rig.lane.timers.set(b"key", 1.0)
+    rig.lane._queue.put_nowait(None)  # it is due
+    await rig.settle()
+    assert (fired, rig.failure) == ([], None)
     rig.lane.close()
 
 

@@ -202,6 +202,7 @@ class TestUnpacking:
         data = bytearray(batch(4, 0, b"a" * 100))
         data[70] ^= 1
         assert unpack(bytes(data))[0] == data
+        assert unpack(bytes(data) + batch(4, 1, b"b"))[0] == bytes(data) + batch(0, 1, b"b")
 
     @pytest.mark.parametrize("codec", ALL)
     def test_an_empty_batch_is_left_as_it_is(self, codec: int) -> None:
@@ -234,6 +235,12 @@ class TestAnswers:
         assert [entry[-1] for entry in others] == [batch(0, 0, b"c")]
         assert [entry[:-1] for entry in entries] == [(n, 0, 100, 90, 0, [(7, 10)], -1) for n in range(3)]
         assert [entry[-1] for entry in entries] == [batch(0, 0, b"a"), b"", batch(0, 5, b"b")]
+
+    def test_what_is_set_aside_is_put_back_into_its_partition(self) -> None:
+        unpacker = Unpacker(LIMIT)
+        [(_, entries)] = unpacker.unpack(self.answer(b"", b"", b"", batch(4, 7, bytes(LIMIT))))
+        [unread] = unpacker.put_back(read(entries[3][-1], 7)[0])
+        assert (unread.topic, unread.partition, unread.offset) == (TOPIC, 3, 7)
 
     def test_all_partitions_together_stay_within_the_limit_and_one_batch_always_fits(self) -> None:
         unpacker = Unpacker(LIMIT)
@@ -413,6 +420,7 @@ class TestDistrust:
             unpacked, unpacker = self.unpack(data, TP)
             [record] = unpacker.put_back(read(unpacked, 100)[0])
             assert (record.reason, record.data) == ("batch_unreadable", data)
+            assert record.message.startswith("its records cannot be read: ")
             assert record.codec == ("zstd" if codec else "none")
 
     def test_only_what_was_refused_is_read_twice_and_once_is_enough(self) -> None:
