@@ -15,6 +15,7 @@ import msgspec
 import pytest
 import structlog
 from aiokafka import AIOKafkaProducer
+from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
 from streams.runtime.effects import Effects
@@ -156,8 +157,11 @@ class TestIsolation:
         undisturbed = Bench(service, stage())
         await undisturbed.run(*good)
         bench = Bench(service, stage())
-        await bench.run(*good[:77], b"poison", *good[77:])
+        with capture_logs() as lines:
+            await bench.run(*good[:77], b"poison", *good[77:])
         assert bench.letters() == [(b"poison", "step_failed")]
+        told = [(line["log_level"], line.get("offset"), line.get("first_offset")) for line in lines]
+        assert told == [("warning", None, 0), ("error", 77, None)], "said once, however often it is halved"
         assert bench.values(OUT) == undisturbed.values(OUT)
         assert bench.states[0].read(b"n") == (201, b"200")
         assert [Layout((SOURCE,)).payload(value) for value in bench.ready[0].values.values()] == [b"200"]
@@ -168,6 +172,7 @@ class TestIsolation:
         made_by = list(stamp({"setting": 1}))
         assert [headers for topic, _, _, headers in read(prepared) if topic == OUT] == [made_by, made_by]
         [letter] = [dict(headers) for topic, _, _, headers in read(prepared) if topic != OUT]
+        assert letter["dlq_message"] == b"ValueError: poison"
         assert not letter.keys() & dict(made_by).keys()
 
     async def test_what_was_isolated_is_packed_like_what_was_not(self, service: Service) -> None:
