@@ -1,4 +1,4 @@
-"""``memory.fact-candidates.v1``, ``memory.facts.v1`` and the embedding hand-over between them."""
+"""``memory.fact-candidates.v1`` and ``memory.facts.v1``."""
 
 from __future__ import annotations
 
@@ -25,17 +25,13 @@ class Category(StrEnum):
 class FactStatus(StrEnum):
     """Where a fact is in its life."""
 
-    PENDING_EMBED = "pending_embed"
     ACTIVE = "active"
     MERGED_INTO = "merged_into"
     DEPRECATED = "deprecated"
 
 
 class FactChange(StrEnum):
-    """What the last change to a fact was.
-
-    That its vector was stored is none: it says nothing about the person, and when it happens is chance.
-    """
+    """What the last change to a fact was."""
 
     CREATED = "created"
     REINFORCED = "reinforced"
@@ -120,24 +116,3 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
     until: Timestamp
     version: Count = 0
-
-
-class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """``memory.embedding-requests.v1``: this fact's statement needs a vector.  Key: ``fact_id``."""
-
-    fact_id: Identifier
-    user_id: Identifier
-    version: Annotated[int, msgspec.Meta(ge=1)]
-    text: Annotated[str, msgspec.Meta(min_length=1)]
-    tenant_id: Identifier = DEFAULT_TENANT
-
-
-class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
-    """``memory.embeddings.v1``: the vector is stored, so the fact may become active.  Key: ``fact_id``."""
-
-    fact_id: Identifier
-    user_id: Identifier
-    version: Annotated[int, msgspec.Meta(ge=1)]
-    model: str
-    dimensions: Annotated[int, msgspec.Meta(ge=1)]
-    tenant_id: Identifier = DEFAULT_TENANT

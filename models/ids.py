@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from hashlib import sha1
+from hashlib import blake2b, sha1
 from uuid import NAMESPACE_URL, uuid5
 
 #: Root of all ids.  Changing it orphans everything ever written.
@@ -51,6 +51,11 @@ def normalize_statement(statement: str) -> str:
 def fact_id(tenant_id: str, user_id: str, statement: str) -> str:
     """Id of a statement about a person: the same statement again is the same fact."""
     return deterministic_id("fact", tenant_id, user_id, normalize_statement(statement))
+
+
+def text_hash(text: str) -> str:
+    """What tells one text from another: 32 hexadecimal digits."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def candidate_id(fact: str, conversation_id: str, message_ids: Iterable[str]) -> str:

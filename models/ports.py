@@ -111,7 +111,7 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: str
     tenant_id: str = "default"
-    statuses: tuple[FactStatus, ...] = (FactStatus.ACTIVE, FactStatus.PENDING_EMBED)
+    statuses: tuple[FactStatus, ...] = (FactStatus.ACTIVE,)
     categories: tuple[Category, ...] = ()
     minimum_confidence: float = 0.0
 
@@ -138,7 +138,14 @@ class FactIndex(Protocol):
         ...
 
     async def store_vectors(self, fact_ids: Sequence[str], vectors: Vectors) -> None:
-        """Store the vectors (row ``i`` belongs to ``fact_ids[i]``); ids that are not stored are ignored."""
+        """Store the vectors (row ``i`` belongs to ``fact_ids[i]``); ids that are no uuids are ignored.
+
+        A vector may come before its fact, or after its erasure: nobody finds it until the fact is there.
+        """
+        ...
+
+    async def forget_vectors(self, fact_ids: Sequence[str]) -> None:
+        """Remove vectors; the facts stay, found by their words."""
         ...
 
     async def search_vector(
@@ -162,7 +169,7 @@ class FactIndex(Protocol):
         ...
 
     async def erase(self, versions: Mapping[str, int]) -> None:
-        """Remove facts with their vectors, each up to a version; none up to that is taken any more.
+        """Remove facts, each up to a version; none up to that is taken any more.  Vectors: ``forget_vectors``.
 
         So an old copy that comes after the erasure stays out.  What is stored in a later version stays.
         """

@@ -1,19 +1,18 @@
 """Finding what is known of a person: by meaning and by words at once (seed 002, active search).
 
-A fact that is still waiting for its vector can only be found by its words.  When the embedder is down, all
-facts can.
+A fact that is still waiting for its vector can only be found by its words.  When the embedder is down, that
+holds for all facts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import DependencyUnavailable
-from models.facts import FactStatus
 from models.messages import DEFAULT_TENANT
 from models.ports import Embedder, FactFilter, FactIndex, FoundFact
 
@@ -52,7 +51,7 @@ class FactSearch:
         limit: int = 5,
         minimum_confidence: float = MINIMUM_CONFIDENCE,
     ) -> FoundFacts:
-        """Return up to ``limit`` active and pending facts about ``user_id``, best first.
+        """Return up to ``limit`` active facts about ``user_id``, best first.
 
         A blank query finds nothing.  Raises :class:`DependencyUnavailable` when the index is down; when the
         embedder is, the results are ``degraded`` and their scores those of the comparison of words.
@@ -66,7 +65,10 @@ class FactSearch:
         if vector is None:
             return FoundFacts(by_words[:limit], degraded=True)
         by_meaning = await self._index.search_vector(vector, where, candidates)
-        return FoundFacts(fuse(by_meaning, by_words)[:limit])
+        ranked = {found.fact.fact_id for found in by_meaning}
+        unranked = [found.fact.fact_id for found in by_words if found.fact.fact_id not in ranked]
+        waiting = await self._index.without_vector(unranked) if unranked else set()
+        return FoundFacts(fuse(by_meaning, by_words, waiting)[:limit])
 
     async def _embed(self, query: str) -> NDArray[np.float32] | None:
         """Return the query's vector, or None while the embedder is down."""
@@ -78,21 +80,21 @@ class FactSearch:
         return vector
 
 
-def fuse(by_meaning: Sequence[FoundFact], by_words: Sequence[FoundFact]) -> list[FoundFact]:
+def fuse(
+    by_meaning: Sequence[FoundFact], by_words: Sequence[FoundFact], waiting: Collection[str] = ()
+) -> list[FoundFact]:
     """Merge two rankings by reciprocal rank; each fact once, scores in 0..1 (1: first in both).
 
-    A pending fact cannot be ranked by meaning, so its rank by words counts for both: the best match by
-    words is never crowded out by facts that have the advantage of a vector.
+    ``waiting`` are the ids of facts that have no vector yet.  They cannot be ranked by meaning, so their rank
+    by words counts for both: the best match by words is never crowded out by facts that have the advantage of a
+    vector.
     """
     facts = {found.fact.fact_id: found.fact for found in (*by_words, *by_meaning)}
     scores = dict.fromkeys(facts, 0.0)
-    ranked = set()
     for rank, found in enumerate(by_meaning):
         scores[found.fact.fact_id] += _reciprocal(rank)
-        ranked.add(found.fact.fact_id)
     for rank, found in enumerate(by_words):
-        stands_for_both = found.fact.status is FactStatus.PENDING_EMBED and found.fact.fact_id not in ranked
-        scores[found.fact.fact_id] += _reciprocal(rank) * (2 if stands_for_both else 1)
+        scores[found.fact.fact_id] += _reciprocal(rank) * (2 if found.fact.fact_id in waiting else 1)
     best = 2 * _reciprocal(0)
     merged = [FoundFact(fact=fact, score=scores[fact_id] / best) for fact_id, fact in facts.items()]
     return sorted(merged, key=lambda found: (-found.score, -found.fact.confidence, found.fact.fact_id))

@@ -90,10 +90,12 @@ def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
 
 
 def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
+    from models.vectors import VectorKind
     from streams.adapters.index_factory import open_fact_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
+    from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
     from streams.api.app import create_api
     from streams.search import FactSearch
@@ -103,7 +105,11 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     resources.push_async_callback(embedder.close)
     index = open_fact_index(settings, embedder.dimensions)
     resources.push_async_callback(index.close)
-    stages = [Index(settings, index).stage(), Embedding(settings, embedder, index).stage()]
+    stages = [
+        Index(settings, index).stage(),
+        Embedding(settings, embedder).stage(),
+        VectorViews(settings, {VectorKind.FACT: index}, embedder.model).stage(),
+    ]
 
     def api(health: HealthState) -> ASGIApp:
         return create_api(FactSearch(index, embedder), index, access, health.waited_for)

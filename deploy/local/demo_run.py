@@ -94,7 +94,7 @@ class Run:
         await commands.send(self._settings, [commands.closing(*each) for each in ended])
 
     async def _settle(self, sent: Sequence[InputMessage]) -> None:
-        """Wait until each message is in a window, nothing is left to read, and no fact waits for its vector."""
+        """Wait until each message is in a window and nothing is left to read: every vector is stored."""
         view = self._view
         needed = {(line.message.conversation_id, line.message.message_id) for line in sent}
         moved, calm = time.monotonic(), 0
@@ -104,9 +104,9 @@ class Run:
             behind = await self._behind()
             self._announce_summaries()
             self._show(len(sent), ", ".join(f"{service} {lag:,}" for service, lag in behind.items()))
-            finished = needed <= view.windowed and not any(behind.values()) and not view.pending
+            finished = needed <= view.windowed and not any(behind.values())
             calm = calm + 1 if behind and finished and await self._ready() else 0
-            now = (len(view.windows), len(view.facts), view.pending, *behind.values())
+            now = (len(view.windows), len(view.facts), *behind.values())
             if now != before:
                 moved, before = time.monotonic(), now
             elif time.monotonic() - moved > _PATIENCE_SECONDS:
@@ -156,9 +156,8 @@ class Run:
     def _show(self, total: int, behind: str) -> None:
         view = self._view
         sent = f"sent {self._sent:,}/{total:,}" if total else "nothing new to send"
-        waiting = f" ({view.pending:,} not embedded)" if view.pending else ""
         self._progress.update(
-            f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,}{waiting} | "
+            f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,} | "
             f"summaries {len(view.summaries):,}{f' | to read: {behind}' if behind else ''}"
         )
 

@@ -95,13 +95,7 @@ class View:
     @property
     def known(self) -> list[Fact]:
         """The facts that hold: neither merged into another nor given up."""
-        held = (FactStatus.ACTIVE, FactStatus.PENDING_EMBED)
-        return [fact for fact in self.facts.values() if fact.status in held]
-
-    @property
-    def pending(self) -> int:
-        """How many facts still wait for their vector."""
-        return sum(fact.status is FactStatus.PENDING_EMBED for fact in self.facts.values())
+        return [fact for fact in self.facts.values() if fact.status is FactStatus.ACTIVE]
 
     @property
     def response_is_complete(self) -> bool:

@@ -4,8 +4,7 @@ Pure decisions for the facts stage (seeds 000 and 002).  A fact is never changed
 returned; a function that finds nothing to change returns *the same object*, so that the stage publishes
 real changes only and a replay publishes nothing.
 
-Nothing here depends on when it is decided, nor on when a vector was stored: times are those of the messages,
-and a fact has the same version whether its vector came before or after the last that was said about it.
+Nothing here depends on when it is decided: times are those of the messages.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.facts import (
-    EmbeddingResult,
     Erasure,
     Fact,
     FactCandidate,
@@ -144,7 +142,7 @@ def apply_candidate(known: Fact | None, candidate: FactCandidate, erasure: Erasu
             category=candidate.category,
             statement=candidate.statement,
             confidence=candidate.confidence,
-            status=FactStatus.PENDING_EMBED,
+            status=FactStatus.ACTIVE,
             change=FactChange.CREATED,
             version=1 if erasure is None else erasure.version + 1,
             evidence_count=1,
@@ -214,32 +212,14 @@ def apply_refinement(partial: Fact, into: Fact, erasure: Erasure | None = None) 
 
 
 def _merged(partial: Fact, into: Fact) -> Fact:
-    """A fact that is still to be embedded leaves out the version that it would have had then.
-
-    Nobody embeds it any more, and its version must not tell whether somebody was faster.
-    """
-    pending = partial.status is FactStatus.PENDING_EMBED
     return msgspec.structs.replace(
         partial,
         status=FactStatus.MERGED_INTO,
         change=FactChange.MERGED,
-        version=partial.version + (2 if pending else 1),
+        version=partial.version + 1,
         merged_into_id=into.fact_id,
         recorded_at=max(into.recorded_at, partial.recorded_at),
     )
-
-
-def apply_embedding(known: Fact, result: EmbeddingResult, erasure: Erasure | None = None) -> Fact:
-    """A pending fact whose vector is stored becomes active; any other comes back unchanged.
-
-    So does one that has begun anew since the vector was asked for: it needs its own.
-    """
-    if known.fact_id != result.fact_id:
-        raise ValueError(f"the vector of {result.fact_id} is not one of {known.fact_id}")
-    stale = erasure is not None and result.version <= erasure.version
-    if known.status is not FactStatus.PENDING_EMBED or stale:
-        return known
-    return msgspec.structs.replace(known, status=FactStatus.ACTIVE, version=known.version + 1)
 
 
 def target_of(fact: Fact) -> str:
@@ -256,7 +236,7 @@ def resolve(wanted_id: str, known: Lookup) -> Fact | None:
     while fact is not None and fact.merged_into_id is not None:
         target = known(fact.merged_into_id)
         if target is None:
-            return msgspec.structs.replace(fact, status=FactStatus.PENDING_EMBED, merged_into_id=None)
+            return msgspec.structs.replace(fact, status=FactStatus.ACTIVE, merged_into_id=None)
         fact = target
     return fact
 

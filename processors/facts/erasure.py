@@ -38,8 +38,7 @@ def erase(
     erasure = Erasure(until=max(erasure.until, until), version=max(version, fact.version))
     if not kept:
         return None, erasure
-    # The tombstone took its vector as well.
-    status = fact.status if fact.status is FactStatus.MERGED_INTO else FactStatus.PENDING_EMBED
+    status = fact.status if fact.status is FactStatus.MERGED_INTO else FactStatus.ACTIVE
     left = msgspec.structs.replace(
         fact,
         status=status,

@@ -99,6 +99,11 @@ class QdrantEdgeIndex:
             rows = dict(zip(fact_ids[part], vectors[part], strict=True))
             await self._write(partial(ask.store_vectors, vectors=rows))
 
+    async def forget_vectors(self, fact_ids: Sequence[str]) -> None:
+        """See the port."""
+        if ids := stored.point_ids(fact_ids):
+            await self._write(partial(ask.forget_vectors, ids=ids))
+
     async def search_vector(
         self, vector: NDArray[np.float32], where: FactFilter, limit: int
     ) -> list[FoundFact]:

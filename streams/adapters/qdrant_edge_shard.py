@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import qdrant_edge as edge
@@ -23,7 +24,7 @@ REBUILD = (
 )
 
 
-_ERASED = edge.FieldCondition(stored.STATUS_FIELD, match=edge.MatchAny([stored.ERASED]))
+_NOBODYS = edge.IsEmptyCondition(stored.TENANT_FIELD)
 
 
 def open_shard(folder: Path, dimensions: int) -> edge.EdgeShard:
@@ -73,21 +74,31 @@ def upsert(shard: edge.EdgeShard, facts: Sequence[Fact]) -> None:
 
 
 def store_vectors(shard: edge.EdgeShard, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-    """Give points their vectors; ids that are not stored are left out, for the engine refuses them."""
-    records = shard.retrieve([*stored.point_ids(vectors)], [stored.STATUS_FIELD], False)
-    points = [
-        edge.PointVectors(record.id, {stored.VECTOR: vectors[str(record.id)].tolist()})
-        for record in records
-        if not stored.is_gravestone(record.payload)
-    ]
+    """Give points their vectors, and make those that are not there yet: the engine refuses to update them."""
+    ids: list[str | int | UUID] = [*stored.point_ids(vectors)]
+    rows = {name: {stored.VECTOR: vectors[name].tolist()} for name in map(str, ids)}
+    known = {str(record.id) for record in shard.retrieve(ids, False, False)}
+    if new := [
+        edge.Point(wanted_id, row, stored.gravestone(0))
+        for wanted_id, row in rows.items()
+        if wanted_id not in known
+    ]:
+        shard.update(edge.UpdateOperation.upsert_points(new))
+    points = [edge.PointVectors(wanted_id, row) for wanted_id, row in rows.items() if wanted_id in known]
     if points:
         shard.update(edge.UpdateOperation.update_vectors(points))
+
+
+def forget_vectors(shard: edge.EdgeShard, ids: Sequence[str]) -> None:
+    """Take the vectors of points that are stored."""
+    if known := [record.id for record in shard.retrieve([*ids], False, False)]:
+        shard.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
 
 
 def without_vector(shard: edge.EdgeShard, ids: Sequence[str]) -> set[str]:
     """Return those of ``ids`` that are stored and have no vector."""
     where = edge.Filter(
-        must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR), _ERASED]
+        must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR), _NOBODYS]
     )
     records, _ = shard.scroll(edge.ScrollRequest(limit=len(ids), filter=where, with_payload=False))
     return {str(record.id) for record in records}
@@ -117,7 +128,7 @@ def with_words(shard: edge.EdgeShard, words: str, where: FactFilter, limit: int)
 def get(shard: edge.EdgeShard, ids: Sequence[str]) -> list[Fact]:
     """Return the stored facts among ``ids``."""
     payloads = (record.payload for record in shard.retrieve([*ids], True, False))
-    return [stored.from_payload(payload) for payload in payloads if not stored.is_gravestone(payload)]
+    return [stored.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
 
 
 def page(
@@ -131,21 +142,20 @@ def page(
 
 
 def erase(shard: edge.EdgeShard, versions: Mapping[str, int]) -> None:
-    """Put gravestones in the place of points that are no newer.  Upserting a point drops its vector."""
+    """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
     records = shard.retrieve([*versions], [stored.VERSION_FIELD], False)
     known = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
-    graves = [
-        edge.Point(fact_id, {}, stored.gravestone(version))
-        for fact_id, version in versions.items()
-        if known.get(fact_id, 0) <= version
-    ]
-    if graves:
-        shard.update(edge.UpdateOperation.upsert_points(graves))
+    graves = {fact_id: stored.gravestone(version) for fact_id, version in versions.items()}
+    if new := [edge.Point(fact_id, {}, grave) for fact_id, grave in graves.items() if fact_id not in known]:
+        shard.update(edge.UpdateOperation.upsert_points(new))
+    for fact_id, version in known.items():
+        if version <= versions[fact_id]:
+            shard.update(edge.UpdateOperation.overwrite_payload([fact_id], graves[fact_id]))
 
 
 def count(shard: edge.EdgeShard, where: FactFilter | None) -> int:
     """Count exactly."""
-    condition = edge.Filter(must_not=[_ERASED]) if where is None else _filter(where)
+    condition = edge.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
     return shard.count(edge.CountRequest(exact=True, filter=condition))
 
 

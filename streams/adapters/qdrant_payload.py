@@ -1,9 +1,10 @@
 """How a fact is stored in Qdrant, whichever engine holds it.
 
-One point per fact: its id is the ``fact_id`` (a uuid), its payload the whole fact as JSON values, and its
-named vector ``statement`` is absent until the statement has been embedded.  Of a fact that was erased a
-gravestone stays: a point without a vector that holds the erased version and nothing else.  It belongs to
-nobody, so no search for a person's facts finds it.
+One point per fact: its id is the ``fact_id`` (a uuid), its payload the whole fact as JSON values, and its named
+vector ``statement`` is absent until the statement has been embedded.  Payload and vector come from two topics,
+in any order, and neither touches the other.  So a point may hold a vector and nothing else; and of a fact that
+was erased a gravestone stays, which holds the erased version.  Both belong to nobody, so no search for a
+person's facts finds them.
 """
 
 from __future__ import annotations
@@ -31,10 +32,6 @@ KEYWORD_FIELDS = ("tenant_id", "status", "category")
 CONFIDENCE_FIELD = "confidence"
 VERSION_FIELD = "version"
 
-#: What tells a gravestone; no fact has this status.
-STATUS_FIELD = "status"
-ERASED = "erased"
-
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
 WRITE_BATCH = 100
 
@@ -46,13 +43,13 @@ def to_payload(fact: Fact) -> dict[str, Any]:
 
 
 def gravestone(version: int) -> dict[str, Any]:
-    """Return what is stored of a fact that was erased."""
-    return {VERSION_FIELD: version, STATUS_FIELD: ERASED}
+    """Return what is stored of a fact that was erased, or (version 0) of one that has not come yet."""
+    return {VERSION_FIELD: version}
 
 
-def is_gravestone(payload: Mapping[str, Any] | None) -> bool:
-    """Whether a stored payload is that of an erased fact."""
-    return payload is not None and payload.get(STATUS_FIELD) == ERASED
+def is_nobodys(payload: Mapping[str, Any] | None) -> bool:
+    """Whether a stored payload is no fact: that of a gravestone, or of a vector that waits for its fact."""
+    return not payload or TENANT_FIELD not in payload
 
 
 def from_payload(payload: Mapping[str, Any] | None) -> Fact:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 MINIMUM_VERSION = (1, 20)
 
 
-_ERASED = q.FieldCondition(key=stored.STATUS_FIELD, match=q.MatchValue(value=stored.ERASED))
+_NOBODYS = q.IsEmptyCondition(is_empty=q.PayloadField(key=stored.TENANT_FIELD))
 
 
 class QdrantServerIndex:
@@ -78,17 +78,16 @@ class QdrantServerIndex:
         writes at the same time, the highest version stays.  Overwriting a payload, unlike upserting its
         point, keeps the vector.
         """
-        points = [q.PointStruct(id=fact.fact_id, vector={}, payload=stored.to_payload(fact)) for fact in facts]
-        await self._ask(
-            self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
-        )
+        await self._insert({fact.fact_id: stored.to_payload(fact) for fact in facts})
         ids = [fact.fact_id for fact in facts]
         records = await self._ask(
             self._client.retrieve(self._collection, ids, with_payload=[stored.VERSION_FIELD])
         )
         versions = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
         replacements = [
-            _replace_if_older(fact) for fact in facts if versions.get(fact.fact_id, 0) < fact.version
+            _replace_if(q.Range(lt=fact.version), fact.fact_id, stored.to_payload(fact))
+            for fact in facts
+            if versions.get(fact.fact_id, 0) < fact.version
         ]
         if replacements:
             await self._ask(self._client.batch_update_points(self._collection, replacements, wait=True))
@@ -101,7 +100,7 @@ class QdrantServerIndex:
         await self._prepare()
         where = q.Filter(
             must=[q.HasIdCondition(has_id=[*ids])],
-            must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), _ERASED],
+            must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), _NOBODYS],
         )
         records, _ = await self._ask(
             self._client.scroll(self._collection, where, limit=len(ids), with_payload=False)
@@ -113,19 +112,29 @@ class QdrantServerIndex:
         await self._prepare()
         for part in stored.batches(len(fact_ids)):
             rows = dict(zip(fact_ids[part], vectors[part], strict=True))
-            # The server refuses an update that names a point it does not have.  One that is deleted between
-            # these two requests is answered by 404, that is DependencyUnavailable: the retry leaves it out.
-            ids = stored.point_ids(rows)
-            records = await self._ask(
-                self._client.retrieve(self._collection, ids, with_payload=[stored.STATUS_FIELD])
-            )
             points = [
-                q.PointVectors(id=record.id, vector={stored.VECTOR: self._checked(rows[str(record.id)])})
-                for record in records
-                if not stored.is_gravestone(record.payload)
+                q.PointVectors(id=wanted_id, vector={stored.VECTOR: self._checked(rows[wanted_id])})
+                for wanted_id in stored.point_ids(rows)
             ]
             if points:
+                # The server refuses an update that names a point it does not have, and points are never
+                # deleted.
+                await self._insert({str(point.id): stored.gravestone(0) for point in points})
                 await self._ask(self._client.update_vectors(self._collection, points, wait=True))
+
+    async def forget_vectors(self, fact_ids: Sequence[str]) -> None:
+        """See the port."""
+        if ids := stored.point_ids(fact_ids):
+            await self._prepare()
+            named = q.Filter(must=[q.HasIdCondition(has_id=[*ids])])
+            await self._ask(self._client.delete_vectors(self._collection, [stored.VECTOR], named, wait=True))
+
+    async def _insert(self, payloads: Mapping[str, dict[str, Any]]) -> None:
+        """Make the points that are not there yet; the others stay, whoever writes at the same time."""
+        points = [q.PointStruct(id=name, vector={}, payload=payload) for name, payload in payloads.items()]
+        await self._ask(
+            self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
+        )
 
     async def search_vector(
         self, vector: NDArray[np.float32], where: FactFilter, limit: int
@@ -150,7 +159,7 @@ class QdrantServerIndex:
         await self._prepare()
         records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=True))
         payloads = (record.payload for record in records)
-        return [stored.from_payload(payload) for payload in payloads if not stored.is_gravestone(payload)]
+        return [stored.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
 
     async def list_facts(
         self, where: FactFilter, limit: int, start: str | None = None
@@ -171,20 +180,14 @@ class QdrantServerIndex:
         await self._prepare()
         for part in stored.batches(len(ids)):
             known = {fact_id: versions[fact_id] for fact_id in ids[part]}
-            points = [
-                q.PointStruct(id=fact_id, vector={}, payload=stored.gravestone(version))
-                for fact_id, version in known.items()
-            ]
-            await self._ask(
-                self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
-            )
-            operations = [operation for erased in known.items() for operation in _bury(*erased)]
+            await self._insert({fact_id: stored.gravestone(version) for fact_id, version in known.items()})
+            operations = [_replace_if(q.Range(lte=v), name, stored.gravestone(v)) for name, v in known.items()]
             await self._ask(self._client.batch_update_points(self._collection, operations, wait=True))
 
     async def count(self, where: FactFilter | None = None) -> int:
         """See the port."""
         await self._prepare()
-        condition = q.Filter(must_not=[_ERASED]) if where is None else _filter(where)
+        condition = q.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
         counted = await self._ask(self._client.count(self._collection, condition, exact=True))
         return counted.count
 
@@ -314,30 +317,11 @@ def _trusted(ca_file: Path | None) -> ssl.SSLContext:
         ) from error
 
 
-def _replace_if_older(fact: Fact) -> q.OverwritePayloadOperation:
-    older = q.FieldCondition(key=stored.VERSION_FIELD, range=q.Range(lt=fact.version))
-    return q.OverwritePayloadOperation(
-        overwrite_payload=q.SetPayload(
-            payload=stored.to_payload(fact),
-            filter=q.Filter(must=[q.HasIdCondition(has_id=[fact.fact_id]), older]),
-        )
-    )
-
-
-def _bury(fact_id: str, version: int) -> list[q.UpdateOperation]:
-    """Put a gravestone where nothing newer is, and take its vector."""
-    no_newer = q.FieldCondition(key=stored.VERSION_FIELD, range=q.Range(lte=version))
-    named = q.HasIdCondition(has_id=[fact_id])
-    return [
-        q.OverwritePayloadOperation(
-            overwrite_payload=q.SetPayload(
-                payload=stored.gravestone(version), filter=q.Filter(must=[named, no_newer])
-            )
-        ),
-        q.DeleteVectorsOperation(
-            delete_vectors=q.DeleteVectors(filter=q.Filter(must=[named, _ERASED]), vector=[stored.VECTOR])
-        ),
-    ]
+def _replace_if(versions: q.Range, fact_id: str, payload: dict[str, Any]) -> q.OverwritePayloadOperation:
+    """Replace a payload whose version is in a range; its vector is kept."""
+    condition = q.FieldCondition(key=stored.VERSION_FIELD, range=versions)
+    where = q.Filter(must=[q.HasIdCondition(has_id=[fact_id]), condition])
+    return q.OverwritePayloadOperation(overwrite_payload=q.SetPayload(payload=payload, filter=where))
 
 
 def _filter(where: FactFilter) -> q.Filter:

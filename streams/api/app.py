@@ -4,7 +4,7 @@
 ``GET /v1/search``             ``q``, ``user_id``, and if need be ``tenant_id``, ``limit``,
                                ``minimum_confidence``: facts about the person, best first
 ``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``:
-                               all active and pending facts about the person, a page at a time
+                               all active facts about the person, a page at a time
 ``GET /v1/facts/{fact_id}``    ``user_id``, and if need be ``tenant_id``: one fact about the
                                person, whatever its status
 =============================  =================================================================

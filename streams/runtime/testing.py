@@ -72,7 +72,8 @@ class StageHarness:
         """
         source = source or self.spec.sources[0]
         if isinstance(content, msgspec.Struct):
-            key = getattr(content, load_catalog().get(source).key).encode()
+            fields = load_catalog().get(source).key_fields
+            key = "/".join(getattr(content, field) for field in fields).encode()
             value: bytes | None = msgspec.json.encode(content)
         else:
             key, value = None, content

@@ -127,8 +127,8 @@ class Metrics:
         )
         self.skipped_records_total = self._counter(
             "skipped_records_total",
-            "Records not processed because they were before: replayed (at or below the high-water mark) "
-            "or duplicate (their message id was seen).",
+            "Records not processed: replayed (at or below the high-water mark) or duplicate (their message id "
+            "was seen); of vectors, other_model (than the index has) or no_index (for things of their kind).",
             "stage",
             "reason",
         )

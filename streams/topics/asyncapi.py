@@ -150,10 +150,10 @@ def _operations(spec: TopicSpec) -> dict[str, Any]:
     """The services' operations on a topic; a service that refuses a record also sends to its dead letters."""
     operations = {}
     readers = [service for service in spec.readers if service in SERVICES]
-    if spec.owner in SERVICES:
-        operations[f"{spec.owner}.send.{spec.contract_name}"] = _operation(
-            spec.owner, "send", spec.contract_name, spec
-        )
+    for writer in (spec.owner, *spec.writers):
+        if writer in SERVICES:
+            send = _operation(writer, "send", spec.contract_name, spec)
+            operations[f"{writer}.send.{spec.contract_name}"] = send
     for service in readers:
         receive = _operation(service, "receive", spec.contract_name, spec)
         group = {"type": "string", "enum": [f"switchboard-{service}"]}

@@ -52,19 +52,20 @@ _TopicName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One topic: names, how records are keyed and routed, and how the broker keeps them.
 
-    ``key`` is the field that a record's key holds, ``routed_by`` the one whose murmur2 hash picks its
-    partition.  ``type`` is the dotted path of the value's struct and ``event_type`` the CloudEvents type,
-    both ``""`` where values are not ours to describe (dead letters, changelogs).  ``digest_key`` are the
-    fields that tell its records apart where the key does not (in a topic that is not compacted), and
-    ``digest_ignores`` says in which fields two topics may differ that say the same, and why
-    (:mod:`streams.topics.digests`): ``messages.offset`` is that field of each of the messages.  Times in
-    milliseconds, sizes in bytes; ``None`` leaves the broker's default.
+    ``key`` is the field that a record's key holds (``kind/id``: two, joined by a slash), ``routed_by`` the one
+    whose murmur2 hash picks its partition.  ``writers`` are those who write it besides its owner.  ``type`` is
+    the dotted path of the value's struct and ``event_type`` the CloudEvents type, both ``""`` where values are
+    not ours to describe (dead letters, changelogs).  ``digest_key`` are the fields that tell its records apart
+    where the key does not (in a topic that is not compacted), and ``digest_ignores`` says in which fields two
+    topics may differ that say the same, and why (:mod:`streams.topics.digests`): ``messages.offset`` is that
+    field of each of the messages.  Times in milliseconds, sizes in bytes; ``None`` leaves the broker's default.
     """
 
     name: _TopicName
     contract_name: str = ""
     description: str
     owner: str
+    writers: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
     key: str
     routed_by: str
@@ -85,6 +86,11 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     examples: str = ""
     digest_key: tuple[str, ...] = ()
     digest_ignores: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields whose values, joined by a slash, are a record's key."""
+        return tuple(self.key.split("/"))
 
     @property
     def is_changelog(self) -> bool:

@@ -60,7 +60,8 @@ def _read(file: Traversable, spec: TopicSpec) -> Example:
         value = content.text.encode()
     key = content.key
     if key is None and isinstance(content.value, dict):
-        key = content.value.get(spec.key)
+        parts = [content.value.get(field) for field in spec.key_fields]
+        key = None if None in parts else "/".join(map(str, parts))
     return Example(
         name=file.name.removesuffix(".json"),
         summary=content.summary,

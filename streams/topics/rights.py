@@ -84,7 +84,7 @@ def _service(service: str, catalog: Catalog) -> list[Right]:
         # A record in a partition that its key does not hash to is written again, to the right one.
         misplaced = reads and spec.routed_by == spec.key and not spec.is_changelog
         operations = ["Read"] if reads else []
-        if spec.owner == service or misplaced or service in _readers_of_source(spec, catalog):
+        if service in (spec.owner, *spec.writers) or misplaced or service in _readers_of_source(spec, catalog):
             operations.append("Write")
         if operations:
             rights += _on(spec, *operations, "DescribeConfigs")

@@ -1,64 +1,49 @@
-"""memory/embedding, called without a broker, on the real embedded Qdrant."""
+"""recall/embedding, called without a broker."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
+import numpy as np
 import pytest
-from memory_samples import WordEmbedder, candidate
+from memory_samples import WordEmbedder
 
 from models.errors import DependencyUnavailable
-from models.facts import EmbeddingRequest, EmbeddingResult, Fact
-from models.ports import Embedder, FactFilter, Vectors
-from processors.facts.consolidation import apply_candidate
+from models.ids import fact_id, text_hash
+from models.ports import Embedder, Vectors
+from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
+from processors.embedding.vectors import unpack
+from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.recall.embedding import EMBEDDINGS, Embedding
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
-ADA = FactFilter(user_id="ada")
+ESPRESSO, ENGINEER, CELLO = (
+    "drinks an espresso every morning",
+    "works as a structural engineer",
+    "plays the cello",
+)
 
 
 class Harness(StageHarness):
-    """The stage around ``embedder`` and ``index``."""
+    """The stage around ``embedder``."""
 
-    def __init__(self, embedder: Embedder, index: QdrantEdgeIndex) -> None:
-        super().__init__(Embedding(Settings(), embedder, index).stage())
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(Embedding(Settings(), embedder).stage())
         self.embedder = embedder
-        self.index = index
 
     @property
     def results(self) -> list[EmbeddingResult]:
         return self.values(EMBEDDINGS, EmbeddingResult)
 
-    async def nearest(self, text: str) -> list[str]:
-        (vector,) = await self.embedder.embed([text])
-        return [found.fact.statement for found in await self.index.search_vector(vector, ADA, 1)]
 
-
-FACTS = [
-    apply_candidate(None, candidate(text))
-    for text in ("drinks an espresso every morning", "works as a structural engineer", "plays the cello")
-]
-
-
-def request_for(fact: Fact, **changes: Any) -> EmbeddingRequest:
-    request = EmbeddingRequest(
-        fact_id=fact.fact_id, user_id=fact.user_id, version=fact.version, text=fact.statement
+def request(text: str, kind: VectorKind = VectorKind.FACT, about: str = "", **changes: str) -> EmbeddingRequest:
+    """A request for the vector of ``text``, for what ``about`` is the name of."""
+    return request_for(
+        kind, fact_id("default", "ada", about or text), text, "ada", changes.get("tenant", "default")
     )
-    return msgspec.structs.replace(request, **changes)
-
-
-@pytest.fixture
-async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
-    opened = QdrantEdgeIndex(tmp_path / "qdrant", WordEmbedder.dimensions)
-    await opened.upsert_facts(FACTS)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
@@ -67,90 +52,104 @@ def embedder() -> WordEmbedder:
 
 
 @pytest.fixture
-def harness(embedder: WordEmbedder, index: QdrantEdgeIndex) -> Harness:
-    return Harness(embedder, index)
+def harness(embedder: WordEmbedder) -> Harness:
+    return Harness(embedder)
 
 
 class TestVectors:
-    async def test_vectors_are_stored_and_each_is_reported(self, harness: Harness) -> None:
-        await harness.call(*[harness.record(request_for(fact)) for fact in FACTS])
-        assert await harness.index.without_vector([fact.fact_id for fact in FACTS]) == set()
-        assert [result.fact_id for result in harness.results] == [fact.fact_id for fact in FACTS]
-        for fact in FACTS:
-            assert await harness.nearest(fact.statement) == [fact.statement], "each has its own"
+    async def test_each_text_gets_its_vector_in_half_precision(self, harness: Harness) -> None:
+        texts = (ESPRESSO, ENGINEER, CELLO)
+        await harness.call(*[harness.record(request(text)) for text in texts])
+        expected = await harness.embedder.embed(texts)
+        assert [result.text_hash for result in harness.results] == [text_hash(text) for text in texts]
+        for result, vector in zip(harness.results, expected, strict=True):
+            assert unpack(result) == pytest.approx(vector, abs=1e-3)
+            assert len(result.vector) == 2 * result.dimensions
 
-    async def test_a_result_says_what_was_stored(self, harness: Harness) -> None:
-        request = request_for(FACTS[0], version=7, tenant_id="acme")
-        await harness.call(harness.record(request))
-        assert harness.results == [
-            EmbeddingResult(
-                fact_id=request.fact_id,
-                user_id="ada",
-                version=7,
-                model="words-1",
-                dimensions=64,
-                tenant_id="acme",
-            )
-        ]
+    async def test_a_result_says_whose_it_is_and_what_made_it(self, harness: Harness) -> None:
+        wanted = request(CELLO, VectorKind.TURN, tenant="acme")
+        await harness.call(harness.record(wanted))
+        (result,) = harness.results
+        assert (result.kind, result.id, result.user_id, result.tenant_id) == ("turn", wanted.id, "ada", "acme")
+        assert (result.model, result.dimensions, result.text_hash) == ("words-1", 64, text_hash(CELLO))
         (output,) = harness.outputs
-        assert (output.key, output.route) == (request.fact_id.encode(), b"ada")
+        assert (output.key, output.partition) == (f"turn/{wanted.id}".encode(), harness.partition)
 
-    async def test_a_batch_is_one_call_and_a_repeated_request_costs_nothing(
+    async def test_a_batch_is_one_call_and_a_text_that_comes_twice_costs_nothing(
         self, harness: Harness, embedder: WordEmbedder
     ) -> None:
-        first, second, _ = FACTS
-        requests = [request_for(first), request_for(second), request_for(first, version=2)]
-        await harness.call(*[harness.record(request) for request in requests])
-        assert embedder.asked == [[first.statement, second.statement]]
-        assert [(result.fact_id, result.version) for result in harness.results] == [
-            (first.fact_id, 2),
-            (second.fact_id, 1),
-        ]
+        first, second, repeated = request(CELLO), request(ENGINEER), request(CELLO, about="another")
+        await harness.call(*[harness.record(each) for each in (first, second, repeated, first)])
+        assert embedder.asked == [[CELLO, ENGINEER]]
+        assert [result.id for result in harness.results] == [first.id, second.id, repeated.id]
 
-    async def test_a_replay_reports_again_and_stores_the_same(self, harness: Harness) -> None:
-        """The facts stage ignores the second report; without it a fact might stay pending for ever."""
-        record = harness.record(request_for(FACTS[0]))
+    async def test_of_two_texts_of_a_thing_the_later_counts(self, harness: Harness) -> None:
+        await harness.call(
+            harness.record(request(CELLO, about="x")), harness.record(request(ESPRESSO, about="x"))
+        )
+        assert [result.text_hash for result in harness.results] == [text_hash(ESPRESSO)]
+
+    async def test_a_replay_writes_the_same(self, harness: Harness) -> None:
+        record = harness.record(request(CELLO))
         await harness.call(record)
         await harness.call(record)
-        first, second = harness.results
+        first, second = harness.outputs
         assert first == second
-        assert await harness.nearest(FACTS[0].statement) == [FACTS[0].statement]
 
-    async def test_a_fact_that_was_erased_meanwhile_stays_erased(self, harness: Harness) -> None:
-        await harness.index.erase({FACTS[0].fact_id: FACTS[0].version})
-        effects = await harness.call(harness.record(request_for(FACTS[0])))
-        assert effects.dead_letters == []
-        assert await harness.index.get([FACTS[0].fact_id]) == []
-
-    async def test_the_real_model_finds_by_meaning(self, tmp_path: Path) -> None:
-        index, embedder = QdrantEdgeIndex(tmp_path / "real", DIMENSIONS), OnnxEmbedder()
-        await index.upsert_facts(FACTS)
-        harness = Harness(embedder, index)
-        await harness.call(*[harness.record(request_for(fact)) for fact in FACTS])
-        assert await harness.nearest("coffee habits") == ["drinks an espresso every morning"]
-        assert await harness.nearest("what instrument?") == ["plays the cello"]
+    async def test_the_real_model_is_near_what_means_the_same(self) -> None:
+        embedder = OnnxEmbedder()
+        harness = Harness(embedder)
+        await harness.call(*[harness.record(request(text)) for text in (ESPRESSO, ENGINEER, CELLO)])
+        vectors = np.stack([unpack(result) for result in harness.results])
+        asked = await embedder.embed(["coffee habits", "what instrument?"])
+        assert (asked @ vectors.T).argmax(axis=1).tolist() == [0, 2]
         assert {(result.model, result.dimensions) for result in harness.results} == {(MODEL, DIMENSIONS)}
         await embedder.close()
-        await index.close()
+
+
+class TestErasure:
+    async def test_it_is_handed_on_in_its_place(self, harness: Harness, embedder: WordEmbedder) -> None:
+        erased, anew = request(CELLO), request(ESPRESSO)
+        keys = [f"fact/{each.id}".encode() for each in (erased, anew)]
+        await harness.call(
+            harness.record(erased),
+            harness.record(None, key=keys[0]),
+            harness.record(None, key=keys[1]),
+            harness.record(anew),
+        )
+        assert [(output.key, output.value is None) for output in harness.outputs] == [
+            (keys[0], True),
+            (keys[1], False),
+        ]
+        assert embedder.asked == [[ESPRESSO]]
+        assert {output.partition for output in harness.outputs} == {harness.partition}
 
 
 BAD: dict[str, Any] = {
     "null_value": None,
     "empty_value": b"",
-    "invalid_utf8": b'{"fact_id":"\xff"}',
+    "invalid_utf8": b'{"id":"\xff"}',
     "invalid_json": b"{not json",
-    "invalid_field": b'{"fact_id":"f"}',
+    "invalid_field": b'{"id":"f"}',
 }
 
 
 class TestBadInput:
     @pytest.mark.parametrize("reason", BAD)
     async def test_a_bad_record_is_dead_lettered_alone(self, harness: Harness, reason: str) -> None:
-        bad = harness.record(BAD[reason], key=b"f")
-        first, second, _ = [harness.record(request_for(fact)) for fact in FACTS]
+        bad = harness.record(BAD[reason], key=None if reason == "null_value" else b"f")
+        first, second = harness.record(request(CELLO)), harness.record(request(ESPRESSO))
         effects = await harness.call(first, bad, second)
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
         assert len(harness.results) == 2
+
+    @pytest.mark.parametrize("key", [b"fact", b"fact/", b"song/1", b"\xff/1"])
+    async def test_an_erasure_of_nothing_that_has_a_vector_is_dead_lettered(
+        self, harness: Harness, key: bytes
+    ) -> None:
+        effects = await harness.call(harness.record(None, key=key))
+        assert [letter.reason for letter in effects.dead_letters] == ["invalid_key"]
+        assert effects.outputs == []
 
     async def test_a_batch_of_bad_records_asks_for_nothing(
         self, harness: Harness, embedder: WordEmbedder
@@ -160,20 +159,12 @@ class TestBadInput:
         assert embedder.asked == []
 
 
-class TestDependencies:
-    async def test_an_embedder_that_is_down_is_waited_for(self, index: QdrantEdgeIndex) -> None:
-        class Down(WordEmbedder):
-            async def embed(self, texts: Sequence[str]) -> Vectors:
-                raise DependencyUnavailable("embedder", "429")
+async def test_an_embedder_that_is_down_is_waited_for() -> None:
+    class Down(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Vectors:
+            raise DependencyUnavailable("embedder", "429")
 
-        harness = Harness(Down(), index)
-        with pytest.raises(DependencyUnavailable, match="embedder"):
-            await harness.call(harness.record(request_for(FACTS[0])))
-        assert harness.outputs == []
-
-    async def test_an_index_that_is_down_is_waited_for(self, harness: Harness) -> None:
-        """No fact is called active whose vector was not stored."""
-        await harness.index.close()
-        with pytest.raises(DependencyUnavailable, match="qdrant"):
-            await harness.call(harness.record(request_for(FACTS[0])))
-        assert harness.outputs == []
+    harness = Harness(Down())
+    with pytest.raises(DependencyUnavailable, match="embedder"):
+        await harness.call(harness.record(request(CELLO)))
+    assert harness.outputs == []

@@ -1,4 +1,4 @@
-"""memory/index, called without a broker, on the real embedded Qdrant."""
+"""recall/index, called without a broker, on the real embedded Qdrant."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from memory_samples import candidate
 
 from models.errors import DependencyUnavailable
-from models.facts import EmbeddingRequest, Erasure, Fact, FactChange, FactStatus
+from models.facts import Erasure, Fact, FactChange, FactStatus
 from models.ports import FactFilter
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.agents.memory import tombstones
-from streams.agents.recall.index import EMBEDDINGS, FACTS, REQUESTS, Index
-from streams.runtime.records import Record
+from streams.agents.recall.index import FACTS, Index
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -33,10 +31,6 @@ class Harness(StageHarness):
     def __init__(self, index: Any) -> None:
         super().__init__(Index(Settings(), index).stage())
         self.index = index
-
-    @property
-    def requests(self) -> list[EmbeddingRequest]:
-        return self.values(REQUESTS, EmbeddingRequest)
 
     def tombstone(self, fact: Fact) -> Any:
         return self.record(None, key=fact.fact_id.encode())
@@ -75,13 +69,8 @@ def begun_anew(before: Fact, version: int) -> Fact:
     return msgspec.structs.replace(before, version=version, erased_until=START)
 
 
-async def give_vectors(harness: Harness, *facts: Fact) -> None:
-    vectors = np.eye(len(facts), DIMENSIONS, dtype=np.float32)
-    await harness.index.store_vectors([each.fact_id for each in facts], vectors)
-
-
 class TestStoring:
-    async def test_a_pending_fact_is_found_by_its_words_at_once(self, harness: Harness) -> None:
+    async def test_a_fact_is_found_by_its_words_at_once(self, harness: Harness) -> None:
         await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
         assert await harness.found("blueberry") == ["likes blueberries"]
         assert await harness.index.get([fact().fact_id]) == [fact()]
@@ -99,7 +88,6 @@ class TestStoring:
         records = [fact(), newest, reinforced(fact(), 2)]
         await harness.call(*[harness.record(each) for each in records])
         assert await harness.index.get([newest.fact_id]) == [newest]
-        assert [request.version for request in harness.requests] == [newest.version]
 
     async def test_a_tombstone_removes(self, harness: Harness) -> None:
         await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
@@ -114,7 +102,6 @@ class TestStoring:
             harness.record(gone), harness.tombstone(gone), harness.tombstone(back), harness.record(back)
         )
         assert await harness.index.get([gone.fact_id, back.fact_id]) == [back]
-        assert [request.fact_id for request in harness.requests] == [back.fact_id]
 
     @pytest.mark.parametrize("batches", [1, 2, 3])
     async def test_a_fact_may_begin_anew_after_its_tombstone(self, harness: Harness, batches: int) -> None:
@@ -152,20 +139,10 @@ class TestStoring:
             assert stored == [new]
         assert await harness.index.get([new.fact_id]) == [new]
 
-    async def test_a_tombstone_is_handed_on_to_the_facts_stage(self, harness: Harness) -> None:
-        await harness.call(harness.record(fact()))
-        record = harness.tombstone(fact())
-        (output,) = (await harness.call(record)).outputs
-        assert (output.topic, output.key, output.value) == (EMBEDDINGS, record.key, None)
-        assert output.partition == record.partition, "where the person's facts are; the key does not say whose"
-        handed_on = Record(None, output.key, headers=output.headers, timestamp=1)
-        assert tombstones.read(handed_on) == (fact().fact_id, Erasure(until=harness.arrived))
-
     async def test_the_facts_stages_own_tombstone_says_what_it_erases(self, harness: Harness) -> None:
         erasure = Erasure(until=START - timedelta(days=3), version=7)
         record = harness.record(None, key=fact().fact_id.encode(), headers=tombstones.headers(erasure))
-        (output,) = (await harness.call(record)).outputs
-        assert tombstones.read(Record(None, output.key, headers=output.headers)) == (fact().fact_id, erasure)
+        assert (await harness.call(record)).outputs == [], "a view writes nothing"
         await harness.call(harness.record(reinforced(fact(), 6)))
         assert await harness.index.get([fact().fact_id]) == [], "version 7 never came by, and may no more"
         await harness.call(harness.record(reinforced(fact(), 7)))
@@ -189,56 +166,6 @@ class TestStoring:
         assert await harness.index.get([merged.fact_id]) == [merged]
 
 
-class TestRequests:
-    async def test_a_fact_without_a_vector_is_sent_to_be_embedded(self, harness: Harness) -> None:
-        new = fact(tenant_id="acme")
-        await harness.call(harness.record(new))
-        (request,) = harness.requests
-        assert request == EmbeddingRequest(
-            fact_id=new.fact_id, user_id="ada", version=1, text="likes blueberries", tenant_id="acme"
-        )
-        (output,) = harness.outputs
-        assert (output.key, output.route) == (new.fact_id.encode(), b"ada")
-
-    async def test_a_fact_with_a_vector_is_not_asked_for_again(self, harness: Harness) -> None:
-        await harness.call(harness.record(fact()))
-        await give_vectors(harness, fact())
-        embedded = msgspec.structs.replace(reinforced(fact(), 1), status=FactStatus.ACTIVE)
-        effects = await harness.call(harness.record(embedded), harness.record(fact("plays the cello")))
-        assert [request.text for request in harness.requests[1:]] == ["plays the cello"]
-        assert len(effects.outputs) == 1
-        nearest = await harness.index.search_vector(np.eye(1, DIMENSIONS, dtype=np.float32)[0], ADA, 1)
-        assert nearest[0].fact == embedded, "its vector was kept"
-
-    async def test_a_fact_that_does_not_know_of_its_vector_is_asked_for_again(self, harness: Harness) -> None:
-        """Or it would be pending for ever: it stood for itself again, or the answer was lost."""
-        await harness.call(harness.record(fact()))
-        await give_vectors(harness, fact())
-        await harness.call(harness.record(reinforced(fact())))
-        assert [request.version for request in harness.requests] == [1, 2]
-
-    async def test_several_changes_in_a_batch_ask_once(self, harness: Harness) -> None:
-        await harness.call(*[harness.record(reinforced(fact(), n)) for n in range(4)])
-        assert [request.version for request in harness.requests] == [4]
-
-    @pytest.mark.parametrize("status", [FactStatus.MERGED_INTO, FactStatus.DEPRECATED])
-    async def test_what_no_search_returns_needs_no_vector(self, harness: Harness, status: FactStatus) -> None:
-        await harness.call(harness.record(fact(status=status)))
-        assert harness.requests == []
-
-    async def test_an_emptied_index_is_rebuilt_from_the_topic(self, harness: Harness, tmp_path: Path) -> None:
-        active = msgspec.structs.replace(reinforced(fact()), status=FactStatus.ACTIVE)
-        records = [harness.record(fact()), harness.record(active)]
-        await harness.call(*records)
-        await give_vectors(harness, fact())
-        anew = QdrantEdgeIndex(tmp_path / "anew", DIMENSIONS)
-        other = Harness(anew)
-        await other.call(*records)
-        assert await anew.get([active.fact_id]) == [active]
-        assert [request.fact_id for request in other.requests] == [active.fact_id]
-        await anew.close()
-
-
 BAD: dict[str, Any] = {
     "null_value": {"key": None},
     "empty_value": {"value": b""},
@@ -256,7 +183,6 @@ class TestBadInput:
         effects = await harness.call(harness.record(fact()), bad, harness.record(fact("plays the cello")))
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
         assert await harness.index.count() == 2
-        assert len(harness.requests) == 2
 
     @pytest.mark.parametrize("key", [b"fact-7", b"\xff\xfe", fact().fact_id.upper().encode()])
     async def test_a_tombstone_for_what_is_no_fact_is_dead_lettered_alone(
@@ -295,4 +221,3 @@ class TestDependencies:
         harness = Harness(index)
         await harness.call(record)
         assert await index.get([fact().fact_id]) == [fact()]
-        assert len(harness.requests) == 1

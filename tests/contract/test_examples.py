@@ -15,7 +15,9 @@ from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate
 from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
+from models.vectors import EmbeddingResult
 from models.windows import Window
+from processors.embedding.vectors import unpack
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
 from streams.cloudevents import incoming
@@ -81,7 +83,8 @@ def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec
     assert example.summary
     assert not example.reason
     if example.value is not None:
-        assert orjson.loads(example.value)[spec.key].encode() == example.key
+        value = orjson.loads(example.value)
+        assert "/".join(value[field] for field in spec.key_fields).encode() == example.key
         assert orjson.loads(example.value)[spec.routed_by]
     if example.headers:
         attributes = incoming(example.headers)
@@ -95,7 +98,9 @@ def test_an_invalid_example_is_refused_for_its_reason(spec: TopicSpec, example: 
         if value_type(spec) is ChatMessage:
             decode_chat_message(example.key, example.value, max_content_bytes=65_536, arrived_ms=0)
         else:
-            decode(value_type(spec), example.value)
+            decoded = decode(value_type(spec), example.value)
+            if isinstance(decoded, EmbeddingResult):
+                unpack(decoded)
     assert caught.value.reason == example.reason
     if example.reason in FORM:
         assert example.value is not None

@@ -110,10 +110,10 @@ async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> Non
     fact = make_fact()
     await index.upsert_facts([fact])
     await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
-    active = make_fact(version=2, status=FactStatus.ACTIVE)
-    await index.upsert_facts([active])
+    changed = make_fact(version=2, confidence=0.9)
+    await index.upsert_facts([changed])
     found = await index.search_vector(unit(1.0), ADA, 5)
-    assert [result.fact for result in found] == [active]
+    assert [result.fact for result in found] == [changed]
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
 
 
@@ -126,14 +126,39 @@ async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
     assert await index.without_vector([]) == set()
 
 
-async def test_vectors_of_unknown_facts_are_ignored(index: FactIndex) -> None:
+async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_is_there(
+    index: FactIndex, reopen: Reopen
+) -> None:
     known, unknown = make_fact("known"), make_fact("unknown")
     await index.upsert_facts([known])
     rows = np.array([unit(1.0), unit(0.0, 1.0), unit(0.0, 0.0, 1.0)])
     await index.store_vectors([unknown.fact_id, known.fact_id, "not a uuid"], rows)
-    assert await index.count() == 1
+    assert await index.count() == await index.count(ADA) == 1
+    assert await index.get([unknown.fact_id]) == []
+    assert await index.without_vector([known.fact_id, unknown.fact_id]) == set()
+    assert await index.list_facts(ADA, 5) == ([known], None)
+    assert await index.search_text("unknown", ADA, 5) == []
     [found] = await index.search_vector(unit(0.0, 1.0), ADA, 5)
     assert (found.fact, found.score) == (known, pytest.approx(1.0, abs=1e-5))
+
+    index = await reopen()
+    await index.store_vectors([unknown.fact_id], np.array([unit(1.0)]))
+    await index.upsert_facts([unknown])
+    assert await index.count() == 2
+    assert await index.without_vector([unknown.fact_id]) == set()
+    [found, _] = await index.search_vector(unit(1.0), ADA, 5)
+    assert (found.fact, found.score) == (unknown, pytest.approx(1.0, abs=1e-5))
+
+
+async def test_a_vector_that_is_forgotten_leaves_its_fact(index: FactIndex) -> None:
+    fact, other = make_fact("likes tea"), make_fact("likes ale")
+    await index.upsert_facts([fact, other])
+    await index.store_vectors([fact.fact_id, other.fact_id], np.array([unit(1.0), unit(1.0)]))
+    await index.forget_vectors([fact.fact_id, make_fact("never stored").fact_id, "not a uuid"])
+    await index.forget_vectors([])
+    assert await index.without_vector([fact.fact_id, other.fact_id]) == {fact.fact_id}
+    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [other]
+    assert [found.fact for found in await index.search_text("tea", ADA, 5)] == [fact]
 
 
 async def test_a_vector_may_be_replaced(index: FactIndex) -> None:
@@ -154,7 +179,7 @@ async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
         await index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ADA, 5)
 
 
-async def test_a_pending_fact_is_found_by_text_at_once(index: FactIndex) -> None:
+async def test_a_fact_without_a_vector_is_found_by_text_at_once(index: FactIndex) -> None:
     fact = make_fact("Ada likes blueberries in smoothies")
     await index.upsert_facts([fact, make_fact("Ada works in Berlin")])
     [found] = await index.search_text("BLUEBERRIES?", ADA, 5)
@@ -214,21 +239,21 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
     "user": (FactFilter(user_id="bob"), {"of bob"}),
     "unknown user": (FactFilter(user_id="nobody"), set()),
     "tenant": (FactFilter(user_id="ada", tenant_id="acme"), {"of acme"}),
-    "default statuses": (ADA, {"pending", "active", "profile", "unsure"}),
+    "default statuses": (ADA, {"active", "profile", "unsure"}),
     "one status": (FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,)), {"deprecated"}),
     "any status": (
         FactFilter(user_id="ada", statuses=()),
-        {"pending", "active", "profile", "unsure", "deprecated", "merged"},
+        {"active", "profile", "unsure", "deprecated", "merged"},
     ),
     "category": (FactFilter(user_id="ada", categories=(Category.PROFILE,)), {"profile"}),
     "two categories": (
         FactFilter(user_id="ada", categories=(Category.PROFILE, Category.EVENT)),
         {"profile", "unsure"},
     ),
-    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"pending", "active", "profile"}),
+    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"active", "profile"}),
     "confidence is inclusive": (
         FactFilter(user_id="ada", minimum_confidence=0.7),
-        {"pending", "active", "profile"},
+        {"active", "profile"},
     ),
     "all together": (
         FactFilter(
@@ -247,7 +272,6 @@ async def varied(index: FactIndex) -> FactIndex:
     """An index with facts that differ in one field each, all with the same vector and the word "fact"."""
     active = {"status": FactStatus.ACTIVE}
     fields: dict[str, dict[str, object]] = {
-        "pending": {},
         "active": active,
         "profile": {**active, "category": Category.PROFILE},
         "unsure": {**active, "category": Category.EVENT, "confidence": 0.29},
@@ -310,7 +334,7 @@ async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
     assert seen == sorted(fact.fact_id for fact in facts)
 
 
-async def test_erasing_removes_fact_and_vector(index: FactIndex) -> None:
+async def test_erasing_removes_the_fact(index: FactIndex) -> None:
     gone, left = make_fact("gone"), make_fact("left")
     await index.upsert_facts([gone, left])
     await index.store_vectors([gone.fact_id, left.fact_id], np.array([unit(1.0), unit(1.0)]))
@@ -342,7 +366,7 @@ async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reo
     anew = make_fact(version=4)
     await index.upsert_facts([anew])
     assert await index.get([fact.fact_id]) == [anew]
-    assert await index.without_vector([fact.fact_id]) == {fact.fact_id}, "it does not inherit the old vector"
+    assert await index.without_vector([fact.fact_id]) == set(), "vectors go by their own topic"
     assert await index.count() == await index.count(ADA) == 1
 
 

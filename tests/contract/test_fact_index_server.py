@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from fact_samples import ADA, DIMENSIONS, make_fact
+from qdrant_client import models
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.ports import FactIndex
 from streams.adapters.index_factory import open_fact_index
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_server import QdrantServerIndex, _replace_if_older
+from streams.adapters.qdrant_payload import to_payload
+from streams.adapters.qdrant_server import QdrantServerIndex, _replace_if
 from streams.settings import load_settings
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
@@ -126,7 +128,10 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
     newer = make_fact(version=3)
     async with an_index(":memory:") as index:
         await index.upsert_facts([newer])
-        late = [_replace_if_older(make_fact(version=version)) for version in (2, 3)]
+        late = [
+            _replace_if(models.Range(lt=version), newer.fact_id, to_payload(make_fact(version=version)))
+            for version in (2, 3)
+        ]
         await index._client.batch_update_points(index._collection, late)
         assert await index.get([newer.fact_id]) == [newer]
 

@@ -61,8 +61,8 @@ def test_a_schema_is_a_valid_one_of_its_dialect(spec: TopicSpec):
     assert schema["$schema"] == DIALECT
     Draft202012Validator.check_schema(schema)
     assert schema["title"] == value_type(spec).__name__
-    assert {spec.key, spec.routed_by} <= schema["properties"].keys()
-    assert {spec.key, spec.routed_by} <= set(schema["required"])
+    assert {*spec.key_fields, spec.routed_by} <= schema["properties"].keys()
+    assert {*spec.key_fields, spec.routed_by} <= set(schema["required"])
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

@@ -68,11 +68,15 @@ FACTS = [
     make_fact("Ada drinks an espresso every morning"),
     make_fact("Ada works as a structural engineer"),
     make_fact("Ada is allergic to peanuts"),
-    make_fact("Ada has just adopted a greyhound", FactStatus.PENDING_EMBED),
+    make_fact("Ada has just adopted a greyhound"),
     make_fact("Ada once owned a boat", FactStatus.DEPRECATED),
     make_fact("Bob prefers green tea", user_id="bob"),
     make_fact("Ada prefers rooibos", tenant_id="acme"),
 ]
+
+
+#: Its vector has not come yet.
+WAITING = FACTS[3]
 
 
 class Service:
@@ -88,7 +92,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
     embedder = OnnxEmbedder()
     index = QdrantEdgeIndex(tmp_path, embedder.dimensions)
     await index.upsert_facts(FACTS)
-    embedded = [fact for fact in FACTS if fact.status is not FactStatus.PENDING_EMBED]
+    embedded = [fact for fact in FACTS if fact is not WAITING]
     vectors = await embedder.embed([fact.statement for fact in embedded])
     await index.store_vectors([fact.fact_id for fact in embedded], vectors)
     yield Service(index, embedder)
@@ -139,9 +143,9 @@ async def test_search_finds_by_meaning(client: httpx.AsyncClient) -> None:
     assert 0.0 < first["score"] <= 1.0
 
 
-async def test_search_finds_a_pending_fact_by_its_words(client: httpx.AsyncClient) -> None:
+async def test_search_finds_a_fact_without_a_vector_by_its_words(client: httpx.AsyncClient) -> None:
     found = await get(client, "/v1/search", q="greyhounds", user_id="ada", limit=1)
-    assert [result["fact"]["status"] for result in found["results"]] == ["pending_embed"]
+    assert [result["fact"]["fact_id"] for result in found["results"]] == [WAITING.fact_id]
 
 
 async def test_search_stays_with_the_person_and_the_tenant(client: httpx.AsyncClient) -> None:

@@ -158,20 +158,27 @@ class Process:
         self._process.terminate()
         return await self.exits()
 
+    async def ready(self) -> None:
+        """Wait until the worker is ready."""
+        await eventually(self._details, f"{self._log.name} is ready")
+
     async def serves(self) -> str:
         """Wait until the worker is ready and serves the API; return the API's address."""
 
         async def address() -> str | None:
-            assert self._process.poll() is None, f"{self._log.name} ended with {self._process.returncode}"
-            starting = [line for line in self.output().splitlines() if '"metrics_port"' in line]
-            if not starting:
-                return None
-            port = json.loads(starting[0])["metrics_port"]
-            async with httpx.AsyncClient(trust_env=False) as client:
-                response = await client.get(f"http://127.0.0.1:{port}/readyz")
-            return response.json()["details"].get("api") if response.is_success else None
+            return (await self._details() or {}).get("api")
 
         return await eventually(address, f"{self._log.name} serves")
+
+    async def _details(self) -> dict | None:
+        assert self._process.poll() is None, f"{self._log.name} ended with {self._process.returncode}"
+        starting = [line for line in self.output().splitlines() if '"metrics_port"' in line]
+        if not starting:
+            return None
+        port = json.loads(starting[0])["metrics_port"]
+        async with httpx.AsyncClient(trust_env=False) as client:
+            response = await client.get(f"http://127.0.0.1:{port}/readyz")
+        return response.json()["details"] if response.is_success else None
 
 
 async def eventually(condition: Callable, what: str, timeout: float = 90.0):
@@ -361,37 +368,50 @@ async def found(api: str, query: str) -> dict[str, dict]:
     return {result["fact"]["statement"]: result["fact"] for result in answer.json()["results"]}
 
 
-async def all_active(api: str, statements: set[str]) -> dict[str, dict]:
+async def all_found(api: str, statements: set[str]) -> dict[str, dict]:
     """Return all facts that are found once ``statements`` are, by meaning alone: no word is shared."""
     facts = await found(api, "what about caffeine and pets?")
-    active = {statement for statement, fact in facts.items() if fact["status"] == "active"}
-    return facts if statements <= active else {}
+    return facts if statements <= facts.keys() else {}
+
+
+class House:
+    """Workers of memory and recall, started and stopped together."""
+
+    def __init__(self, place: Place) -> None:
+        self.memory, self.recall = place.start("worker", "memory"), place.start("worker", "recall")
+
+    async def serves(self) -> str:
+        return await self.recall.serves()
+
+    async def stops(self) -> list[int]:
+        return [await self.memory.stops(), await self.recall.stops()]
 
 
 async def test_rewinding_the_facts_fills_an_emptied_index(place):
     statements = {"drinks espresso", "owns three cats"}
     await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
-    worker = place.start("worker", "memory")
+    worker = House(place)
     api = await worker.serves()
-    before = await eventually(lambda: all_active(api, statements), "the facts are found")
-    assert await worker.stops() == 0
+    before = await eventually(lambda: all_found(api, statements), "the facts are found")
+    assert await worker.stops() == [0, 0]
 
     shutil.rmtree(reset.index_folder(place.settings, "recall"))
-    status, said = await place.state("rewind", "memory", FACTS, "--yes")
-    assert status == 0, said
-    worker = place.start("worker", "memory")
-    api = await worker.serves()
-    assert await eventually(lambda: all_active(api, statements), "the facts are found again") == before
-    assert await worker.stops() == 0
+    for topic in (FACTS, "memory.embeddings.v1"):
+        status, said = await place.state("rewind", "recall", topic, "--yes")
+        assert status == 0, said
+    recall = place.start("worker", "recall")
+    api = await recall.serves()
+    assert await eventually(lambda: all_found(api, statements), "the facts are found again") == before
+    assert await recall.stops() == 0
 
 
 async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place):
     statements = {"drinks espresso", "owns three cats"}
     await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
-    worker = place.start("worker", "memory")
+    worker = House(place)
     api = await worker.serves()
-    await eventually(lambda: all_active(api, statements), "the facts are found")
-    assert await worker.stops() == 0
+    await eventually(lambda: all_found(api, statements), "the facts are found")
+    assert await worker.stops() == [0, 0]
 
     # Made again with fewer records: one that the facts have already, and one that is new.
     await place.make_again(CANDIDATES)
@@ -403,29 +423,28 @@ async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place)
     status, said = await place.state("reset", "memory", "--yes")
     assert status == 0, said
     assert "2 facts" in said
-    assert f"emptied     {reset.index_folder(place.settings, 'memory')}" in said
     await place.send(CANDIDATES, [candidate("drinks espresso", 7)])
-    worker = place.start("worker", "memory")
+    worker = House(place)
     api = await worker.serves()
 
     async def reinforced() -> bool:
-        facts = await all_active(api, statements)
+        facts = await all_found(api, statements)
         return bool(facts) and facts["drinks espresso"]["change"] == "reinforced"
 
     await eventually(reinforced, "new evidence reaches the index")
-    assert await worker.stops() == 0
+    assert await worker.stops() == [0, 0]
     versions: dict[str, list[int]] = {}
     for _, value in await place.records(FACTS):
         fact = msgspec.json.decode(value, type=Fact)
         versions.setdefault(fact.statement, []).append(fact.version)
-    assert versions == {"drinks espresso": [1, 2, 3], "owns three cats": [1, 2]}
+    assert versions == {"drinks espresso": [1, 2], "owns three cats": [1]}
 
 
 async def test_a_tombstone_of_anybodys_erases_and_what_is_said_later_begins_anew(place):
     await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
-    worker = place.start("worker", "memory")
+    worker = House(place)
     api = await worker.serves()
-    before = (await eventually(lambda: all_active(api, {"drinks espresso"}), "the fact is found"))[
+    before = (await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found"))[
         "drinks espresso"
     ]
     await send_facts(place, FACTS, [(before["fact_id"], None)])
@@ -444,12 +463,12 @@ async def test_a_tombstone_of_anybodys_erases_and_what_is_said_later_begins_anew
         again.provenance, arrived_at=datetime.now(UTC) + timedelta(hours=1), quote="Two."
     )
     await place.send(CANDIDATES, [("ada", msgspec.structs.replace(again, provenance=later))])
-    found = (await eventually(lambda: all_active(api, {"drinks espresso"}), "it is found anew"))[
+    found = (await eventually(lambda: all_found(api, {"drinks espresso"}), "it is found anew"))[
         "drinks espresso"
     ]
     assert found["version"] > before["version"]
     assert [evidence["quote"] for evidence in found["provenance"]] == ["Two."]
-    assert await worker.stops() == 0
+    assert await worker.stops() == [0, 0]
 
 
 def fact(statement: str, **changes: object) -> Fact:
@@ -539,14 +558,10 @@ async def digests(place: Place, topics: Sequence[str]) -> dict[str, tuple[int, s
 
 
 async def read_all(place: Place, service: str) -> bool:
-    """Whether a service has read all its topics, and every fact that may be found has its vector."""
+    """Whether a service has read all its topics."""
     group = place.settings.group(service)
     sources = [spec.name for spec in reset.sources_of(place.catalog, service)]
-    if any(lag.lag for lag in await broker.group_lags(place.settings, {group: sources})):
-        return False
-    latest = dict(await place.records(FACTS))
-    statuses = {msgspec.json.decode(value, type=Fact).status for value in latest.values() if value}
-    return FactStatus.PENDING_EMBED not in statuses
+    return not any(lag.lag for lag in await broker.group_lags(place.settings, {group: sources}))
 
 
 async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
@@ -572,10 +587,10 @@ async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
         status, output = await place.state("reset", "memory", "--yes")
         assert status == 0, output
         worker = place.start("worker", "memory")
-        await worker.serves()
+        await worker.ready()
         worker.kill()
         worker = place.start("worker", "memory")
-        await worker.serves()
+        await worker.ready()
         await eventually(lambda: place.records(FACTS), "facts")
         await eventually(lambda: read_all(place, "memory"), "memory has read all again")
         assert await worker.stops() == 0

@@ -11,12 +11,13 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.facts import Category, EmbeddingResult, Erasure, Fact, FactCandidate, FactStatus, Provenance
+from models.facts import Category, Erasure, Fact, FactCandidate, FactStatus, Provenance
 from models.ids import candidate_id, fact_id
-from processors.facts.consolidation import apply_embedding, consolidate
+from processors.facts.consolidation import consolidate
 from processors.facts.evidence import PROVENANCE_LIMIT
 from streams.agents.memory import tombstones
-from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, FACT, Facts
+from streams.agents.memory.facts import CANDIDATES, FACT, FACTS, Facts
+from streams.runtime.effects import Output
 from streams.runtime.marks import Layout
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
@@ -83,9 +84,7 @@ def deliver(facts: dict[str, Fact], each: FactCandidate) -> list[Fact]:
     changes = consolidate(each, facts.get)
     for fact in changes:
         before = facts.get(fact.fact_id)
-        # A fact that is merged before it is embedded leaves out the version that it would have had then.
-        skips = before is not None and fact.merged_into_id is not None
-        assert fact.version in {1} if before is None else {before.version + 1, before.version + 1 + skips}
+        assert fact.version == (1 if before is None else before.version + 1)
         assert before is None or fact.evidence_count >= before.evidence_count
         assert 0.0 <= fact.confidence <= 1.0
         assert len({evidence.window_id for evidence in fact.provenance}) == len(fact.provenance)
@@ -126,26 +125,8 @@ def test_every_piece_of_evidence_is_counted_once(history: list[Said]) -> None:
             assert fact.merged_into_id in facts
 
 
-@given(HISTORIES, st.data())
-@settings(deadline=None)
-def test_vectors_may_come_at_any_time_and_twice(history: list[Said], data: st.DataObject) -> None:
-    facts: dict[str, Fact] = {}
-    for each in candidates(history):
-        deliver(facts, each)
-        for fact in data.draw(st.lists(st.sampled_from(list(facts.values())), max_size=2)):
-            known = facts[fact.fact_id]
-            result = EmbeddingResult(
-                fact_id=fact.fact_id, user_id="ann", version=fact.version, model="test", dimensions=3
-            )
-            changed = apply_embedding(known, result)
-            assert (changed is known) == (known.status is not FactStatus.PENDING_EMBED)
-            assert changed.evidence_count == known.evidence_count
-            facts[fact.fact_id] = changed
-            assert apply_embedding(changed, result) is changed
-
-
 class Schedule:
-    """Drives the facts stage: candidates in order, vectors and tombstones whenever chance has them come."""
+    """Drives the facts stage: candidates in order; what it wrote itself, and tombstones, when chance has it."""
 
     def __init__(
         self, stream: Sequence[FactCandidate], erasures: Mapping[str, Erasure], chance: Random
@@ -163,7 +144,7 @@ class Schedule:
         while waiting:
             match self._chance.randint(0, 5):
                 case 5:
-                    self._embed(self._published())
+                    self._hear()
                 case 4 if self._erasures:
                     self._erase()
                 case 3:
@@ -174,8 +155,6 @@ class Schedule:
                     del waiting[:count]
         while self._erasures:
             self._erase()
-        while pending := [fact for fact in self.facts() if fact.status is FactStatus.PENDING_EMBED]:
-            self._embed(pending)
 
     def facts(self) -> list[Fact]:
         """The facts that the topic ends with: the latest value of each key."""
@@ -185,33 +164,28 @@ class Schedule:
         """The latest value of each key of the topic, byte for byte."""
         latest: dict[bytes, bytes] = {}
         for output in self.harness.outputs:
+            if output.topic != FACTS:
+                continue
             assert output.key is not None
             latest.pop(output.key, None)
             if output.value is not None:
                 latest[output.key] = output.value
         return latest
 
-    def _published(self) -> list[Fact]:
-        """Some of what was published since the last time, as the index would see it: old versions too."""
-        new = self.harness.outputs[self._seen :]
+    def _hear(self) -> None:
+        """Read some of what was published since the last time."""
+        new = [output for output in self.harness.outputs[self._seen :] if output.topic == FACTS]
         self._seen = len(self.harness.outputs)
-        facts = [msgspec.json.decode(each.value, type=Fact) for each in new if each.value is not None]
-        return [fact for fact in facts if fact.merged_into_id is None and self._chance.random() < 0.8]
+        if new:
+            self._feed([self._own(output) for output in new])
 
-    def _embed(self, facts: Sequence[Fact]) -> None:
-        results = [
-            EmbeddingResult(
-                fact_id=fact.fact_id, user_id="ann", version=fact.version, model="test", dimensions=3
-            )
-            for fact in facts
-        ]
-        if results:
-            self._feed([self.harness.record(result, EMBEDDINGS) for result in results])
+    def _own(self, output: Output) -> Record:
+        return self.harness.record(output.value, FACTS, key=output.key, headers=output.headers)
 
     def _erase(self) -> None:
         wanted_id, erasure = self._erasures.popitem()
         headers = tombstones.headers(erasure)
-        self._feed([self.harness.record(None, EMBEDDINGS, key=wanted_id.encode(), headers=headers)])
+        self._feed([self.harness.record(None, FACTS, key=wanted_id.encode(), headers=headers)])
 
     def _feed(self, records: list[Record]) -> None:
         self._fed.append((records, len(self.harness.changelog)))
@@ -229,9 +203,7 @@ class Schedule:
         first = self._chance.randint(0, at)
         again = [record for records, _ in self._fed[first:] for record in records]
         del self._fed[first:]
-        sources = {
-            source: [each for each in again if each.topic == source] for source in (CANDIDATES, EMBEDDINGS)
-        }
+        sources = {source: [each for each in again if each.topic == source] for source in (CANDIDATES, FACTS)}
         while left := [source for source in sources if sources[source]]:
             records = sources[self._chance.choice(left)]
             count = self._chance.randint(1, len(records))

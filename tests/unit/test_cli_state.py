@@ -65,7 +65,7 @@ async def test_chunks_that_were_routed_first_are_state_as_well() -> None:
 
 def test_refusals_name_the_way_out() -> None:
     with pytest.raises(ConfigurationError, match=r"switchboard state reset memory"):
-        reset.rewindable(CATALOG, "memory", "memory.embeddings.v1")
+        reset.rewindable(CATALOG, "memory", "memory.facts.v1")
     with pytest.raises(ConfigurationError, match=r"does not read.*memory\.facts\.v1"):
         reset.rewindable(CATALOG, "recall", "chat.messages.v1")
     with pytest.raises(ConfigurationError, match=r"read again: nothing"):

@@ -136,12 +136,10 @@ def test_progress_in_a_pipe_is_a_line_now_and_then(capsys: pytest.CaptureFixture
 
 
 def test_the_view_keeps_the_latest_version_and_forgets_what_was_erased() -> None:
-    view = view_of(fact("likes oats", status=FactStatus.PENDING_EMBED))
-    assert view.pending == 1
+    view = view_of(fact("likes oats"))
     view.take(
         Record(msgspec.json.encode(fact("likes oats", version=2)), b"amara-likes oats"), "memory.facts.v1"
     )
-    assert view.pending == 0
     assert [known.version for known in view.known] == [2]
     view.take(Record(None, b"amara-likes oats"), "memory.facts.v1")
     assert view.known == []

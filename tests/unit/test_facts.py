@@ -10,7 +10,6 @@ import pytest
 from models.errors import InvalidRecord
 from models.facts import (
     Category,
-    EmbeddingResult,
     Erasure,
     Fact,
     FactCandidate,
@@ -25,7 +24,6 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.facts.consolidation import (
     already_extracted,
     apply_candidate,
-    apply_embedding,
     apply_refinement,
     consolidate,
     fresh,
@@ -82,16 +80,10 @@ def created(statement: str = PARTIAL, **changes: object) -> Fact:
     return msgspec.structs.replace(apply_candidate(None, candidate(statement)), **changes)
 
 
-def vector_of(fact: Fact) -> EmbeddingResult:
-    return EmbeddingResult(
-        fact_id=fact.fact_id, user_id=fact.user_id, version=fact.version, model="test", dimensions=3
-    )
-
-
 class TestCandidate:
-    def test_unknown_becomes_a_pending_fact(self) -> None:
+    def test_unknown_becomes_a_fact(self) -> None:
         fact = apply_candidate(None, candidate())
-        assert (fact.status, fact.change, fact.version) == (FactStatus.PENDING_EMBED, FactChange.CREATED, 1)
+        assert (fact.status, fact.change, fact.version) == (FactStatus.ACTIVE, FactChange.CREATED, 1)
         assert (fact.evidence_count, fact.provenance) == (1, (candidate().provenance,))
         assert (fact.valid_from, fact.recorded_at) == (NOON, candidate().provenance.arrived_at)
         assert fact.fact_id == fact_id("default", "ann", PARTIAL)
@@ -108,7 +100,6 @@ class TestCandidate:
         assert apply_candidate(fact, candidate(number=3)).recorded_at == LATER, "older news are no later news"
 
     def test_status_stays(self) -> None:
-        assert apply_candidate(created(), candidate(number=2)).status is FactStatus.PENDING_EMBED
         active = created(status=FactStatus.ACTIVE)
         assert apply_candidate(active, candidate(number=2)).status is FactStatus.ACTIVE
 
@@ -200,7 +191,7 @@ class TestRefinement:
         assert merged.merged_into_id == into.fact_id
         assert merged.provenance == partial.provenance
         assert (complete.change, complete.version) == (FactChange.MERGED, 2)
-        assert complete.status is FactStatus.PENDING_EMBED
+        assert complete.status is FactStatus.ACTIVE
         assert complete.evidence_count == 2
         assert complete.provenance == (candidate().provenance, later.provenance)
         assert complete.valid_from == NOON
@@ -229,36 +220,9 @@ class TestRefinement:
         assert apply_refinement(merged, into) == (merged, complete)
         assert apply_refinement(merged, complete)[1] is complete
 
-    def test_a_merge_does_not_tell_whether_the_vector_came_before_it(self) -> None:
-        pending = created()
-        active = apply_embedding(pending, vector_of(pending))
-        into = apply_candidate(None, candidate(COMPLETE, number=2))
-        assert apply_refinement(pending, into) == apply_refinement(active, into)
-
     def test_a_fact_is_not_merged_into_itself(self) -> None:
         fact = created()
         assert apply_refinement(fact, fact) == (fact, fact)
-
-
-class TestEmbedding:
-    def test_pending_becomes_active(self) -> None:
-        fact = created()
-        active = apply_embedding(fact, vector_of(fact))
-        assert active == msgspec.structs.replace(fact, status=FactStatus.ACTIVE, version=2)
-
-    def test_a_vector_before_or_after_more_evidence_is_the_same(self) -> None:
-        fact = created()
-        before = apply_candidate(apply_embedding(fact, vector_of(fact)), candidate(number=2))
-        assert before == apply_embedding(apply_candidate(fact, candidate(number=2)), vector_of(fact))
-
-    @pytest.mark.parametrize("status", [each for each in FactStatus if each is not FactStatus.PENDING_EMBED])
-    def test_any_other_stays(self, status: FactStatus) -> None:
-        fact = created(status=status)
-        assert apply_embedding(fact, vector_of(fact)) is fact
-
-    def test_the_vector_of_another_fact_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="not one of"):
-            apply_embedding(created(), vector_of(created(COMPLETE)))
 
 
 class TestErasure:
@@ -293,7 +257,7 @@ class TestErasure:
         assert left is not None
         assert left.provenance == (candidate(number=11).provenance,)
         assert (left.evidence_count, left.version, erasure.version) == (1, 3, 2)
-        assert (left.change, left.status) == (FactChange.ERASED, FactStatus.PENDING_EMBED)
+        assert (left.change, left.status) == (FactChange.ERASED, FactStatus.ACTIVE)
         assert left.valid_from == left.recorded_at == candidate(number=11).provenance.arrived_at
         assert erase(left, erasure, self.UNTIL) == (left, erasure)
 
@@ -325,13 +289,6 @@ class TestErasure:
         assert second == Erasure(until=self.UNTIL, version=5)
         _, third = erase(None, second, LATER)
         assert third == Erasure(until=LATER, version=5)
-
-    def test_a_vector_that_was_asked_for_before_is_not_its_own(self) -> None:
-        old = created(version=7)
-        erasure = self.erased(old)
-        (fact,) = consolidate(candidate(number=11), lambda _id: None, lambda _id: erasure)
-        assert apply_embedding(fact, vector_of(old), erasure) is fact
-        assert apply_embedding(fact, vector_of(fact), erasure).status is FactStatus.ACTIVE
 
     def test_a_merge_does_not_bring_it_back(self) -> None:
         """The partial fact was not erased, but what the complete one had of it was."""
@@ -407,7 +364,7 @@ class TestConsolidate:
     def test_merged_into_what_is_gone_stands_for_itself(self) -> None:
         orphan = created(status=FactStatus.MERGED_INTO, merged_into_id="gone")
         (again,) = consolidate(candidate(number=2), {orphan.fact_id: orphan}.get)
-        assert (again.status, again.merged_into_id) == (FactStatus.PENDING_EMBED, None)
+        assert (again.status, again.merged_into_id) == (FactStatus.ACTIVE, None)
         assert again.version == orphan.version + 1
 
 

@@ -44,11 +44,9 @@ async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Pa
 
 
 def test_misplaced_records_are_looked_for_where_keys_decide_the_partition() -> None:
-    (bound,) = bind(
-        [stage("facts", CANDIDATES, "memory.embeddings.v1", table="facts")], "memory", load_catalog()
-    )
+    (bound,) = bind([stage("facts", CANDIDATES, "memory.facts.v1", table="facts")], "memory", load_catalog())
     assert bound.changelog == "switchboard-memory-facts-changelog"
-    assert bound.hashed == {CANDIDATES: 8, "memory.embeddings.v1": 0}
+    assert bound.hashed == {CANDIDATES: 8, "memory.facts.v1": 0}
 
 
 def test_a_topic_that_two_stages_read_is_refused() -> None:

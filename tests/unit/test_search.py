@@ -85,10 +85,10 @@ async def index(tmp_path: Path) -> AsyncIterator[FactIndex]:
     await opened.close()
 
 
-async def store(index: FactIndex, embedder: WordEmbedder, *facts: Fact) -> None:
-    """Store the facts, and the vectors of those that are not pending."""
-    await index.upsert_facts(facts)
-    embedded = [fact for fact in facts if fact.status is not FactStatus.PENDING_EMBED]
+async def store(index: FactIndex, embedder: WordEmbedder, *facts: Fact, waiting: Sequence[Fact] = ()) -> None:
+    """Store the facts, and the vectors of all but those that are ``waiting`` for theirs."""
+    await index.upsert_facts([*facts, *waiting])
+    embedded = list(facts)
     if embedded:
         vectors = await embedder.embed([fact.statement for fact in embedded])
         await index.store_vectors([fact.fact_id for fact in embedded], vectors)
@@ -102,12 +102,12 @@ async def test_finds_by_meaning_what_shares_no_word(index: FactIndex, embedder: 
     assert not found.degraded
 
 
-async def test_a_pending_fact_is_found_by_its_words(index: FactIndex, embedder: WordEmbedder) -> None:
-    pending = make_fact("drinks coffee at noon", FactStatus.PENDING_EMBED)
-    active = [make_fact(f"coffee note{number}") for number in range(8)]
-    await store(index, embedder, pending, *active)
+async def test_a_fact_without_a_vector_is_found_by_its_words(index: FactIndex, embedder: WordEmbedder) -> None:
+    waiting = make_fact("drinks coffee at noon")
+    others = [make_fact(f"coffee note{number}") for number in range(8)]
+    await store(index, embedder, *others, waiting=[waiting])
     found = await FactSearch(index, embedder).search("coffee at noon", "ada", limit=3)
-    assert found[0].fact == pending
+    assert found[0].fact == waiting
 
 
 async def test_each_fact_once_and_no_more_than_asked_for(index: FactIndex, embedder: WordEmbedder) -> None:
@@ -119,15 +119,14 @@ async def test_each_fact_once_and_no_more_than_asked_for(index: FactIndex, embed
     assert await search.search("coffee", "ada", limit=0) == []
 
 
-async def test_only_active_and_pending_facts_of_this_person_that_are_sure_enough(
+async def test_only_active_facts_of_this_person_that_are_sure_enough(
     index: FactIndex, embedder: WordEmbedder
 ) -> None:
-    wanted = {"coffee active", "coffee pending", "coffee just enough"}
+    wanted = {"coffee active", "coffee just enough"}
     await store(
         index,
         embedder,
         make_fact("coffee active"),
-        make_fact("coffee pending", FactStatus.PENDING_EMBED),
         make_fact("coffee just enough", confidence=0.3),
         make_fact("coffee unsure", confidence=0.29),
         make_fact("coffee deprecated", FactStatus.DEPRECATED),
@@ -141,7 +140,7 @@ async def test_only_active_and_pending_facts_of_this_person_that_are_sure_enough
     [other] = await search.search("coffee", "ada", tenant_id="acme")
     assert other.fact.statement == "coffee of acme"
     sure = await search.search("coffee", "ada", minimum_confidence=0.5)
-    assert {result.fact.statement for result in sure} == {"coffee active", "coffee pending"}
+    assert {result.fact.statement for result in sure} == {"coffee active"}
 
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
@@ -178,10 +177,8 @@ async def test_a_blank_query_finds_nothing(index: FactIndex, embedder: WordEmbed
     assert await FactSearch(index, embedder).search(query, "ada") == []
 
 
-FACTS = [
-    make_fact(f"fact {number}", FactStatus.PENDING_EMBED if number % 2 else FactStatus.ACTIVE)
-    for number in range(8)
-]
+FACTS = [make_fact(f"fact {number}") for number in range(8)]
+WAITING = {fact.fact_id for fact in FACTS[1::2]}
 rankings = st.lists(st.sampled_from(FACTS), unique=True).map(
     lambda facts: [FoundFact(fact=fact, score=1.0 - rank / 10) for rank, fact in enumerate(facts)]
 )
@@ -214,9 +211,10 @@ def test_a_fact_ahead_in_both_rankings_stays_ahead(
 
 
 @given(by_meaning=rankings.filter(bool), by_words=rankings.filter(bool))
-def test_the_best_match_by_words_is_in_front_if_it_is_pending(
+def test_the_best_match_by_words_is_in_front_if_it_has_no_vector(
     by_meaning: list[FoundFact], by_words: list[FoundFact]
 ) -> None:
     first = by_words[0].fact
-    if first.status is FactStatus.PENDING_EMBED and first not in [found.fact for found in by_meaning]:
-        assert fuse(by_meaning, by_words)[0].fact == first
+    by_meaning = [found for found in by_meaning if found.fact.fact_id not in WAITING]
+    if first.fact_id in WAITING:
+        assert fuse(by_meaning, by_words, WAITING)[0].fact == first

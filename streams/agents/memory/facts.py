@@ -1,24 +1,27 @@
 """memory/facts: the only writer of ``memory.facts.v1`` (seed 002).
 
-Candidates create facts, reinforce them or complete partial ones; a stored vector makes a pending fact
-active; a tombstone erases.  State: the whole fact by ``fact_id``, and under a further key what is remembered of
-its erasure.  Both sources are routed by person, so the changes of one person's facts stay in order.
+Candidates create facts, reinforce them or complete partial ones; a tombstone on the topic itself, which anybody
+may write, erases.  For each new text of a fact a vector is asked for; whether it is stored is no part of the
+truth. State: the whole fact by ``fact_id``, and under a further key what is remembered of its erasure.  Both
+sources are routed by person, so the changes of one person's facts stay in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import EmbeddingResult, Erasure, Fact, FactCandidate, FactChange
+from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.ids import fact_id
-from processors.facts.consolidation import apply_embedding, consolidate
+from models.vectors import VectorKind
+from processors.embedding.wording import request_for_fact
+from processors.facts.consolidation import consolidate
 from processors.facts.erasure import erase
 from processors.text.validation import decode
-from streams import cloudevents
+from streams import cloudevents, embedding_requests
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.runtime.codec import Codec
@@ -28,7 +31,6 @@ from streams.runtime.stage import Stage
 from streams.settings import Settings
 
 CANDIDATES = "memory.fact-candidates.v1"
-EMBEDDINGS = "memory.embeddings.v1"
 FACTS = "memory.facts.v1"
 
 #: A fact under its id.  JSON, because what was stored must be published as what was just made: MessagePack
@@ -43,8 +45,18 @@ _SOURCE = "/switchboard/memory"
 _EVENT = "memory.fact.v1"
 
 
+class _Heard(NamedTuple):
+    """A record of the topic that the stage itself writes: a tombstone, or nothing that it does not know."""
+
+    tombstone: Tombstone | None
+
+    @property
+    def key(self) -> bytes:
+        return b"" if self.tombstone is None else _key(self.tombstone.fact_id)
+
+
 class Facts:
-    """What the stage does with candidates, vectors and tombstones; it needs nothing but its batch size."""
+    """What the stage does with candidates and tombstones; it needs nothing but its batch size."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -63,10 +75,10 @@ class Facts:
                     key=lambda said: _key(fact_id(said.tenant_id, said.user_id, said.statement)),
                     each=True,
                 ),
-                EMBEDDINGS: Source(
-                    decode=_decode_embedding,
-                    fold=self._fold_embedding,
-                    key=lambda found: _key(found.fact_id),
+                FACTS: Source(
+                    decode=lambda record: _Heard(tombstones.read(record)),
+                    fold=self._fold_heard,
+                    key=lambda heard: heard.key,
                     each=True,
                 ),
             },
@@ -92,16 +104,13 @@ class Facts:
         changes = consolidate(candidate, known, lambda wanted_id: _erasure(wanted_id, work))
         return self._take(changes, own, run, work)
 
-    def _fold_embedding(
-        self, fact: Fact | None, run: Run[EmbeddingResult | Tombstone], work: Work
-    ) -> Fact | None:
-        ((found, _),) = run.items
-        if isinstance(found, Tombstone):
-            return self._erase(found, fact, work)
-        after = None if fact is None else apply_embedding(fact, found, _erasure(found.fact_id, work))
-        return self._take([] if after is None or after is fact else [after], fact, run, work)
+    def _fold_heard(self, fact: Fact | None, run: Run[_Heard], work: Work) -> Fact | None:
+        ((heard, record),) = run.items
+        if heard.tombstone is None:
+            return fact
+        return self._erase(heard.tombstone, fact, record.partition, work)
 
-    def _erase(self, tombstone: Tombstone, fact: Fact | None, work: Work) -> Fact | None:
+    def _erase(self, tombstone: Tombstone, fact: Fact | None, partition: int, work: Work) -> Fact | None:
         """Forget what was erased, and have the log end with what is left of it.
 
         The tombstone was written by somebody else, or by us for theirs; what this stage has published since
@@ -113,6 +122,8 @@ class Facts:
             work.skip("replayed")
             return fact
         work.put(erasure_key(tombstone.fact_id), erasure, ERASURE)
+        if after is None:
+            embedding_requests.forget(work, VectorKind.FACT, tombstone.fact_id, partition, _SOURCE)
         if fact is not None and after is None:
             self._bury(fact, erasure, work)
         elif after is not None and after is not fact:
@@ -131,6 +142,10 @@ class Facts:
         for fact in changes:
             self._publish(fact, work)
         latest = {_key(fact.fact_id): fact for fact in changes}
+        for key, fact in latest.items():
+            before = own if key == run.key else work.get(key, FACT)
+            if before is None or before.statement != fact.statement:
+                embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
         after = latest.pop(run.key, own)
         for key, fact in sorted(latest.items(), key=lambda entry: entry[1].merged_into_id is None):
             work.put(key, fact, FACT, run.next_offset)
@@ -173,11 +188,6 @@ def _key(wanted_id: str) -> bytes:
 
 def _erasure(wanted_id: str, work: Work) -> Erasure | None:
     return work.get(erasure_key(wanted_id), ERASURE)
-
-
-def _decode_embedding(record: SourceRecord) -> EmbeddingResult | Tombstone:
-    found = tombstones.read(record)
-    return found if found is not None else decode(EmbeddingResult, record.value)
 
 
 def _stands_for_folded(fact: Fact, record: SourceRecord, work: Work) -> bool:

@@ -1,9 +1,8 @@
 """Tombstones of ``memory.facts.v1``: a record without a value erases its fact.
 
-Anybody may write one; it erases what had arrived by then.  The index reads them, and hands them on to the facts
-stage as records without a value on ``memory.embeddings.v1``: there the vector is gone, and so must be what the
-stage remembers.  The stage writes a tombstone itself where one that it learned of too late does not come last;
-its headers say what that one erased.
+Anybody may write one; it erases what had arrived by then.  The index reads them, and so does the facts stage:
+what it remembers must go, too, and it has the vector forgotten.  The stage writes a tombstone itself where one
+that it learned of too late does not come last; its headers say what that one erased.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """The service ``recall``: what is known becomes findable.  It keeps views, which the topics fill again.
 
-:mod:`.index` keeps the facts, found by their words; :mod:`.embedding` gives them vectors.
+:mod:`.index` keeps the facts, found by their words; :mod:`.embedding` makes the vectors that were asked for,
+which go into the log; :mod:`.vectors` keeps those, found by their meaning.
 """

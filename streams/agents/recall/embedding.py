@@ -1,6 +1,7 @@
-"""recall/embedding: gives facts their vectors, in batches, and says so.
+"""recall/embedding: texts become vectors, in batches, and the vectors go into the log.
 
-Embedder or Qdrant down: the batch waits in place; facts stay searchable by their words meanwhile.
+It stores nothing: the views of vectors are filled from the log (:mod:`.vectors`), so whatever becomes of them,
+nothing is embedded twice.  Embedder down: the batch waits in place; what waits is found by its words meanwhile.
 """
 
 from __future__ import annotations
@@ -8,29 +9,30 @@ from __future__ import annotations
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import EmbeddingRequest, EmbeddingResult
-from models.ports import Embedder, FactIndex
+from models.ports import Embedder
+from models.vectors import EmbeddingRequest, EmbeddingResult
+from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.embedding_requests import REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
-REQUESTS = "memory.embedding-requests.v1"
 EMBEDDINGS = "memory.embeddings.v1"
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
+_EVENT = "memory.embedding.v1"
 
 
 class Embedding:
-    """The step around an embedder and a fact index."""
+    """The step around an embedder."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, index: FactIndex) -> None:
+    def __init__(self, settings: Settings, embedder: Embedder) -> None:
         self._settings = settings
         self._embedder = embedder
-        self._index = index
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -43,34 +45,38 @@ class Embedding:
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Embed the batch's statements in one call, store the vectors, publish that they are there."""
+        """Embed the batch's texts in one call, each once, and publish the vectors; hand erasures on."""
         effects = Effects()
-        requests: dict[str, EmbeddingRequest] = {}
+        latest: dict[bytes, EmbeddingRequest | None] = {}
         for record in batch.records:
             try:
+                if record.value is None and record.key is not None:
+                    read_key(record.key)
+                    latest[record.key] = None
+                    continue
                 request = decode(EmbeddingRequest, record.value)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            requests[request.fact_id] = request
-        if not requests:
-            return effects
-        vectors = await self._embedder.embed([request.text for request in requests.values()])
-        await self._index.store_vectors(list(requests), vectors)
-        for request in requests.values():
+            latest[key_of(request)] = request
+        texts = dict.fromkeys(request.text for request in latest.values() if request is not None)
+        vectors = dict(zip(texts, await self._embedder.embed(list(texts)), strict=True)) if texts else {}
+        for key, wanted in latest.items():
+            if wanted is None:
+                headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{key.decode()}/erased")
+                effects.emit(EMBEDDINGS, key, None, headers, partition=batch.partition)
+                continue
             result = EmbeddingResult(
-                fact_id=request.fact_id,
-                user_id=request.user_id,
-                version=request.version,
+                kind=wanted.kind,
+                id=wanted.id,
+                user_id=wanted.user_id,
+                text_hash=wanted.text_hash,
                 model=self._embedder.model,
                 dimensions=self._embedder.dimensions,
-                tenant_id=request.tenant_id,
+                vector=pack(vectors[wanted.text]),
+                tenant_id=wanted.tenant_id,
             )
-            effects.emit(
-                EMBEDDINGS,
-                result.fact_id.encode(),
-                _encode(result),
-                cloudevents.outgoing("memory.embedding.v1", _SOURCE, result.fact_id, subject=result.user_id),
-                route=result.user_id.encode(),
-            )
+            event_id = f"{wanted.kind}/{wanted.id}/{wanted.text_hash}"
+            headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=result.user_id)
+            effects.emit(EMBEDDINGS, key, _encode(result), headers, partition=batch.partition)
         return effects

@@ -1,0 +1,54 @@
+"""``memory.embedding-requests.v1`` and ``memory.embeddings.v1``: what is to have a vector, and the vector
+itself.
+
+Whoever writes a thing asks for its vector, once for each text of it.  The answer is part of the log: a view of
+vectors is filled from it, and nothing is embedded twice.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+
+from models.messages import DEFAULT_TENANT, Identifier
+
+
+class VectorKind(StrEnum):
+    """What has a vector; each kind is searched in an index of its own."""
+
+    FACT = "fact"
+    TURN = "turn"
+    EPISODE = "episode"
+
+
+class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """This text needs a vector.  Key: ``kind/id``; without a value, the thing was erased.
+
+    ``id`` is the thing's own (a uuid), ``text_hash`` that of ``text`` (:func:`models.ids.text_hash`).
+    """
+
+    kind: VectorKind
+    id: Identifier
+    user_id: Identifier
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    text_hash: str
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A vector.  Key: ``kind/id``, compacted; without a value, the thing was erased.
+
+    ``vector``: ``dimensions`` numbers, little-endian IEEE 754 half precision (2 bytes each), of unit length; in
+    JSON as base64.  ``model``: what made it; vectors of two models cannot be compared.
+    """
+
+    kind: VectorKind
+    id: Identifier
+    user_id: Identifier
+    text_hash: str
+    model: str
+    dimensions: Annotated[int, msgspec.Meta(ge=1)]
+    vector: bytes
+    tenant_id: Identifier = DEFAULT_TENANT

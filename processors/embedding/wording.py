@@ -1,0 +1,30 @@
+"""What is embedded of a thing: its words, without what all things of its kind have in common."""
+
+from __future__ import annotations
+
+import re
+
+from models import ids
+from models.facts import Fact
+from models.vectors import EmbeddingRequest, VectorKind
+
+#: A subject that all facts share lifts the similarity of unrelated ones (backend/frontend .69 with it, .47
+#: without).
+_SUBJECT = re.compile(r"^User(?:'s|’s)?\s+(?=\S)")
+
+
+def text_of(statement: str) -> str:
+    """Return what is embedded of a fact's statement: ``User likes tea`` without the person."""
+    return _SUBJECT.sub("", statement)
+
+
+def request_for_fact(fact: Fact) -> EmbeddingRequest:
+    """Return the request for a fact's vector."""
+    return request_for(VectorKind.FACT, fact.fact_id, text_of(fact.statement), fact.user_id, fact.tenant_id)
+
+
+def request_for(kind: VectorKind, wanted_id: str, text: str, user_id: str, tenant_id: str) -> EmbeddingRequest:
+    """Return the request for the vector of ``text``, which must not be empty."""
+    return EmbeddingRequest(
+        kind=kind, id=wanted_id, user_id=user_id, text=text, text_hash=ids.text_hash(text), tenant_id=tenant_id
+    )
