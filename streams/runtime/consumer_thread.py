@@ -140,7 +140,15 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
     async def check_errors(self) -> None:
         """Raise what has stopped the group's coordination: aiokafka keeps it until somebody asks."""
         # Not through the thread's queue: calls that wait for a broker that is away stand in it.
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._check_errors(), self.thread_loop))
+        check = self._check_errors()
+        try:
+            checked = asyncio.run_coroutine_threadsafe(check, self.thread_loop)
+        except RuntimeError:
+            check.close()
+            if self.thread_loop.is_closed():
+                return  # the thread has ended, and nothing is coordinated any more
+            raise
+        await asyncio.wrap_future(checked)
 
     async def _check_errors(self) -> None:
         self._ensure_consumer()._coordinator.check_errors()

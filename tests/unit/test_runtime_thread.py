@@ -233,3 +233,10 @@ class TestPartitions:
         thread._consumer.coordination = TopicAuthorizationFailedError("messages")
         with pytest.raises(TopicAuthorizationFailedError):
             await thread.check_errors()
+
+    async def test_where_the_thread_has_ended_nothing_is_coordinated(self, thread: BatchConsumerThread) -> None:
+        # A service that stops still looks once a second, until it is told not to.
+        thread.thread_loop = asyncio.new_event_loop()
+        thread.thread_loop.close()
+        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
+        await thread.check_errors()
