@@ -229,13 +229,18 @@ class Fold:
             self._ask(plan, now)
 
     def answer(self, summary: Summary) -> bool:
-        """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer)."""
-        request = self._tokens.open
+        """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer).
+
+        One that is refused for its length is an answer too, but nothing of it is kept.
+        """
+        request, refused = self._tokens.open, token_table.is_refused(self._tokens, summary.tokens)
         tokens = token_table.accept(self._tokens, summary.request_id, summary.summary_id, summary.tokens)
         if tokens is self._tokens or request is None:
             return False
         self._tokens = tokens
         self.changed = True
+        if refused:
+            return True
         source, content = summary.source, _encode(summary.summary)
         kept = KeptSummary(content, source.first_offset, source.last_offset, request.arrived_at)
         self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)

@@ -22,6 +22,12 @@ summary of the unsummarized messages.  What the seed leaves open is decided here
 * **A roll-up that does not shrink** cannot loop: one summary alone is never rolled up, and summaries count
   against the threshold with no more than their share.  Whoever builds summaries bounds their tokens, so this
   is the last line of defence, not the usual case.
+* **A summary that is no shorter than what it replaces** is refused: its messages stay, and the range grows
+  until it has twice the tokens of what was refused.  At a threshold of a few tokens a summary would else be
+  longer than each message, and there would be one for each.  What was once too little stays too little, until
+  a summary is taken from less than half of it.  After :data:`MAXIMUM_REFUSALS` in a row one is taken as it is:
+  whoever never shortens anything must not keep messages for ever.  An empty summary takes up nothing, so it
+  is never refused, nor is a roll-up: there is one summary less after it.
 * **No answer** (a crash, a failure: failures mark nothing): the same range is asked for again, with the same
   id and a higher attempt, after ``retry_after`` seconds, then twice that, and so on up to 64 times.
 * **An answer to anything but the open request** changes nothing: it is a duplicate, or it belongs to a request
@@ -46,6 +52,9 @@ ROLL_UP_SHARE = 0.5
 
 #: So many summaries are rolled up even if they are small, or the table would grow for ever.
 MAXIMUM_SUMMARIES = 32
+
+#: So many summaries in a row are refused for being too long; each time the range has to double.
+MAXIMUM_REFUSALS = 4
 
 #: The waiting time between repeats doubles no more often than this: 64 times ``retry_after``.
 MAXIMUM_DOUBLINGS = 6
@@ -79,12 +88,15 @@ class TokenTable(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The state of one conversation; immutable, and small enough to be stored with every change.
 
     ``from_index`` is the first unsummarized message and ``counts`` the tokens of it and all after it.
+    ``too_few`` tokens are not worth a summary, as ``refusals`` in a row have shown.
     """
 
     from_index: int = 0
     counts: tuple[int, ...] = ()
     summaries: tuple[AcceptedSummary, ...] = ()
     open: OpenRequest | None = None
+    too_few: int = 0
+    refusals: int = 0
 
     @property
     def next_index(self) -> int:
@@ -128,7 +140,9 @@ def add(table: TokenTable, counts: Sequence[int]) -> TokenTable:
     """Return the table with a run of messages appended; ``counts``: tokens of each (``message_tokens``)."""
     if not counts:
         return table
-    return TokenTable(table.from_index, (*table.counts, *counts), table.summaries, table.open)
+    return TokenTable(
+        table.from_index, (*table.counts, *counts), table.summaries, table.open, table.too_few, table.refusals
+    )
 
 
 def summary_tokens(table: TokenTable) -> int:
@@ -153,7 +167,7 @@ def due(table: TokenTable, threshold: int, roll_up_share: float = ROLL_UP_SHARE)
     count = len(table.summaries)
     if count > 1 and (summaries > share or count >= MAXIMUM_SUMMARIES):
         return _roll_up(table, attempt=1)
-    room = threshold - min(summaries, share)
+    room = max(threshold - min(summaries, share), table.too_few)
     if sum(table.counts) <= room:
         return None
     last = next(i for i, total in enumerate(accumulate(table.counts)) if total > room)
@@ -172,7 +186,7 @@ def opened(
     request = OpenRequest(
         request_id, plan.from_index, plan.to_index, arrived_at, now, plan.attempt, plan.roll_up
     )
-    return TokenTable(table.from_index, table.counts, table.summaries, request)
+    return TokenTable(table.from_index, table.counts, table.summaries, request, table.too_few, table.refusals)
 
 
 def repeat_at(table: TokenTable, retry_after: float) -> float | None:
@@ -198,22 +212,38 @@ def repeat_due(table: TokenTable, now: float, retry_after: float) -> RequestPlan
     return _summarize(table, request.to_index, request.attempt + 1)
 
 
+def is_refused(table: TokenTable, tokens: int) -> bool:
+    """Tell whether a summary of ``tokens`` is no shorter than the messages of the open request."""
+    request = table.open
+    if request is None or request.roll_up or table.refusals >= MAXIMUM_REFUSALS:
+        return False
+    return tokens >= sum(table.counts[: request.to_index + 1 - request.from_index])
+
+
 def accept(table: TokenTable, request_id: str, summary_id: str, tokens: int) -> TokenTable:
     """Return the table with the open request answered; the next one may be due at once.
 
-    Returns ``table`` itself unless ``request_id`` is the open request's: ``is`` tells whether it was taken.
+    Returns ``table`` itself unless ``request_id`` is the open request's: ``is`` tells whether it was taken.  A
+    refused summary (:func:`is_refused`) closes the request, and its messages stay unsummarized.
     """
     request = table.open
     if request is None or request.request_id != request_id:
         return table
+    if is_refused(table, tokens):
+        too_few = max(2 * tokens, table.too_few)
+        return TokenTable(table.from_index, table.counts, table.summaries, None, too_few, table.refusals + 1)
     from_index, to_index = request.from_index, request.to_index
     if request.roll_up:
         replaces = tuple(summary.summary_id for summary in table.summaries)
         accepted = AcceptedSummary(summary_id, from_index, to_index, tokens, replaces)
-        return TokenTable(table.from_index, table.counts, (accepted,))
+        return TokenTable(table.from_index, table.counts, (accepted,), None, table.too_few, table.refusals)
     accepted = AcceptedSummary(summary_id, from_index, to_index, tokens)
-    rest = table.counts[to_index + 1 - from_index :]
-    return TokenTable(to_index + 1, rest, (*table.summaries, accepted))
+    cut = to_index + 1 - from_index
+    if table.refusals >= MAXIMUM_REFUSALS:
+        too_few = 0
+    else:  # an empty summary says nothing of how long others are
+        too_few = min(table.too_few, 2 * tokens) if tokens else table.too_few
+    return TokenTable(to_index + 1, table.counts[cut:], (*table.summaries, accepted), None, too_few)
 
 
 def ranges(table: TokenTable) -> list[TableRange]:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from processors.conversations.token_table import (
+    MAXIMUM_REFUSALS,
     MAXIMUM_SUMMARIES,
     AcceptedSummary,
     RangeState,
@@ -15,6 +16,7 @@ from processors.conversations.token_table import (
     add,
     context_tokens,
     due,
+    is_refused,
     opened,
     ranges,
     repeat_at,
@@ -188,6 +190,59 @@ def test_a_roll_up_that_does_not_shrink_does_not_loop(size: int) -> None:
     assert requests <= 600 * 10 // (THRESHOLD // 2) * 2, (
         "at most one summary and one roll-up per half threshold"
     )
+
+
+def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows() -> None:
+    table = ask(add(TokenTable(), [15]), threshold=1)
+    assert is_refused(table, tokens=15)
+    assert not is_refused(table, tokens=14)
+    table = answer(table, tokens=40)
+    assert (table.from_index, table.summaries, table.counts) == (0, (), (15,)), "nothing is marked"
+    for _ in range(4):
+        table = add(table, [15])
+        assert due(table, threshold=1) is None, "less than twice what was refused"
+    table = add(table, [15])
+    assert due(table, threshold=1) == RequestPlan(0, 5, 90)
+    table = answer(ask(table, threshold=1), tokens=45)
+    assert context_tokens(table) == 45
+    assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
+
+
+def test_an_empty_summary_is_never_refused() -> None:
+    table = answer(ask(add(TokenTable(), [2]), threshold=1), tokens=0)
+    assert (table.from_index, context_tokens(table)) == (1, 0)
+
+
+def test_batches_do_not_move_a_range_that_grows() -> None:
+    table = answer(ask(add(TokenTable(), [15] * 20), threshold=1), tokens=40)
+    assert due(table, threshold=1) == RequestPlan(0, 5, 90)
+
+
+def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:
+    table, refused = TokenTable(), 0
+    while not table.summaries:
+        table = add(table, [100])
+        if due(table, threshold=10) is not None:
+            table = ask(table, threshold=10)
+            assert table.open is not None
+            table = answer(table, tokens=100 * (table.open.to_index + 1))
+            refused += not table.summaries
+    assert refused == MAXIMUM_REFUSALS
+    assert (table.too_few, table.refusals) == (0, 0), "the next range begins anew"
+
+
+def test_forty_messages_at_a_threshold_of_one_ask_a_few_times() -> None:
+    table, asked = TokenTable(), 0
+    for _ in range(40):
+        table = add(table, [15])
+        while due(table, threshold=1) is not None:
+            table = ask(table, threshold=1)
+            asked += 1
+            assert table.open is not None
+            tokens = 48 if table.open.roll_up else 45
+            table = answer(table, tokens)
+    assert asked <= 15
+    assert table.from_index > 30
 
 
 def test_many_small_summaries_are_rolled_up_too() -> None:
