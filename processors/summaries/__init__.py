@@ -1,5 +1,7 @@
 """What a summary of a conversation says, and how long it may be (seed 004).
 
-Begin with :mod:`.extractive`, which picks sentences by :mod:`.cues` and packs them (:mod:`.packing`);
-:mod:`.building` makes any summarizer's answer safe and turns it into a record.
+Begin with :mod:`.extractive`, which picks sentences and packs them (:mod:`.packing`).  :mod:`.reading` makes
+sentences of messages and :mod:`.corrections` puts right what was taken back; :mod:`.cues` tells the list of a
+sentence, :mod:`.speech_acts` what is done by it, :mod:`.dialogue` what became of it; :mod:`.perspective` names
+whose it is.  :mod:`.building` makes any summarizer's answer safe and turns it into a record.
 """

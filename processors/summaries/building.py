@@ -10,10 +10,16 @@ import msgspec
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from processors.text.tokens import TokenCounter
 
+#: The JSON text of a summary without a line: what every other takes up besides its lines.
+FRAME = msgspec.json.encode(SessionSummary()).decode()
+
 
 def summary_tokens(summary: SessionSummary, count: TokenCounter) -> int:
-    """Return what a summary takes up in the context: the tokens of its JSON text, with the lists' names."""
-    return count(msgspec.json.encode(summary).decode())
+    """Return what a summary takes up in the context: the tokens of its JSON text, with the lists' names.
+
+    An empty one takes up nothing: there is nothing to put into the context.
+    """
+    return 0 if summary == SessionSummary() else count(msgspec.json.encode(summary).decode())
 
 
 def build_summary(

@@ -1,53 +1,38 @@
 """Pack the best sentences into a summary of bounded size.
 
-Greedy, as in maximal marginal relevance (Carbonell and Goldstein 1998): the next sentence is the one that is
-worth most given those already taken, so that lists fill evenly and nothing is said twice.
+A budgeted choice (Lin and Bilmes 2010): greedily by worth per token, as in maximal marginal relevance
+(Carbonell and Goldstein 1998), then by exchange, as long as that is better: few sentences fit, so the last
+tokens count.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import sqrt
 from typing import NamedTuple
 
-from models.summaries import SessionSummary, UserProfile
-from processors.summaries.building import summary_tokens
-from processors.summaries.cues import Section
-from processors.text.stemming import stem_of
-from processors.text.tokens import TokenCounter
+import msgspec
 
-#: Each sentence already in a list makes the next one for that list worth less.
-SAME_SECTION = 0.7
+from models.summaries import SessionSummary, UserProfile
+from processors.summaries.building import FRAME, summary_tokens
+from processors.summaries.cues import Section
+from processors.text.tokens import TokenCounter
 
 #: Sentences that share this part of the smaller one's words say the same.
 SAME_WORDS = 0.7
 
+#: Sharing all its words with another sentence would take half of this off a sentence's worth.
+REPEATED = 0.4
+
 #: What is worth less than this part of the best sentence is not said, even if there is room.
-WORTHWHILE = 0.15
+WORTHWHILE = 0.1
 
 #: No more sentences than this are compared with each other; the ones with lower scores are left out.
-MAXIMUM_CANDIDATES = 120
-
-_WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W_]+(?:['’][^\W_]+)?")
-#: Words that say little about what is talked of: grammar, small talk, praise.
-_STOP_TEXT = """
-a about after again all also always am amazing an and any anything are as ask at awesome back be beautiful
-because been before being bit both but by came can come cool could day did do does doing don done down each
-even ever every excited exciting fantastic feel feeling feels few for from fun get getting give glad go goes
-going gonna good got gotta great had happy has have having he hello her here hers hey hi him his hope how i
-if in incredible inspiring interesting into is it its just keep kind know let like look looks lot lovely
-made make makes many may maybe me might mine more most much must my need never new next nice no not now of
-off oh ok okay on once one only or other our ours out over own perfect please pretty proud put quite rather
-really right said same say see seem seems she should so some something soon sorry sound sounds still such
-sure sweet take tell than thank thanks that the their them then there these they thing things think this
-those though through time to too try up us use very want was way we well went were what when where which
-while who whom whose why will wish with won wonderful would wow yeah year yes yet you your yours
-"""
-_STOP_WORDS = frozenset(_STOP_TEXT.split())
+MAXIMUM_CANDIDATES = 40
 
 
 class Candidate(NamedTuple):
-    """A sentence that may go into ``section``; ``position`` is its place in time, ``words`` :func:`words`."""
+    """A line that may go into ``section``; ``position`` is its place in time, ``words`` what it is about."""
 
     section: Section
     text: str
@@ -56,46 +41,92 @@ class Candidate(NamedTuple):
     words: frozenset[str]
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the content words of a text, folded; a CJK character is a word."""
-    found = (match.group().casefold().replace("’", "'").split("'")[0] for match in _WORD.finditer(text))
-    return frozenset(
-        stem_of(word)
-        for word in found
-        if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii() or word.isdigit())
-    )
-
-
 def pack(candidates: Sequence[Candidate], limit: int, count: TokenCounter) -> SessionSummary:
     """Return the summary of at most ``limit`` tokens (:func:`processors.summaries.building.summary_tokens`).
 
     Lists are in the order of time.  If even the empty summary is above the limit, it is returned.
     """
+    pool = _pool(candidates)
+    costs = [_cost(candidate.text, count) for candidate in pool]
+    room = limit - count(FRAME)
+    while True:
+        chosen = _Choice(pool, costs, room).best()
+        summary = _summary(chosen)
+        # Tokens of the whole are nearly those of the parts.
+        excess = summary_tokens(summary, count) - limit
+        if excess <= 0 or not chosen:
+            return summary
+        room -= excess
+
+
+def _pool(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The best of the candidates, each text once: of equals the latest."""
     ranked = sorted(candidates, key=lambda candidate: candidate.score)
     distinct = {candidate.text.casefold(): candidate for candidate in ranked}
-    pool = sorted(distinct.values(), key=lambda candidate: (-candidate.score, candidate.position))
-    del pool[MAXIMUM_CANDIDATES:]
-    chosen: list[Candidate] = []
-    summary = SessionSummary()
-    floor = WORTHWHILE * pool[0].score if pool else 0.0
-    while pool:
-        best = max(pool, key=lambda candidate: (_worth(candidate, chosen), -candidate.position))
-        pool.remove(best)
-        if _worth(best, chosen) <= floor:
-            break
-        larger = _summary([*chosen, best])
-        if summary_tokens(larger, count) <= limit:
-            chosen.append(best)
-            summary = larger
-    return summary
+    best = sorted(distinct.values(), key=lambda candidate: (-candidate.score, candidate.position))
+    floor = WORTHWHILE * best[0].score if best else 0.0
+    return [candidate for candidate in best[:MAXIMUM_CANDIDATES] if candidate.score > floor]
 
 
-def _worth(candidate: Candidate, chosen: Sequence[Candidate]) -> float:
-    overlap = max((_overlap(candidate.words, other.words) for other in chosen), default=0.0)
-    if overlap >= SAME_WORDS:
-        return 0.0
-    beside = sum(other.section is candidate.section for other in chosen)
-    return candidate.score * (1.0 - overlap) * SAME_SECTION**beside
+def _cost(text: str, count: TokenCounter) -> int:
+    """The tokens of a line behind another one in a list."""
+    one, two = msgspec.json.encode(["A."]).decode(), msgspec.json.encode(["A.", text]).decode()
+    return count(two) - count(one)
+
+
+class _Choice:
+    """Which of ``pool`` are worth most together within ``room`` tokens; candidates go by their places."""
+
+    def __init__(self, pool: Sequence[Candidate], costs: Sequence[int], room: int) -> None:
+        self._pool = pool
+        self._costs = costs
+        self._room = room
+        self._overlaps = [[_overlap(one.words, other.words) for other in pool] for one in pool]
+
+    def best(self) -> list[Candidate]:
+        """Return the chosen candidates."""
+        chosen = self._filled([])
+        worth = self._worth(chosen)
+        exchanged = True
+        while exchanged:
+            exchanged = False
+            for other in self._exchanges(chosen):
+                if self._worth(other) > worth + 1e-9:  # more than adding in another order makes
+                    chosen, worth, exchanged = other, self._worth(other), True
+                    break
+        return [self._pool[place] for place in chosen]
+
+    def _exchanges(self, chosen: list[int]) -> Iterator[list[int]]:
+        for leaving in chosen:
+            rest = [place for place in chosen if place != leaving]
+            for coming in range(len(self._pool)):
+                if coming not in chosen and self._fits(rest, coming):
+                    yield self._filled([*rest, coming])
+
+    def _filled(self, chosen: list[int]) -> list[int]:
+        """With what is worth most for what it costs, as long as there is room."""
+        chosen = list(chosen)
+        while True:
+            fitting = [
+                place for place in range(len(self._pool)) if place not in chosen and self._fits(chosen, place)
+            ]
+            if not fitting:
+                return chosen
+            # The first of equals: the best score.
+            chosen.append(max(fitting, key=lambda place: self._share(place, chosen) / sqrt(self._costs[place])))
+
+    def _fits(self, chosen: Sequence[int], place: int) -> bool:
+        overlaps = self._overlaps[place]
+        room = self._room - sum(self._costs[other] for other in chosen)
+        return self._costs[place] <= room and all(overlaps[other] < SAME_WORDS for other in chosen)
+
+    def _worth(self, chosen: Sequence[int]) -> float:
+        return sum(self._share(place, chosen) for place in chosen)
+
+    def _share(self, place: int, chosen: Sequence[int]) -> float:
+        overlaps = self._overlaps[place]
+        most = max((overlaps[other] for other in chosen if other != place), default=0.0)
+        return self._pool[place].score * (1 - REPEATED * most / 2)
 
 
 def _overlap(left: frozenset[str], right: frozenset[str]) -> float:

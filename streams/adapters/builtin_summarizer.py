@@ -26,13 +26,14 @@ class BuiltinSummarizer:
     @property
     def name(self) -> str:
         """Name and version, as stored in each summary."""
-        return "builtin-extractive-1"
+        return "builtin-extractive-2"
 
     async def summarize(self, request: SummaryRequest) -> SessionSummary:
         """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150."""
         if request.roll_up:
             return roll_up(request.previous, _limit(request.tokens, ROLL_UP_SHARE), self._count)
-        return summarize_messages(request.messages, _limit(request.tokens, SHARE), self._count)
+        limit = _limit(request.tokens, SHARE)
+        return summarize_messages(request.messages, limit, self._count, owner=request.user_id)
 
 
 def _limit(tokens: int, share: float) -> int:

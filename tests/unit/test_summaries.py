@@ -242,13 +242,14 @@ CONTENTS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    said=st.lists(st.tuples(st.sampled_from([*Role, "ben"]), CONTENTS), max_size=8),
+    said=st.lists(st.tuples(st.sampled_from([*Role]), CONTENTS), max_size=8),
     limit=st.integers(0, 300),
 )
 def test_lines_are_substrings_without_repetition_and_within_the_bound(said: list[Said], limit: int) -> None:
     summary = summarize(*said, limit=limit)
     found = lines(summary)
-    assert all(any(line in content for _, content in said) for line in found)
+    parts = [part for line in found for part in line.removesuffix("…").split(" – ")]
+    assert all(any(part in content for _, content in said) for part in parts)
     assert len({line.casefold() for line in found}) == len(found)
     assert not found or summary_tokens(summary, count) <= limit
     assert summarize(*said, limit=limit) == summary

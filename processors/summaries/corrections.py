@@ -1,0 +1,135 @@
+"""What somebody took back at once: "Sorry, Munich", "no, make it Friday".  Only what was put right is told.
+
+A correction is a fragment behind a word that says so.  Its value takes the place of the one value of the same
+kind (a day, a time, a number, a name) in what the same speaker said before.  Where it is not clear which value
+is meant, what was corrected is left out: it would tell what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from processors.summaries.reading import Sentence, Turn, sentence_of
+
+#: A correction is of something that the same speaker said in this message or the two before.
+REACH = 3
+
+#: Words of a fragment behind its cue; whoever says more, says it in full.
+LONGEST_FRAGMENT = 5
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)"
+)
+#: The kinds of values, the narrower first: "10:45" is no number.
+_KINDS = (
+    re.compile(r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tonight|tomorrow)\b", re.IGNORECASE),
+    re.compile(
+        rf"\b(?:{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?!\d)|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b)"
+        r"(?:,? \d{4}\b)?|\b\d{4}-\d\d-\d\d\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<![\d.,:])(?:\d{1,2}[:.]\d\d(?![\d:])(?: ?[ap]\.?m\b)?|\d{1,2} ?(?:[ap]\.?m\b|o'clock)|"
+        r"\b(?:noon|midnight)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?<![\d.,:/-])[$€£]?\d(?:[\d.,]*\d)?\b(?! ?[ap]m\b|[:/.,-]\d)"),
+    re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*"),
+)
+_NAME = len(_KINDS) - 1
+
+_CUE = (
+    r"(?:no|sorry|wait|correction|oops|i mean|i meant|or rather|rather|scratch that|my mistake|"
+    r"make (?:it|that)|actually)"
+)
+_FRAGMENT = re.compile(
+    rf"^(?:(?:oh|ah|hm+|um+|well)[,.! ]+)*{_CUE}\b[,:;.!—–-]*\s*(?:{_CUE}[,:;.!—–-]*\s+)*"
+    r"(?:(?:it's|it is|it should be|that should be|let's (?:make it|say)|not \w+,? but|for|on|at|in|to)\s+)*"
+    r"(?P<value>[^?]+?)(?: (?:instead|then|please))*[.! ]*$",
+    re.IGNORECASE,
+)
+#: Inside a sentence: "on Monday, no, make it Tuesday".
+_MIDDLE = re.compile(
+    rf"[,;—–-]+\s*(?:(?:oh|ah|um+)[, ]+)?(?:no|sorry|wait|i mean|i meant|or rather|make (?:it|"
+    rf"that))\b[,;—–-]*\s*"
+    rf"(?:{_CUE}[,;]*\s+)*(?:(?:on|at|in|to|for)\s+)?",
+    re.IGNORECASE,
+)
+_CAPITALIZED = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*\Z")
+
+
+def corrected(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns as if each speaker had said at once what they meant."""
+    kept: list[list[Sentence]] = []
+    for place, turn in enumerate(turns):
+        kept.append([])
+        for sentence in turn.sentences:
+            said = _within(sentence)
+            value = None if said.asks else _fragment(said.plain)
+            if value is None or not _put_right(turns, kept, place, value):
+                kept[place].append(said)
+    return [turn._replace(sentences=tuple(sentences)) for turn, sentences in zip(turns, kept, strict=True)]
+
+
+def _fragment(plain: str) -> str | None:
+    """What a correction puts in; ``None``: the sentence is none."""
+    found = _FRAGMENT.match(plain)
+    if found is None or len(found["value"].split()) > LONGEST_FRAGMENT:
+        return None
+    return found["value"] if _kind_of(found["value"]) is not None else None
+
+
+def _kind_of(value: str) -> int | None:
+    """The kind of the one value that a fragment is or ends with."""
+    for kind, pattern in enumerate(_KINDS[:_NAME]):
+        if pattern.search(value):
+            return kind
+    return _NAME if _CAPITALIZED.match(value) else None
+
+
+def _values(kind: int, text: str) -> list[re.Match[str]]:
+    """The values of a kind that are no part of one of a narrower kind: the year of a date is no number."""
+    taken = [found.span() for pattern in _KINDS[:kind] for found in pattern.finditer(text)]
+    return [
+        found
+        for found in _KINDS[kind].finditer(text)
+        if all(found.end() <= start or end <= found.start() for start, end in taken)
+    ]
+
+
+def _put_right(turns: Sequence[Turn], kept: list[list[Sentence]], place: int, value: str) -> bool:
+    """Put ``value`` into what it corrects.  ``False``: the correction has to be told itself."""
+    kind = _kind_of(value)
+    assert kind is not None  # or it would be no fragment
+    new = None if kind == _NAME else _KINDS[kind].search(value)
+    put = new.group() if new else value
+    for before in range(place, max(place - 2 * REACH, -1), -1):
+        for at in range(len(kept[before]) - 1, -1, -1):
+            old = kept[before][at]
+            found = [match for match in _values(kind, old.text) if match.group() != put]
+            if old.asks or not found:
+                continue
+            if len(found) == 1 and turns[before].speaker == turns[place].speaker:
+                text = old.text[: found[0].start()] + put + old.text[found[0].end() :]
+                kept[before][at] = sentence_of(text, old.turn, old.nth, old.lead)
+                return True
+            del kept[before][at]
+            return False
+    return False
+
+
+def _within(sentence: Sentence) -> Sentence:
+    """The sentence without the value that it takes back itself."""
+    text = sentence.text
+    for cue in _MIDDLE.finditer(text):
+        for kind, pattern in enumerate(_KINDS):
+            new = pattern.match(text, cue.end())
+            old = [found for found in _values(kind, text) if found.end() == cue.start()]
+            if new and old:
+                return sentence_of(
+                    text[: old[0].start()] + text[cue.end() :], sentence.turn, sentence.nth, sentence.lead
+                )
+    return sentence

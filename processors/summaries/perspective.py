@@ -1,0 +1,94 @@
+"""Say in the third person what somebody said of themselves: "I'm vegan" of Ben's is "Ben is vegan".
+
+Where several people speak, "I" says nothing: each line of a summary names whose it is.  This is the rewriting
+that Goyal et al. (2022, "perspective shift") do with a model, by rule and only for the first person singular.
+What the rules do not know for sure keeps its words behind the speaker's name: "Ben: we fly on Monday".
+"""
+
+from __future__ import annotations
+
+import re
+
+#: "Ralph, I heard ...": whom it is said to.
+_VOCATIVE = re.compile(r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?[A-Z][a-z]+, (?=I\b)")
+_QUOTED = re.compile(r"[\"“”«»]")
+_SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
+#: "am I", "do I": asked of oneself; "World War I": no person.
+_UNSURE = re.compile(
+    r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must) i\b)|"
+    r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
+    r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
+    r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b)"
+)
+_ADVERB = (
+    r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"
+    r"never|"
+    r"often|sometimes|especially|certainly|simply|even|rather|hardly|truly|once|finally|generally|mostly|"
+    r"recently|ever|both|currently)"
+)
+_SUBJECT = re.compile(
+    rf"\bI(?P<clitic>['’](?:m|ve|ll|d))?(?P<adverbs>(?: {_ADVERB})*)"
+    r"(?: (?P<verb>[a-z]+(?:['’]t)?))?\b(?![-'’])",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(r"\b(?P<word>me|myself|mine|my)\b", re.IGNORECASE)
+
+_IRREGULAR = {
+    "am": "is",
+    "have": "has",
+    "haven't": "hasn't",
+    "do": "does",
+    "don't": "doesn't",
+    "go": "goes",
+}
+_VERBS = """
+accept admit advise agree answer apologize appreciate arrange arrive ask assume avoid bake believe belong book
+bring buy call care carry change check choose clean close collect come complain cook count cover deal decide
+deserve dislike doubt dream drink drive earn eat enjoy enter envy exercise expect explain fear feel fight fill
+find finish fix fly follow forget get give guess handle happen hate hear help hope imagine include insist
+intend invite join jog keep know lack last learn leave like listen live look lose love make manage mean meet
+mind miss move need notice offer open order owe own paint pay plan play practice prefer prepare promise
+propose provide receive recommend refuse regret remain remember rent repair require respect rest return ride
+run save say search see seem sell send serve share show sing sit sleep smoke sound speak spend stand start
+stay stop study suffer suggest suppose swim take talk teach tell tend think travel treat trust try turn
+understand use visit wait wake walk want wash watch wear wish wonder work worry write
+"""
+_PRESENT = frozenset(_VERBS.split())
+_PARTICIPLE = re.compile(
+    r"(?:\w+ed|been|had|better|gone|seen|done|got|taken|made|known|heard|thought|paid|left|said|told|lost|bought|"
+    r"brought|met|written|eaten|forgotten|found|given|kept|sold|sent|spent|slept|won|broken|driven|flown)\Z"
+)
+
+
+def third_person(text: str, name: str) -> str:
+    """Return what ``name`` said of themselves, as said of them; other words stay as they are."""
+    if _QUOTED.search(text) or _UNSURE.search(text) or not _SINGULAR.search(text):
+        return f"{name}: {text}"
+    text = _SUBJECT.sub(lambda found: _said_of(found, name), _VOCATIVE.sub("", text))
+    return _OTHERS.sub(lambda found: name if found["word"].lower() in ("me", "myself") else f"{name}'s", text)
+
+
+def _said_of(found: re.Match[str], name: str) -> str:
+    clitic, adverbs, verb = (found["clitic"] or "")[1:].lower(), found["adverbs"], found["verb"] or ""
+    if clitic:
+        auxiliary = {"m": "is", "ve": "has", "ll": "will"}.get(clitic) or _would_or_had(verb.lower())
+        return f"{name} {auxiliary}{adverbs}" + (f" {verb}" if verb else "")
+    return f"{name}{adverbs}" + (f" {_inflected(verb)}" if verb else "")
+
+
+def _would_or_had(verb: str) -> str:
+    return "had" if _PARTICIPLE.match(verb) else "would"
+
+
+def _inflected(verb: str) -> str:
+    """The third person of a verb in the present tense; any other word as it is."""
+    folded = verb.lower().replace("’", "'")
+    if folded in _IRREGULAR:
+        return _IRREGULAR[folded]
+    if folded not in _PRESENT:
+        return verb
+    if folded.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    if folded.endswith("y") and folded[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + "s"

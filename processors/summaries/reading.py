@@ -1,0 +1,195 @@
+"""Messages read for a summary: their sentences as written, and the words that these are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from models.messages import Role
+from models.windows import WindowMessage
+from processors.summaries.speech_acts import is_question
+from processors.text.sentences import sentence_spans
+from processors.text.stemming import stem_of
+
+#: Characters; a longer sentence is cut at the last clause that ends before.
+LONGEST_SENTENCE = 150
+
+#: Characters that are read of a message from its beginning, and as many from its end.  What lies between in a
+#: message of several thousand words would hardly be chosen, and a summary must not take longer than a reader.
+READ_FROM_EACH_END = 8_000
+
+#: What stands for the rest of a sentence that is too long.
+ELLIPSIS = "…"
+
+#: System messages are instructions, not conversation.
+READ_ROLES = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_MARKER = re.compile(
+    r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|also|plus|and|"
+    r"but|sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
+    r"understood|right|you know|you see|i mean|excuse me|look|listen|say|"
+    r"(?:hi|hey|hello)(?: [A-Z]\w+)?)[,!.]+\s+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))+",
+    re.IGNORECASE,
+)
+#: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").
+_CLAUSE_END = re.compile(
+    r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+\D)|\s[-–—]\s|\s(?=(?:because|which|but|and|so)\s)"
+)
+_SPACE = re.compile(r"\s+")
+#: "... in the works. Finishing up ...", and "I always buy the cheapest gas, can you find me some?"
+_UNSPLIT = re.compile(
+    r"(?<=[a-z]{3}[.!?])(?<!\b[Pp]rof\.)(?<!\b[Cc]apt\.)(?<!\b[Rr]ev\.)(?<!\b[Gg]en\.)(?<!\b[Ss]gt\.)\s+(?=[A-Z])|"
+    r"(?:,\s+|\s+(?=and|so|but))(?=(?:(?:and|so|but) )?(?:can|could|would|will) you\b)"
+)
+#: Spaces around an apostrophe, as in texts that were cut into tokens: "I ' ve", "don ' t".
+_LOOSE_APOSTROPHE = re.compile(r"(?<=\w)(?: ['’] ?|['’] )(?=(?:m|re|ve|ll|d|s|t)\b)", re.IGNORECASE)
+
+_WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W_]+(?:['’][^\W_]+)?")
+#: Words that say little about what is talked of: grammar, small talk, praise.
+_STOP_TEXT = """
+a about after again all also always am amazing an and any anything are as ask at awesome back be beautiful
+because been before being bit both but by came can come cool could day did do does doing don done down each
+even ever every excited exciting fantastic feel feeling feels few for from fun get getting give glad go goes
+going gonna good got gotta great had happy has have having he hello her here hers hey hi him his hope how i
+if in incredible inspiring interesting into is it its just keep kind know let like look looks lot lovely
+made make makes many may maybe me might mine more most much must my need never new next nice no not now of
+off oh ok okay on once one only or other our ours out over own perfect please pretty proud put quite rather
+really right said same say see seem seems she should so some something soon sorry sound sounds still such
+sure sweet take tell than thank thanks that the their them then there these they thing things think this
+those though through time to too try up us use very want was way we well went were what when where which
+while who whom whose why will wish with won wonderful would wow yeah year yes yet you your yours
+"""
+_STOP_WORDS = frozenset(_STOP_TEXT.split())
+
+
+class Sentence(NamedTuple):
+    """A sentence as written; ``plain`` is what cues look at, ``words`` what :func:`words` finds.
+
+    ``turn`` is the place of its message among those read, ``nth`` its own place in the message; ``lead`` is
+    what led in ("Yes, ").
+    """
+
+    text: str
+    plain: str
+    words: frozenset[str]
+    asks: bool
+    turn: int
+    nth: int
+    lead: str = ""
+
+
+class Turn(NamedTuple):
+    """A message: who speaks (a person's id, or the role of who is none) and the sentences."""
+
+    speaker: str
+    role: Role
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def statements(self) -> tuple[Sentence, ...]:
+        """What it says, not asks."""
+        return tuple(sentence for sentence in self.sentences if not sentence.asks)
+
+
+def read(messages: Sequence[WindowMessage]) -> list[Turn]:
+    """Return what people, assistants and tools said, in order."""
+    said = [message for message in messages if message.role in READ_ROLES]
+    return [
+        Turn(
+            message.user_id if message.role is Role.USER else message.role.value,
+            message.role,
+            tuple(
+                sentence_of(text, turn, nth, lead) for nth, (lead, text) in enumerate(_texts(message.content))
+            ),
+        )
+        for turn, message in enumerate(said)
+    ]
+
+
+def sentence_of(text: str, turn: int, nth: int, lead: str = "") -> Sentence:
+    """Return a sentence with what is known of it by itself."""
+    plain = _LOOSE_APOSTROPHE.sub("'", text).replace("’", "'")
+    return Sentence(text, plain, words(text), is_question(plain), turn, nth, lead)
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the content words of a text, folded; a CJK character is a word."""
+    found = (match.group().casefold().replace("’", "'").split("'")[0] for match in _WORD.finditer(text))
+    return frozenset(
+        stem_of(word)
+        for word in found
+        if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii() or word.isdigit())
+    )
+
+
+def _texts(content: str) -> Iterator[tuple[str, str]]:
+    """The sentences of a message, without code and tables, each parted from the words that only lead in."""
+    # Blanked, not removed, so that spans still point into the message.
+    prose = _FENCE.sub(lambda fence: "\n" * len(fence.group()), content)
+    for start, end in _spans(prose):
+        marker = _MARKER.match(content, start, end)
+        begin = marker.end() if marker else start
+        text = _shortened(content[begin:end])
+        if text.count("|") < 2:
+            yield content[start:begin], text
+
+
+def _spans(prose: str) -> Iterator[tuple[int, int]]:
+    for start, end in _whole_numbers(prose, _outer_spans(prose)):
+        for gap in _UNSPLIT.finditer(prose, start, end):
+            yield start, gap.start()
+            start = gap.end()
+        yield start, end
+
+
+def _whole_numbers(prose: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans again, with those as one between which only the space of a number lies: "6. 5 dollars"."""
+    open_span: tuple[int, int] | None = None
+    for start, end in spans:
+        if open_span is not None:
+            before, between = prose[open_span[1] - 2 : open_span[1]], prose[open_span[1] : start]
+            if prose[start].isdigit() and before[:1].isdigit() and before[1:] in ".,:" and between in ("", " "):
+                open_span = (open_span[0], end)
+                continue
+            yield open_span
+        open_span = (start, end)
+    if open_span is not None:
+        yield open_span
+
+
+def _outer_spans(prose: str) -> list[tuple[int, int]]:
+    """The spans of all sentences, or of those at both ends of a very long text."""
+    if len(prose) <= 2 * READ_FROM_EACH_END:
+        return sentence_spans(prose)
+    # The sentences that the cut goes through are left out, unless there is no other.
+    begin = len(prose) - READ_FROM_EACH_END
+    head = sentence_spans(prose[:READ_FROM_EACH_END])
+    tail = [(start + begin, end + begin) for start, end in sentence_spans(prose[begin:])]
+    return (head[:-1] or head) + tail[1:]
+
+
+def _shortened(text: str) -> str:
+    """Cut a sentence that is too long at the end of a clause, or else between words: never in a number or a
+    name, or between a number and what it counts.  ``""`` if there is no such place.
+    """
+    if len(text) <= LONGEST_SENTENCE:
+        return text
+    first = LONGEST_SENTENCE // 3
+    ends = [found.start() for found in _CLAUSE_END.finditer(text, first, LONGEST_SENTENCE)] or [
+        found.start()
+        for found in _SPACE.finditer(text, first, LONGEST_SENTENCE)
+        if _parts_words(text[found.start() - 1], text[found.end() : found.end() + 1])
+    ]
+    if not ends:  # no spaces: CJK may be cut anywhere but in what is written in other characters
+        ends = [at for at in range(first, LONGEST_SENTENCE) if _is_letter_alone(text[at - 1 : at + 1])]
+    return text[: ends[-1]].rstrip() + ELLIPSIS if ends else ""
+
+
+def _parts_words(before: str, after: str) -> bool:
+    return not (before.isdigit() or after.isdigit() or after.isupper())
+
+
+def _is_letter_alone(pair: str) -> bool:
+    return all(character.isalpha() and character >= "\u3040" for character in pair)

@@ -1,0 +1,181 @@
+"""What somebody does by a sentence: asks, proposes, agrees, objects, puts off, keeps up contact (English)."""
+
+from __future__ import annotations
+
+import re
+
+
+def any_of(*patterns: str) -> re.Pattern[str]:
+    """One pattern for all of them.  ``'`` stands for both apostrophes."""
+    alternatives = "|".join(f"(?:{pattern})" for pattern in patterns)
+    return re.compile(alternatives.replace("'", "['’]"), re.IGNORECASE)
+
+
+_REQUEST = any_of(r"\bplease\b(?! (?:feel free|let me know if|note))", r"^(?:can|could|would|will) you\b")
+
+#: Told to do something at once: no fact, and over with the next turn.
+_COMMAND = any_of(
+    r"^(?:just )?(?:show|tell|give|let|help|excuse|pardon|forgive|remember|believe|trust|wait for|"
+    r"listen to|look at|"
+    r"call|ask|bring|pass|get|follow) (?:me|us)\b",
+    r"^(?:come (?:on|in|here)|look|listen|wait|hurry|hold on|don't (?:worry|mention|be|forget|you)|"
+    r"take (?:it easy|a "
+    r"seat|a look)|have a (?:seat|look|nice)|sit down|calm down|never mind|guess what|be (?:careful|"
+    r"quiet))\b",
+)
+#: Unfinished, or only a condition.
+_FRAGMENT = re.compile(r"(?:\.\s*\.|[,:–—-])\s*\Z|\A(?:if|when|because|unless)\b[^,]*\Z", re.IGNORECASE)
+_CONTRADICTION = any_of(
+    r"^\W*(?:(?:oh|well|but|hm+)[, ]+)*(?:no\b(?! (?:problem|wonder|doubt|kidding))|nope|not (?:really|"
+    r"exactly|at all|"
+    r"true|quite)|i doubt|i don't (?:think|believe|agree)|i disagree|(?:that's|that is|it's|it is) "
+    r"(?:not|n't|wrong|"
+    r"nonsense)|that isn't|you're (?:wrong|kidding|joking|mistaken)|you must be (?:kidding|joking|"
+    r"mistaken)|nonsense|"
+    r"don't be silly)",
+)
+
+_QUESTION_OPENING = any_of(
+    r"^i(?:'m| am| was)? wonder(?:ing)?\b",
+    r"^(?:what|where|when|who|whom|whose|why|how|which)\b",
+    r"^(?:can|could|would|will|shall|should|do|does|did|is|are|was|were|have|has|may) "
+    r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|anyone|any)\b",
+)
+_QUESTION_END = re.compile(r"[?？][\s\"'”’)!?？]*\Z")
+#: Asked whatever it ends with: "How should I get there."
+_INVERTED = any_of(
+    r"^(?:what|where|when|who|whom|why|how|which)(?: \w+){0,2} (?:do|does|did|is|are|was|were|can|could|"
+    r"should|shall|"
+    r"would|will|have|has) (?:i|you|we|he|she|they|it|there|this|that|these|those|the|my|your|our)\b",
+    r"^(?:can|could|would|will|shall|should|do|does|did|are|were|have|may) (?:i|you|we)\b",
+)
+_STATEMENT_END = re.compile(r"[.!;:…。！][\s\"'”’)]*\Z")
+
+_PHATIC = any_of(
+    r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|night|day|luck|idea|point)|thanks?|"
+    r"thank you|"
+    r"thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|of course|"
+    r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|"
+    r"sounds? (?:good|great|like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|"
+    r"take care|glad|happy|sorry|i'm sorry|i am sorry|i see|got it|i know|i understand|me too|have a|"
+    r"keep (?:it )?up|i think so|i hope so|i guess so|you're right|you are right|i agree|here you are|"
+    r"here it is|there you are|let me see|let me think|that (?:sounds|would be|will be)|"
+    r"that's (?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|"
+    r"too bad|terrible|awful)|"
+    r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
+    r"this is \w+ speaking)\b",
+    r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
+    r"feel free|"
+    r"let me know if|hope (?:this|that) helps|"
+    r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",
+)
+_PHATIC_WORDS = 8
+
+_YES_OR_NO = re.compile(
+    r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|sure|ok|okay|of course|certainly|right|exactly|"
+    r"absolutely|definitely|all ?right|alright)\b",
+    re.IGNORECASE,
+)
+
+_EVASIVE = any_of(
+    r"\b(?:i|we)(?:'m| am|'re| are) (?:not sure|unsure|undecided)\b",
+    r"\b(?:no idea|not sure yet|don't know|do not know|haven't decided|have not decided|hard to say)\b",
+    r"\b(?:get back to you|let you know|let me (?:check|think|see|look|ask|find out)|"
+    r"i'll (?:check|think|ask|find out|look)|will check|one moment|decide later|"
+    r"talk about (?:it|that) later)\b",
+)
+_BUT = re.compile(r"\b(?:but|though|however)\b", re.IGNORECASE)
+
+#: "Let's", "how about": what both are to do, for the other to agree to.
+_PROPOSAL = any_of(
+    r"^(?:(?:so|well|then|maybe|perhaps|and|or|but|now)[, ]+)*(?:let's|how about|what about|shall we|"
+    r"should we|"
+    r"why don't we|why not|can we|could we|what if we|we (?:could|can|should|might)|i suggest|"
+    r"what do you say)\b",
+    r"^(?:maybe|perhaps)\b",
+    r",? (?:shall we|ok|okay|right|all right|alright)[?]$",
+)
+_ACCEPTANCE = any_of(
+    r"^\W*(?:(?:oh|well|yes|yeah|hm+|then)[,.! ]+)*(?:ok(?:ay)?|sure|yes|yeah|yep|all ?right|alright|"
+    r"fine|agreed|"
+    r"deal|great|perfect|(?:that's a |what a )?(?:good|great|nice|wonderful) (?:idea|choice|plan)|"
+    r"(?:that )?sounds (?:good|great|fine|perfect|like)|"
+    r"(?:that's|that is|that would be|that will be|that'll be|it's) (?:a )?(?:fine|good|great|perfect|lovely|"
+    r"ok(?:ay)?|settled|deal)|of course|certainly|definitely|absolutely|no problem|"
+    r"why not|i'd (?:love|like|be (?:glad|happy)) to|with pleasure|i agree|it's a (?:deal|date)|"
+    r"see you (?:then|there)|works for me|done)\b",
+)
+_OBJECTION = any_of(
+    r"\b(?:but|however|no|nope|not|can't|cannot|don't|won't|wouldn't|isn't|couldn't|unfortunately|"
+    r"afraid|sorry|"
+    r"rather|instead|how about|what about|why not|doubt|(?:sounds|too) (?:late|early|far|expensive|much|"
+    r"boring|bad))\b",
+)
+_CHANGE = any_of(
+    r"\b(?:instead|rather|change|changed|after all|make (?:it|that)|on second thought|works? better|"
+    r"reschedule|"
+    r"move (?:it|that)|postpone|cancel)\b",
+    r"^(?:no|sorry|actually|correction|wait)\b",
+)
+
+
+def is_question(sentence: str) -> bool:
+    """Tell whether a sentence asks something, with or without its question mark."""
+    if _QUESTION_END.search(sentence) or _INVERTED.search(sentence):
+        return True
+    return _STATEMENT_END.search(sentence) is None and _QUESTION_OPENING.search(sentence) is not None
+
+
+def is_request(sentence: str) -> bool:
+    """Tell whether a sentence asks somebody to do something."""
+    return _REQUEST.search(sentence) is not None
+
+
+def is_command(sentence: str) -> bool:
+    """Tell whether a sentence tells somebody to do something right now."""
+    return _COMMAND.search(sentence) is not None
+
+
+def is_fragment(sentence: str) -> bool:
+    """Tell whether a sentence breaks off, or is a condition without what follows from it."""
+    return _FRAGMENT.search(sentence) is not None
+
+
+def contradicts(reply: str) -> bool:
+    """Tell whether a reply denies what was said before it."""
+    return _CONTRADICTION.search(reply) is not None
+
+
+def is_yes_or_no(reply: str) -> bool:
+    """Tell whether a reply begins with yes or no, in whatever words."""
+    return _YES_OR_NO.match(reply) is not None
+
+
+def is_phatic(sentence: str) -> bool:
+    """Tell whether a sentence only greets, thanks, agrees or offers help; those are short."""
+    return len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence) is not None
+
+
+def is_evasive(reply: str) -> bool:
+    """Tell whether a reply puts the answer off."""
+    return _EVASIVE.search(reply) is not None and _BUT.search(reply) is None
+
+
+def is_proposal(sentence: str) -> bool:
+    """Tell whether a sentence proposes what both are to do."""
+    return _PROPOSAL.search(sentence) is not None
+
+
+def accepts(reply: str) -> bool:
+    """Tell whether a reply (its first sentences) agrees, without a but."""
+    return _ACCEPTANCE.search(reply) is not None and _OBJECTION.search(reply) is None
+
+
+def objects(reply: str) -> bool:
+    """Tell whether a reply turns something down or puts something else in its place."""
+    return _OBJECTION.search(reply) is not None
+
+
+def changes_plans(sentence: str) -> bool:
+    """Tell whether a sentence puts something else in the place of what was said before."""
+    return _CHANGE.search(sentence) is not None

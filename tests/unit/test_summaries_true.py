@@ -1,0 +1,337 @@
+"""A summary says nothing that the messages do not: whole numbers, real decisions, what was put right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.messages import Role
+from models.summaries import SessionSummary
+from models.windows import WindowMessage
+from processors.summaries.building import summary_tokens
+from processors.summaries.extractive import summarize_messages
+from processors.summaries.perspective import third_person
+from processors.summaries.reading import LONGEST_SENTENCE, READ_FROM_EACH_END
+from streams.adapters.tokenizer import cl100k_counter
+
+NOW = datetime(2026, 2, 14, 7, 30, tzinfo=UTC)
+AMPLE = 1000
+count = cl100k_counter()
+
+Said = tuple[str, str]
+
+
+def summarize(*said: Said, limit: int = AMPLE, owner: str = "") -> SessionSummary:
+    """The summary of ``(speaker, content)``: a role, or the name of a person."""
+    roles = {role.value: role for role in Role}
+    messages = [
+        WindowMessage(
+            message_id=f"m{i}",
+            user_id="ada" if speaker in roles else speaker,
+            role=roles.get(speaker, Role.USER),
+            content=content,
+            sent_at=NOW,
+            arrived_at=NOW,
+            index=i,
+            offset=i,
+        )
+        for i, (speaker, content) in enumerate(said)
+    ]
+    return summarize_messages(messages, limit, count, owner)
+
+
+def lines(summary: SessionSummary) -> list[str]:
+    profile = summary.profile
+    told = (profile.preferences, profile.constraints, summary.key_facts, summary.decisions)
+    return [line for part in (*told, summary.open_questions, summary.todos) for line in part]
+
+
+def told(*said: Said) -> str:
+    return "\n".join(lines(summarize(*said)))
+
+
+LONG = (
+    "After all that the architects, the two neighbours and the insurance company had to say about the roof "
+    "and the gutters this spring, the estimate for the repair is now {} and nobody expects it to fall again"
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["12,400 euros", "10:45", "12, 400 euros", "3.5 million", "1:2,000", "12 400 euros", "5 May 2021"],
+)
+@pytest.mark.parametrize("padding", range(0, 24, 3))
+def test_a_long_sentence_is_never_cut_inside_a_number(value: str, padding: int) -> None:
+    sentence = "x" * padding + " " + LONG.format(value)
+    line = told(("user", sentence))
+    assert line.endswith("…")
+    assert len(line) <= LONGEST_SENTENCE + 1
+    numbers = re.findall(r"\d+", line)
+    assert numbers in ([], re.findall(r"\d+", value))
+
+
+def test_a_number_that_is_written_with_a_space_stays_whole() -> None:
+    assert "costs 6. 5 dollars" in told(
+        ("user", "I saw that the ticket costs 6. 5 dollars. My brother paid it.")
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I never decided to move to Paris.",
+        "I haven't decided to take the flat in Mill Lane.",
+        "My friend decided to move to Paris.",
+        "My boss says we decided to close the branch.",
+        "If I decided to move, I would sell the car.",
+        "Maybe we'll use Postgres for the billing service.",
+        "I wish we had chosen the blue curtains.",
+        "We decided to sell the boat, but then we changed our minds about it.",
+    ],
+)
+def test_what_nobody_decided_is_no_decision(sentence: str) -> None:
+    assert summarize(("user", sentence)).decisions == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'm not allergic to nuts.",
+        "I have no allergies at all.",
+        "I am no longer a vegetarian.",
+        "I used to be allergic to nuts.",
+        "My neighbour is allergic to cats.",
+        "The vegan soup was excellent yesterday.",
+        "You must be very tired after the trip.",
+        "More than 20 people came to the party.",
+    ],
+)
+def test_what_binds_nobody_is_no_constraint(sentence: str) -> None:
+    assert summarize(("user", sentence)).profile.constraints == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'm allergic to nuts.",
+        "I've been a strict vegetarian since 2019.",
+        "My daughter is lactose intolerant.",
+        "I have a severe peanut allergy.",
+        "I can't eat shellfish.",
+        "I can't have peanut butter, I'm allergic to peanuts.",
+        "I cannot eat gluten any longer.",
+        "My doctor has confirmed that I have coeliac disease.",
+        "We can spend at most 900 euros on the flight.",
+        "Our budget is 2500 euros.",
+    ],
+)
+def test_constraints_are_found(sentence: str) -> None:
+    assert summarize(("user", sentence)).profile.constraints == (sentence,)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I would like to book a table for tonight.",
+        "I don't need to renew the passport.",
+        "I have to go now, Ann.",
+    ],
+)
+def test_a_wish_is_no_preference_and_leaving_no_to_do(sentence: str) -> None:
+    summary = summarize(("user", sentence))
+    assert (summary.profile.preferences, summary.todos) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "wrong"),
+    [
+        (("The dinner at the harbour is on Thursday evening.", "No, make it Friday."), "Friday", "Thursday"),
+        (("I live in Berlin with my two sisters.", "Sorry, Munich."), "Munich", "Berlin"),
+        (("The train to Leeds leaves at 10:45 from platform nine.", "I mean 11:15."), "11:15", "10:45"),
+        (("Our rent will be 1,200 euros from now on.", "Correction: 1,350 euros."), "1,350", "1,200"),
+        (("We fly home on May 3 with the children.", "Oops, May 5."), "May 5", "May 3"),
+    ],
+)
+def test_a_correction_leaves_only_what_was_put_right(said: Sequence[str], right: str, wrong: str) -> None:
+    first, second = said
+    for conversation in (
+        [("user", f"{first} {second}")],
+        [("user", first), ("user", second)],
+        [("user", first), ("assistant", "All right."), ("user", second)],
+    ):
+        line = told(*conversation)
+        assert right in line
+        assert wrong not in line
+
+
+def test_a_correction_within_a_sentence() -> None:
+    line = told(("user", "We leave for Oslo on Monday, no, make it Tuesday, with the night train."))
+    assert "Monday" not in line
+    assert "Oslo on Tuesday" in line
+
+
+def test_a_correction_by_somebody_else_leaves_out_what_was_wrong() -> None:
+    line = told(("assistant", "I have booked the table for Thursday evening."), ("user", "No, make it Friday."))
+    assert "Thursday" not in line
+
+
+def test_where_it_is_not_clear_which_value_is_meant_none_is_told() -> None:
+    line = told(("user", "My flight goes from Berlin to Paris in spring. Sorry, Munich."))
+    assert "Berlin" not in line
+    assert "Paris" not in line
+
+
+def test_no_is_an_answer_and_corrects_nothing() -> None:
+    line = told(
+        ("ada", "Is the meeting about the roof on Thursday?"), ("ben", "No, Friday."), ("ada", "Thanks.")
+    )
+    assert "No, Friday" in line
+
+
+def test_what_was_agreed_outweighs_what_was_proposed() -> None:
+    said = [
+        ("ada", "Let's meet at the harbour on Thursday evening."),
+        ("ben", "I can't on Thursday. How about the museum cafe on Friday at six?"),
+        ("ada", "Sounds good."),
+    ]
+    summary = summarize(*said)
+    assert len(summary.decisions) == 1
+    assert "museum cafe on Friday at six" in summary.decisions[0]
+    assert "harbour" not in told(*said)
+
+
+def test_a_decision_that_is_changed_is_told_as_changed() -> None:
+    summary = summarize(
+        ("user", "We decided to hold the summer party in the town hall."),
+        ("assistant", "I wrote that down."),
+        ("user", "We decided to move it: the summer party is in the castle garden instead."),
+    )
+    assert all("town hall" not in line for line in lines(summary))
+    assert any("castle garden" in line for line in lines(summary))
+
+
+def test_each_line_names_whose_it_is_where_several_speak() -> None:
+    summary = summarize(
+        ("ben", "I'm allergic to nuts and I prefer quiet places."),
+        ("eve", "I don't eat meat, and my favourite place is the old harbour."),
+        ("ben", "I need to renew my passport before the trip."),
+        ("eve", "Which airport is the closest to the hotel?"),
+    )
+    assert summary.profile.constraints == (
+        "ben is allergic to nuts and ben prefers quiet places.",
+        "eve doesn't eat meat, and eve's favourite place is the old harbour.",
+    )
+    assert summary.todos == ("ben needs to renew ben's passport before the trip.",)
+    assert summary.open_questions == ("eve: Which airport is the closest to the hotel?",)
+
+
+def test_a_guest_is_named_and_the_owner_needs_no_name() -> None:
+    said = ("ben", "I'm allergic to nuts.")
+    assert summarize(said, owner="ben").profile.constraints == ("I'm allergic to nuts.",)
+    assert summarize(said, owner="ada").profile.constraints == ("ben is allergic to nuts.",)
+    assert summarize(said, ("assistant", "I see."), owner="ben").profile.constraints == (
+        "I'm allergic to nuts.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "telling"),
+    [
+        ("I've been to Rome twice.", "ben has been to Rome twice."),
+        ("I'd rather walk than drive.", "ben would rather walk than drive."),
+        ("I'd already paid the rent.", "ben had already paid the rent."),
+        ("I don't think my car starts.", "ben doesn't think ben's car starts."),
+        ("I really try to sleep more.", "ben really tries to sleep more."),
+        ("Yesterday I went home early.", "Yesterday ben went home early."),
+        ("She gave me the keys.", "She gave ben the keys."),
+        ("We fly on Monday.", "ben: We fly on Monday."),
+        ('She said "I love it" to us.', 'ben: She said "I love it" to us.'),
+        ("World War I ended in 1918.", "ben: World War I ended in 1918."),
+    ],
+)
+def test_the_third_person(said: str, telling: str) -> None:
+    assert third_person(said, "ben") == telling
+
+
+def test_a_short_answer_is_told_with_its_question() -> None:
+    said = [("ada", "How long did you live in the blue house?"), ("ben", "Three years."), ("ada", "I see.")]
+    assert lines(summarize(*said)) == ["ada: How long did you live in the blue house? ben: Three years."]
+
+
+def test_a_greeting_answers_nothing() -> None:
+    said = [("user", "Any ideas for breakfast in five minutes?"), ("assistant", "Good morning!")]
+    assert all("Good morning" not in line for line in lines(summarize(*said)))
+
+
+@pytest.mark.parametrize(
+    "reply", ["I'm not sure, but the one in Mill Lane is larger.", "Let me check. It is the one in Mill Lane."]
+)
+def test_a_question_that_is_answered_after_all_is_not_open(reply: str) -> None:
+    said = [("user", "Which of the two flats has the larger balcony?"), ("assistant", reply)]
+    assert summarize(*said).open_questions == ()
+
+
+def test_emoji_alone_make_an_empty_summary_that_takes_up_nothing() -> None:
+    summary = summarize(("user", "🙂🙂🎉"), ("assistant", "👍🏽"), ("user", "❤️"))
+    assert summary == SessionSummary()
+    assert summary_tokens(summary, count) == 0
+
+
+def test_of_a_very_long_message_both_ends_are_read() -> None:
+    filler = "".join(f"The tram number {i} goes to the old harbour. " for i in range(1000))
+    assert len(filler) > 2 * READ_FROM_EACH_END
+    line = told(("user", f"I'm allergic to peanuts. {filler} We decided to buy the house in Mill Lane."))
+    assert "allergic to peanuts" in line
+    assert "house in Mill Lane" in line
+
+
+PEOPLE = ["Ann Lee", "Bob", "Carla", "Diego Ruiz"]
+PLACES = ["Lisbon", "New York", "Oslo", "Porto"]
+DAYS = ["Monday", "Friday", "May 3", "3 June 2027"]
+NUMBERS = ["12,400", "10:45", "3.5", "95", "1,350.50", "2,000"]
+SENTENCES = st.builds(
+    lambda form, person, place, day, number: form.format(p=person, c=place, d=day, n=number),
+    st.sampled_from(
+        [
+            "I met {p} in {c} on {d} for {n} euros.",
+            "No, make it {d}.",
+            "Sorry, {c}.",
+            "I mean {n}.",
+            "We decided to travel to {c} on {d}.",
+            "{p} told me that the room in {c} costs {n} euros, that the garden is closed, that {p} was there "
+            "on {d}, and that breakfast costs {n} euros more, which nobody in {c} had ever heard of before",
+            "How about {d} at {n}?",
+            "Sounds good.",
+            "Is it {n} or more?",
+            "Let's meet {p} on {d}, sorry, {d}.",
+            "My budget is at most {n} euros",
+            "Please call {p} before {n}!",
+        ]
+    ),
+    *map(st.sampled_from, (PEOPLE, PLACES, DAYS, NUMBERS)),
+)
+_VALUE = re.compile(r"\d+(?:[.,:]\d+)*|[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    said=st.lists(
+        st.tuples(
+            st.sampled_from(["user", "assistant", "ben"]),
+            st.lists(SENTENCES, min_size=1, max_size=3).map(" ".join),
+        ),
+        max_size=6,
+    ),
+    limit=st.integers(30, 200),
+)
+def test_no_summary_holds_a_number_or_name_that_its_messages_do_not(said: list[Said], limit: int) -> None:
+    summary = summarize(*said, limit=limit)
+    known = {value for _, content in said for value in _VALUE.findall(content)}
+    for line in lines(summary):
+        assert set(_VALUE.findall(line)) <= known
+    assert summary_tokens(summary, count) <= limit
