@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from processors.summaries.reading import Sentence, Turn
-from processors.summaries.speech_acts import accepts, changes_plans, contradicts, is_evasive, is_phatic, objects
+from processors.summaries.speech_acts import (
+    accepts,
+    changes_plans,
+    contradicts,
+    counters,
+    is_evasive,
+    is_phatic,
+    objects,
+)
 
 #: Sentences of a reply that tell whether it agrees.
 REPLY = 2
@@ -56,6 +64,12 @@ def is_turned_down(turns: Sequence[Turn], proposal: Sentence) -> bool:
     """Tell whether the next turn objects to a proposal."""
     after = next_turn(turns, proposal.turn)
     return after is not None and objects(_beginning(after)) and not accepts(_beginning(after))
+
+
+def is_countered(turns: Sequence[Turn], decision: Sentence) -> bool:
+    """Tell whether the next turn begins with something else instead of a decision."""
+    after = next_turn(turns, decision.turn)
+    return after is not None and counters(_beginning(after))
 
 
 def is_superseded(turns: Sequence[Turn], decision: Sentence) -> bool:

@@ -26,6 +26,7 @@ from processors.summaries.dialogue import (
     is_answer,
     is_answered,
     is_contradicted,
+    is_countered,
     is_superseded,
     is_turned_down,
     next_turn,
@@ -50,9 +51,9 @@ _ROLE_WEIGHT = {Role.USER: 1.0, Role.ASSISTANT: 0.6, Role.TOOL: 0.3}
 #: What the list adds to the worth of a sentence: "Let's go with Hotel Borges" says much in few words.
 _SECTION_WORTH = {
     Section.PREFERENCES: 0.2,
-    Section.CONSTRAINTS: 0.8,
+    Section.CONSTRAINTS: 1.2,
     Section.KEY_FACTS: 0.0,
-    Section.DECISIONS: 0.8,
+    Section.DECISIONS: 1.2,
     Section.OPEN_QUESTIONS: 0.1,
     Section.TODOS: 0.4,
 }
@@ -205,13 +206,18 @@ def _section(said: _Conversation, turn: Turn, sentence: Sentence) -> Section | N
         if is_agreed(said.turns, sentence):
             return None if is_superseded(said.turns, sentence) else Section.DECISIONS
     section = cued_section(text, turn.role)
-    if section is Section.DECISIONS and is_superseded(said.turns, sentence):
+    if section is Section.DECISIONS and _is_undone(said, sentence):
         return None
     if section is not None:
         return section
     if turn.role is Role.USER and is_request(text):
         return _requested(said, sentence)
     return Section.KEY_FACTS if _is_fact(said, sentence) else None
+
+
+def _is_undone(said: _Conversation, decision: Sentence) -> bool:
+    """An assistant may ask back or warn; among people, who is countered has decided nothing yet."""
+    return is_superseded(said.turns, decision) or (said.named and is_countered(said.turns, decision))
 
 
 def _requested(said: _Conversation, request: Sentence) -> Section | None:

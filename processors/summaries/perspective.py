@@ -65,7 +65,9 @@ def third_person(text: str, name: str) -> str:
     if _QUOTED.search(text) or _UNSURE.search(text) or not _SINGULAR.search(text):
         return f"{name}: {text}"
     text = _SUBJECT.sub(lambda found: _said_of(found, name), _VOCATIVE.sub("", text))
-    return _OTHERS.sub(lambda found: name if found["word"].lower() in ("me", "myself") else f"{name}'s", text)
+    return _OTHERS.sub(
+        lambda found: {"me": name, "myself": "themself"}.get(found["word"].lower(), f"{name}'s"), text
+    )
 
 
 def _said_of(found: re.Match[str], name: str) -> str:

@@ -92,7 +92,7 @@ _PROPOSAL = any_of(
     r"should we|"
     r"why don't we|why not|can we|could we|what if we|we (?:could|can|should|might)|i suggest|"
     r"what do you say)\b",
-    r"^(?:maybe|perhaps)\b",
+    r"^(?:maybe|perhaps)\b(?! you\b)",
     r",? (?:shall we|ok|okay|right|all right|alright)[?]$",
 )
 _ACCEPTANCE = any_of(
@@ -110,6 +110,11 @@ _OBJECTION = any_of(
     r"afraid|sorry|"
     r"rather|instead|how about|what about|why not|doubt|(?:sounds|too) (?:late|early|far|expensive|much|"
     r"boring|bad))\b",
+)
+#: Right at the beginning of a reply: something else is put in the place of what was said.
+_COUNTER = any_of(
+    r"^\W*(?:(?:oh|well|hm+|hey)[, ]+)*(?:but\b|no\b(?! problem)|why not|why don't|how about|what about|wait\b|"
+    r"are you (?:sure|crazy|serious|kidding)|you (?:can't|shouldn't)|rather)",
 )
 _CHANGE = any_of(
     r"\b(?:instead|rather|change|changed|after all|make (?:it|that)|on second thought|works? better|"
@@ -174,6 +179,11 @@ def accepts(reply: str) -> bool:
 def objects(reply: str) -> bool:
     """Tell whether a reply turns something down or puts something else in its place."""
     return _OBJECTION.search(reply) is not None
+
+
+def counters(reply: str) -> bool:
+    """Tell whether a reply begins with something else instead."""
+    return _COUNTER.search(reply) is not None
 
 
 def changes_plans(sentence: str) -> bool:

@@ -205,6 +205,15 @@ def test_what_was_agreed_outweighs_what_was_proposed() -> None:
     assert "harbour" not in told(*said)
 
 
+def test_a_decision_that_somebody_counters_is_none_among_people() -> None:
+    decided = "I have decided to buy that leather handbag for the wedding."
+    countered = summarize(
+        ("ada", decided), ("ben", "But why not rent one for fifty euros?"), ("ada", "Sounds great.")
+    )
+    assert all("decided to buy" not in line for line in lines(countered))
+    assert summarize(("user", decided), ("assistant", "But it is dear.")).decisions == (decided,)
+
+
 def test_a_decision_that_is_changed_is_told_as_changed() -> None:
     summary = summarize(
         ("user", "We decided to hold the summer party in the town hall."),
@@ -249,6 +258,7 @@ def test_a_guest_is_named_and_the_owner_needs_no_name() -> None:
         ("I really try to sleep more.", "ben really tries to sleep more."),
         ("Yesterday I went home early.", "Yesterday ben went home early."),
         ("She gave me the keys.", "She gave ben the keys."),
+        ("I prefer to do it myself.", "ben prefers to do it themself."),
         ("We fly on Monday.", "ben: We fly on Monday."),
         ('She said "I love it" to us.', 'ben: She said "I love it" to us.'),
         ("World War I ended in 1918.", "ben: World War I ended in 1918."),
