@@ -4,9 +4,12 @@
 ``content``) and takes the assistant's answers.
 
 * As they are: answers that lose anything, and structure (list items, labels, headings, rows) among it.
-* Said again: the whole answer; a paragraph, a heading with what stands under it, or a sentence, somewhere below
-  where it was said first; streamed at 30 tokens a second in random pieces.  Which share of the repeated
-  characters goes, and which share of the others.
+* Said again: the whole answer; a paragraph, a heading with its list, or a sentence, somewhere below where it
+  was said first; streamed at 30 tokens a second in random pieces.  Which share of the repeated characters goes,
+  and which share of the others.  Not where it would become another thing: under a heading or a line that ends
+  in ":", or before an item, whose list it would begin.
+* Different: pairs of sentences that differ in one thing that matters (:mod:`benchmarks.quality.different`),
+  side by side, apart and in lists; from how many of them anything goes.
 * Waiting: on the answers as they are, how long characters wait, and the CPU time of a piece.
 * Rates: doubled answers that give the same text at 15, 30, 60 and 200 tokens a second.
 """
@@ -25,12 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.quality import different
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterState
 
 FILE = "beam-dev.jsonl"
 _TOKEN = re.compile(r"[ \t]?\w{1,9}|[ \t]?[^\w\s]{1,3}|\s+")
+DIFFERENT_PAIRS = 200
 _PIECE_TOKENS = (1, 2, 3, 5, 8)
+#: A block that begins with none of a list's marks; a line that leads on.
+_FOLLOWS = r"(?![ \t]|[-*+] |\d+[.)] )"
+_LEADS = r"#|.*:[*_ ]*\Z|\*\*[^.]*\*\*\Z"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -80,9 +88,16 @@ def visible(text: str) -> int:
     return sum(not character.isspace() for character in text)
 
 
+def without_code(text: str) -> str:
+    """Return ``text`` without its blocks of code."""
+    return re.sub(r"(?ms)^\s*```.*?^\s*```", "\n\n", text)
+
+
 def paragraph(text: str, pick: random.Random) -> str:
     """Return a paragraph of ``text``, or "" if there is none."""
-    found = [part for part in re.split(r"\n\s*\n", text) if re.match(r"[A-Z][^\n]{60,}[.!]\Z", part)]
+    found = [
+        part for part in re.split(r"\n\s*\n", without_code(text)) if re.match(r"[A-Z][^\n]{60,}[.!]\Z", part)
+    ]
     return pick.choice(found) if found else ""
 
 
@@ -94,18 +109,23 @@ def section(text: str, pick: random.Random) -> str:
 
 def sentence(text: str, pick: random.Random) -> str:
     """Return a sentence of five words or more, or ""."""
-    prose = [part for part in re.split(r"\n\s*\n", text) if re.match(r"[A-Z][^\n:]+[.!]\Z", part)]
+    prose = [part for part in re.split(r"\n\s*\n", without_code(text)) if re.match(r"[A-Z][^\n:]+[.!]\Z", part)]
     found = [each for part in prose for each in _SENTENCE.split(part) if len(each.split()) >= 5]
     return pick.choice(found) if found else ""
 
 
 def again(text: str, part: str, pick: random.Random) -> tuple[str, int]:
     """Return ``text`` with ``part`` said again between two blocks below, and where that begins."""
-    ends = [
-        found.end() for found in re.finditer(r"\n\n", text) if found.start() >= text.index(part) + len(part)
-    ]
+    first = text.index(part) + len(part)
     fences = [found.start() for found in re.finditer(r"(?m)^\s*```", text)]
-    ends = [end for end in ends if sum(fence < end for fence in fences) % 2 == 0]
+    ends = [
+        found.end()
+        for found in re.finditer(r"\n\n", text)
+        if found.start() >= first
+        and sum(fence < found.start() for fence in fences) % 2 == 0
+        and re.match(_FOLLOWS, text[found.end() :])
+        and not re.match(_LEADS, text[text.rfind("\n", 0, found.start()) + 1 : found.start()])
+    ]
     at = pick.choice(ends) if ends else len(text)
     before = text[:at] if ends else f"{text.rstrip()}\n\n"
     return f"{before}{part}\n\n{text[at:]}", len(before)
@@ -130,7 +150,10 @@ def measure_as_they_are(answers: list[str], show: int) -> None:
 
 
 def measure_again(
-    name: str, answers: list[str], choose: Callable[[str, random.Random], str], show: int
+    name: str,
+    answers: list[str],
+    choose: Callable[[str, random.Random], str],
+    show: int,
 ) -> None:
     """Print which share of what is said again goes, and which share of the rest."""
     pick = random.Random(1)
@@ -139,9 +162,10 @@ def measure_again(
         part = choose(text, pick)
         if not part:
             continue
-        whole, at = (
-            (f"{text.rstrip()}\n\n{text}", len(text.rstrip()) + 2) if part == text else again(text, part, pick)
-        )
+        if part == text:
+            whole, at = f"{text.rstrip()}\n\n{text}", len(text.rstrip()) + 2
+        else:
+            whole, at = again(text, part, pick)
         usual = filter_text(text).text
         result = stream(whole, 30.0, pick)
         stays = max(0, visible(result.text) - visible(usual))
@@ -157,6 +181,27 @@ def measure_again(
     print(
         f"  {name} said again: {removed / repeated:.3f} of the repeated characters go, "
         f"{wrong / others:.5f} of the others ({cases} cases)"
+    )
+
+
+def measure_different(answers: list[str], show: int) -> None:
+    """Print from how many pairs that differ in one thing that matters something goes."""
+    pick = random.Random(4)
+    said = [sentence(text, pick) for text in answers] + [sentence(text, pick) for text in answers]
+    pairs = list(different.from_frames())
+    pairs += different.from_sentences(filter(None, said), DIFFERENT_PAIRS - len(pairs), pick)
+    lost = []
+    for pair in pairs:
+        a, b = pair.first, pair.second
+        texts = (f"{a} {b}", f"{b}\n\n{a}", f"Note well:\n\n- {a}\n\nNote well:\n\n- {b}\n")
+        if any(filter_text(text).text != text for text in texts):
+            lost.append(pair)
+    for pair in lost[:show]:
+        print(f"    {pair}")
+    languages, rules = {pair.language for pair in pairs}, {pair.rule for pair in pairs}
+    print(
+        f"  different: {len(lost)} of {len(pairs)} pairs lose anything ({len(rules)} rules, {len(languages)} "
+        "languages)"
     )
 
 
@@ -203,6 +248,7 @@ def main(arguments: list[str]) -> int:
     measure_again("a paragraph", answers, paragraph, chosen.show)
     measure_again("a heading with its list", answers, section, chosen.show)
     measure_again("a sentence", answers, sentence, chosen.show)
+    measure_different(answers, chosen.show)
     measure_waiting(answers)
     measure_rates(answers[::4])
     return 0

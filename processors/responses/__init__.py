@@ -1,6 +1,8 @@
-"""Which sentences of a response stream repeat earlier ones, and how it is put in order (seed 003).
+"""What of a response stream repeats earlier passages, and how it is put in order (seed 003).
 
-Begin with :mod:`.filter`, which takes repetitions out; it reads units of :mod:`.text` (:mod:`.lines`,
-:mod:`.sentences`), asks :mod:`.duplicates` (:mod:`.words`, :mod:`.paraphrase`) and keeps :mod:`.filter_state`;
-:mod:`.gaps` joins what is left.  :mod:`.sequence` orders the chunks of a response before that.
+Begin with :mod:`.filter`, which reads a response element by element (:mod:`.elements` of :mod:`.lines` and
+:mod:`.sentences`).  :mod:`.decisions` says what becomes of each, with :mod:`.history` (what was said),
+:mod:`.passages` (what goes as a whole), :mod:`.canonical` (the same words) and :mod:`.duplicates` (similar
+:mod:`.words`).  :mod:`.release` writes what stays, with the :mod:`.gaps` between; :mod:`.sequence` orders the
+chunks of a response before all that.
 """

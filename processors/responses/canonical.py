@@ -41,6 +41,8 @@ _LEADS = frozenset(
           for when in ("", " before", " earlier", " above", " previously", " already")),
     )
 )  # fmt: skip
+_LEAD_WORDS = frozenset(lead[0] for lead in _LEADS)
+_LEAD_LETTERS = frozenset(word[:end] for word in _LEAD_WORDS for end in range(len(word) + 1))
 _LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(1, len(lead) + 1))
 _LONGEST_LEAD = max(map(len, _LEADS))
 
@@ -54,27 +56,21 @@ def canonical(text: str) -> str:
     words = _words(text)
     while words and words[-1] in _STOPS:
         words.pop()
-    for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
-        if _lowered(words[:length]) in _LEADS:
-            words = words[length:]
-            break
+    words = _without_lead(words)
     return _joined(words)
 
 
 class Beginning:
     """The beginning of a text that still grows, to be compared with texts that it may repeat."""
 
-    __slots__ = ("_certain", "_lead", "_open", "_stopped")
+    __slots__ = ("_certain", "_lead", "_open", "_stopped", "initial")
 
     def __init__(self, text: str) -> None:
         found = _OPEN_WORD.search(text)
         at = found.start() if found else len(text)
         words = _words(text[:at])
-        self._lead = bool(words) and _lowered(words) in _LEAD_BEGINNINGS
-        for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
-            if _lowered(words[:length]) in _LEADS:
-                words = words[length:]
-                break
+        self._lead = len(words) <= _LONGEST_LEAD and _lowered(words) in _LEAD_BEGINNINGS
+        words = _without_lead(words)
         self._certain, begins = _joined(words), not words
         while words and words[-1] in _STOPS:
             words.pop()
@@ -84,8 +80,10 @@ class Beginning:
         letters = _LETTERS.match(rest)
         rest = letters[0] if letters else ""
         self._open = rest[:1].lower() + rest[1:] if begins else rest
-        if begins and (not self._open or any(lead[0].startswith(self._open.lower()) for lead in _LEADS)):
+        if begins and self._open.lower() in _LEAD_LETTERS:
             self._lead = True
+        #: What every text begins with that it may become, if that is certain; else "".
+        self.initial = "" if self._lead else self._certain[:1]
 
     def may_become(self, said: str) -> bool:
         """Say whether a text that begins so may be ``said``, canonically.  Never wrongly says no."""
@@ -139,6 +137,14 @@ def _expanded(word: str) -> list[str]:
     head, mark, tail = plain.rpartition("'")
     ending = _ENDINGS.get(mark + tail)
     return [head, ending] if ending else [plain]
+
+
+def _without_lead(words: list[str]) -> list[str]:
+    if words and words[0].lower() in _LEAD_WORDS:
+        for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
+            if _lowered(words[:length]) in _LEADS:
+                return words[length:]
+    return words
 
 
 def _lowered(words: list[str]) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ One scale, two bands:
   most about one content word in ten, which one of the two has and the other has not.  A sentence with another
   number, negation, name or any other content word in the place of one is not a repetition, however alike the
   characters are: "Room 12 is free" does not repeat "Room 13 is free".
-* below 0.85, *restated*: how likely it is that the two say the same in other words
-  (:mod:`processors.responses.paraphrase`).
+* below 0.85, *restated*: the share of the words that both have, in the same order.
 
 The seed's ``difflib`` ratio depends on the order of its arguments and takes 0.5 ms per pair; here the
 distances are rapidfuzz's Indel distance over words.
@@ -20,7 +19,6 @@ from collections.abc import Iterable
 import msgspec
 from rapidfuzz.distance import Indel
 
-from processors.responses.paraphrase import paraphrase_probability
 from processors.responses.words import Words, words_of
 
 #: Where the band of repeated sentences begins: the seed's default threshold.
@@ -28,9 +26,6 @@ REPEATED = 0.85
 
 #: The most that a pair can score which is no repetition.
 RESTATED_MOST = 0.84
-
-#: From here on a pair says the same more likely than not: the threshold for filtering paraphrases too.
-PARAPHRASE = RESTATED_MOST / 2
 
 #: A content word more says something more: it weighs as much as this many content words.
 _ADDED_WORD = 3.0
@@ -48,7 +43,7 @@ def similarity(first: str, second: str) -> float:
     """Return how far one sentence repeats the other: 0 to 1, the same in both directions."""
     a, b = words_of(first), words_of(second)
     score = _repeated(a, b)
-    return score if score >= REPEATED else RESTATED_MOST * paraphrase_probability(a, b)
+    return score if score >= REPEATED else _restated(a, b)
 
 
 def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> Match | None:
@@ -63,7 +58,7 @@ def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> M
         if score < REPEATED:
             if threshold > RESTATED_MOST:
                 continue
-            score = RESTATED_MOST * paraphrase_probability(words, words_of(other))
+            score = _restated(words, words_of(other))
         if score >= threshold and (best is None or score >= best.score):
             best = Match(other, score)
     return best
@@ -82,3 +77,7 @@ def _repeated(a: Words, b: Words) -> float:
         return 0.0
     weight = len(a.content) + len(b.content) + _LIGHT_WORD * (len(a.light) + len(b.light))
     return max(0.0, 1.0 - (_ADDED_WORD * added + _LIGHT_WORD * Indel.distance(a.light, b.light)) / weight)
+
+
+def _restated(a: Words, b: Words) -> float:
+    return RESTATED_MOST * Indel.normalized_similarity(a.stems, b.stems) if a.stems and b.stems else 0.0

@@ -20,26 +20,26 @@ depends on the clock only where a hold time ends.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+import re
+from collections.abc import Sequence
 
 import msgspec
 
-from processors.responses.duplicates import Match, find_duplicate
-from processors.responses.elements import Context, Element, Kind, may_be_bold_line, read_element
+from processors.responses.decisions import Decisions
+from processors.responses.duplicates import find_duplicate
+from processors.responses.elements import Context, Kind, read_element
 from processors.responses.filter_state import (
     Duplicate,
     Filtered,
     FilterPolicy,
     FilterState,
     FindDuplicate,
-    Held,
 )
 from processors.responses.gaps import split_at_long_gaps
-from processors.responses.history import History, Said, after, introduces, may_stand_alone, stands_in_verse
+from processors.responses.history import Said
 from processors.responses.lines import line_end
-from processors.responses.passages import is_repetition, may_begin, may_join
 from processors.responses.release import Release
+from processors.responses.sentences import LONGEST_SENTENCE
 
 #: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
 #: one takes as long as it is: a response in one chunk would take quadratic time.
@@ -48,13 +48,9 @@ _BITE = 4096
 #: Before the block in which a line is open that was too long to be kept: the rest of it passes.
 _REST = "line"
 
-#: Kinds that are told apart by how their line ends.
-_OPEN = (Kind.SENTENCE, Kind.HEADING)
-
-#: No place in the history.
-_NOWHERE: tuple[int, ...] = ()
-
-T = TypeVar("T")
+#: Words in the middle of an element, and what they follow: nothing that they could decide.
+_WORDS = re.compile(r" ?[A-Za-z0-9]+(?:,? [A-Za-z0-9]+)*")
+_IN_WORDS = re.compile(r"[a-z]{2}[ ,]?\Z")
 
 
 class ResponseFilter:
@@ -69,6 +65,8 @@ class ResponseFilter:
         step = _Step(state, self.policy, self._find)
         if self.policy.threshold >= 1.0 or self._expired(state, now):
             step.let_go()
+        elif not final and step.goes_on(text):
+            return Filtered(step.state, text)
         return step.take(text, now, final)
 
     def tick(self, state: FilterState, now: float) -> Filtered:
@@ -96,22 +94,37 @@ class _Step:
     """One step over a response: a copy of its state, which it changes, and what comes out."""
 
     def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self._policy, self._find = policy, find
-        self._state = copy.copy(state)
-        self._release = Release(self._state)
-        self._errors: list[Exception] = []
+        self._policy = policy
+        self.state = copy.copy(state)
+        self._release = Release(self.state)
+        self._decisions = Decisions(self.state, self._release, policy, find)
+
+    def goes_on(self, text: str) -> bool:
+        """Add more words to an element that is leaving; say whether ``text`` was nothing else."""
+        state = self.state
+        length = len(state.text)
+        if not (
+            0 < state.sent == length < LONGEST_SENTENCE - len(text)
+            and _WORDS.fullmatch(text)
+            and _IN_WORDS.search(state.text, length - 3)
+        ):
+            return False
+        state.text += text
+        state.sent = len(state.text)
+        state.white = len(text) - len(text.rstrip())
+        return True
 
     def let_go(self) -> None:
         """Let everything visible leave."""
-        self._break_off()
-        text = self._state.text
+        self._decisions.break_off()
+        text = self.state.text
         visible = len(text.rstrip())
-        if visible > self._state.sent:
-            self._leave(len(text) - len(text.lstrip()), visible)
+        if visible > self.state.sent:
+            self._decisions.leave(len(text) - len(text.lstrip()), visible)
 
     def take(self, text: str, now: float, final: bool) -> Filtered:
         """Go on with ``text`` and return what came of it all."""
-        state = self._state
+        state = self.state
         if self._policy.threshold >= 1.0:
             self._pass_on(text, final)
             return self._result(len(text), now)
@@ -120,28 +133,29 @@ class _Step:
             self._add(part)
             self._settle_before_gap()
         self._add(rest)
-        self._advance_all(final)  # what was let go goes on even if nothing was added
+        if final or not rest:  # what was let go goes on even if nothing was added
+            self._advance_all(final)
         if final:
-            self._close(None)
-            self._break_off()
+            self._decisions.close(None)
+            self._decisions.break_off()
             self._release.end()
             self._release.settle_owed(0)
         return self._result(len(text), now)
 
     def _add(self, text: str) -> None:
         for at in range(0, len(text), _BITE):
-            self._state.text += text[at : at + _BITE]
+            self.state.text += text[at : at + _BITE]
             self._advance_all(final=False)
 
     def _pass_on(self, text: str, final: bool) -> None:
         """Send ``text`` as it is, and before it what an earlier setting held back."""
-        state = self._state
+        state = self.state
         state.text += text
         visible = bool(state.text.strip())
         if state.gap is None and not state.owed:
             self._release.send(len(state.text))
         elif visible:
-            self._leave(len(state.text) - len(state.text.lstrip()), len(state.text))
+            self._decisions.leave(len(state.text) - len(state.text.lstrip()), len(state.text))
         elif final:
             self._release.end()
         else:
@@ -150,12 +164,12 @@ class _Step:
 
     def _settle_before_gap(self) -> None:
         """After endless white space: what stands before it is settled, and the white space leaves."""
-        state = self._state
+        state = self.state
         visible = len(state.text.rstrip())
         space, sent = state.text[visible:], max(0, state.sent - visible)
         state.text, state.sent = state.text[:visible], min(state.sent, visible)
         self._advance_all(final=True)
-        self._break_off()
+        self._decisions.break_off()
         state.text, state.sent = space, sent
         self._release.space(space, sent)
         self._release.consume(len(space))
@@ -165,15 +179,13 @@ class _Step:
         begins = "\n" in space or (state.context.line_begins and not visible)
         state.context = Context(begins, inside, state.context.before)
 
-    # -- reading ------------------------------------------------------------------------------------------
-
     def _advance_all(self, final: bool) -> None:
-        while self._state.text and self._advance(final):
+        while self.state.text and self._advance(final):
             pass
 
     def _advance(self, final: bool) -> bool:
         """Deal with the next element; say whether there may be another."""
-        state = self._state
+        state = self.state
         if state.context.inside.startswith(_REST):
             return self._rest_of_line(final)
         element = read_element(state.text, state.context, final=final)
@@ -182,37 +194,24 @@ class _Step:
                 self._release.send(len(state.text))
             return False
         waiting = state.sent <= element.gap
-        if waiting and not self._may_still_be_heading(element):
-            if element.first:  # a line that the next one makes a heading begins like a sentence
-                self._close(Kind.SENTENCE if element.kind in _OPEN and not element.level else element.kind)
-            if element.kind is Kind.HEADING and element.level:
-                self._release.settle_owed(element.level)
+        if waiting:
+            self._decisions.close_before(element)
         if element.settled:
-            self._settle(element)
+            self._decisions.settle(element)
             state.context = Context(False, element.inside, element.kind)
             return self._release.consume(element.end)
         if element.long:
-            self._leave(element.gap, element.end)
+            self._decisions.leave(element.gap, element.end)
             self._release.remember(Said("", Kind.LINE))
             state.after, state.verse = Kind.SPACE, False
             state.context = Context(False, _REST + element.inside, Kind.LINE)
             return self._release.consume(element.end)
-        if not (waiting and self._try(lambda: self._waits(element), False)):
-            self._leave(element.gap, element.end)
+        if not (waiting and self._decisions.waits(element)):
+            self._decisions.leave(element.gap, element.end)
         return False
 
-    def _may_still_be_heading(self, element: Element) -> bool:
-        """Say whether it is not clear yet if the element is a heading or a sentence that begins in bold."""
-        if element.settled or element.long or element.kind not in (*_OPEN, Kind.UNDECIDED):
-            return False
-        text = self._state.text
-        if element.kind is Kind.UNDECIDED:
-            return True
-        begins = "\n" in text[: element.gap] or self._state.context.line_begins
-        return begins and text[element.gap] in "*_" and may_be_bold_line(text[element.gap : element.end])
-
     def _rest_of_line(self, final: bool) -> bool:
-        state = self._state
+        state = self.state
         end = line_end(state.text, 0)
         over = end is not None
         if end is None:
@@ -223,180 +222,16 @@ class _Step:
             state.context = Context(False, state.context.inside.removeprefix(_REST), Kind.LINE)
         return over
 
-    def _try(self, look: Callable[[], T], otherwise: T) -> T:
-        """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""
-        try:
-            return look()
-        except Exception as error:  # noqa: BLE001 - see above
-            self._errors.append(error)
-            return otherwise
-
-    def _waits(self, element: Element) -> bool:
-        """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
-        state = self._state
-        state.similar = False
-        if not state.said or self._too_long(element.end - element.gap):
-            return False
-        if (state.held or state.owed) and self._may_still_be_heading(element):
-            return True
-        if element.kind is Kind.UNDECIDED:
-            return True
-        beginning, kind = state.text[element.gap : element.end], element.kind
-        begins = "\n" in state.text[: element.gap] or state.context.line_begins
-        # A line that looks like a sentence may still become a heading, and the other way round.
-        kinds = _OPEN if kind in _OPEN and begins else (kind,)
-        history = History(state.said)
-        if (
-            state.run
-            and may_join(state.held, kind, beginning)
-            and history.may_go_on(state.run, kinds, beginning)
-        ):
-            return True
-        self._break_off()
-        alone = Kind.SENTENCE in kinds and state.after != Kind.LINE
-        if may_begin(kind, beginning) and history.may_begin(
-            kinds, beginning, alone=alone, first=element.first or kinds == _OPEN
-        ):
-            return True
-        state.similar = alone and self._policy.fuzzy
-        return state.similar
-
-    def _too_long(self, characters: int) -> bool:
-        held = sum([len(held.gap) + len(held.element.text) for held in self._state.held])
-        return held + characters > self._policy.repeat_hold_characters
-
-    # -- deciding -----------------------------------------------------------------------------------------
-
-    def _settle(self, element: Element) -> None:
-        state = self._state
-        text = state.text[element.gap : element.end]
-        said = Said(text.rstrip(), element.kind, element.first)
-        verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
-        in_verse = verse or (state.verse and state.text.count("\n", 0, element.gap) == 1)
-        state.verse = verse
-        if state.sent > element.gap:  # its beginning has left
-            self._release.send(element.end)
-            self._tell(self._match(said, in_verse=in_verse), said, element.gap)
-            self._release.keep(said)
-            return
-        run = _NOWHERE
-        short = not self._too_long(len(said.text))
-        if short and state.run and may_join(state.held, said.kind, said.text):
-            run = self._try(lambda: History(state.said).going_on(state.run, said.kind, said.text), _NOWHERE)
-        if state.held and not run:
-            self._break_off()
-        match = self._match(said, in_verse=in_verse)
-        gap, at = state.text[: element.gap], state.position + element.gap
-        repeats = match[0].sentence if match and match[1] and short else ""
-        held = Held(said, text[len(said.text) :], gap, at, element.level, repeats, bool(run and not state.held))
-        if run and (state.held or not repeats):
-            self._hold(held, run)
-        elif match and repeats and state.after != Kind.HEADING:
-            self._release.drop(held, match[0])
-            state.run = run or self._try(lambda: History(state.said).saying(said.text), _NOWHERE)
-        elif repeats:  # a heading is not left alone: wait for what else stands under it
-            self._hold(held, self._try(lambda: History(state.said).saying(said.text), _NOWHERE))
-        elif short and (begun := self._try(lambda: self._begun(said), _NOWHERE)):
-            self._hold(held, begun)
-        else:
-            self._tell(match, said, element.gap)
-            self._release.emit(held, sent=state.sent)
-
-    def _begun(self, said: Said) -> tuple[int, ...]:
-        """Return the places of a passage that begins like this element."""
-        if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
-            return _NOWHERE
-        return History(self._state.said).beginning_with(said.kind, said.text)
-
-    def _hold(self, held: Held, run: tuple[int, ...]) -> None:
-        self._state.held, self._state.run = (*self._state.held, held), run
-
-    def _match(self, said: Said, *, in_verse: bool) -> tuple[Match, bool] | None:
-        """Return what a sentence repeats, and whether it goes; ``None`` if it repeats nothing by itself."""
-        if said.kind != Kind.SENTENCE or in_verse or self._after() == Kind.LINE:
-            return None
-        return self._try(lambda: self._find_match(said.text), None)
-
-    def _find_match(self, sentence: str) -> tuple[Match, bool] | None:
-        if not may_stand_alone(sentence, self._policy.minimum_words):
-            return None
-        said = self._state.said
-        for place in History(said).saying(sentence):
-            # What an overview lists is said again where it is explained.
-            if said[place].kind != Kind.ITEM or self._after() != Kind.HEADING:
-                return Match(said[place].text, 1.0), True
-        earlier = [each.text for each in said if each.kind == Kind.SENTENCE]
-        found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
-        return None if found is None else (found, self._policy.fuzzy)
-
-    def _after(self) -> int:
-        """Return what stands before the next element, if it must not stand alone."""
-        return after(self._state.held[-1].element) if self._state.held else self._state.after
-
-    def _close(self, following: Kind | None) -> None:
-        """A block ends; ``following`` begins, or nothing: what is held goes if it is a passage said before."""
-        state = self._state
-        if not state.held:
-            return
-        last = state.held[-1].element
-        if following is not None and (last.kind == Kind.HEADING or introduces(last.text)):
-            return  # what it introduces follows
-        if following is Kind.ITEM and any(held.element.kind == Kind.ITEM for held in state.held):
-            return  # the list goes on
-        if state.after == Kind.HEADING and following in (None, Kind.HEADING, Kind.RULE):
-            self._break_off(keep_all=True)  # or the heading is left alone
-        elif self._try(lambda: is_repetition(state.held, state.run, state.said), False):
-            self._take_passage()
-
-    def _take_passage(self) -> None:
-        state = self._state
-        places = state.run[:1] or (0,)
-        for back, held in zip(range(len(state.held) - 1, -1, -1), state.held, strict=True):
-            similar = held.said or state.said[places[0] - back].text
-            if held.element.kind == Kind.HEADING:
-                self._release.owe(held, similar)
-            else:
-                self._release.drop(held, Match(similar, 1.0))
-        state.held = ()
-
-    def _break_off(self, *, keep_all: bool = False) -> None:
-        """What is held repeats no passage: only its repeated sentences go."""
-        state = self._state
-        held, state.held, state.run = state.held, (), ()
-        for each in held:
-            if each.said and not keep_all and state.after != Kind.HEADING:
-                self._release.drop(each, Match(each.said, 1.0))
-            else:
-                self._release.emit(each)
-
-    def _leave(self, gap: int, end: int) -> None:
-        """Let the beginning of an element leave, up to ``end``, with all that was held before it."""
-        if self._state.sent <= gap:
-            self._break_off()
-            self._release.begin(gap, end)
-        else:
-            self._release.send(end)
-
-    def _tell(self, match: tuple[Match, bool] | None, said: Said, gap: int) -> None:
-        """Tell of a sentence that is similar to an earlier one and stays."""
-        if match is not None:
-            found = match[0]
-            self._release.duplicates.append(
-                Duplicate(said.text, found.sentence, found.score, self._state.position + gap, kept=True)
-            )
-
-    # -- waiting ------------------------------------------------------------------------------------------
-
     def _waiting_at(self) -> int | None:
         """Return the position of what the hold time is counted for: the open element, or the one before."""
-        state = self._state
+        state = self.state
         unsent = state.text[state.sent :].lstrip()
         if unsent:
             return state.position + len(state.text) - len(unsent)
         return state.held[-1].position if state.held else None
 
     def _result(self, added: int, now: float) -> Filtered:
-        state = self._state
+        state = self.state
         before, at = state.held_since, self._waiting_at()
         if at is None:
             state.held_since = None
@@ -413,7 +248,7 @@ class _Step:
             tuple(self._release.duplicates),
             min(added, behind),
             waited,
-            tuple(self._errors),
+            tuple(self._decisions.errors),
         )
 
 

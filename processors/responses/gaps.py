@@ -38,6 +38,9 @@ def split_at_long_gaps(text: str, run: int) -> tuple[list[str], int]:
     ``run``: how many of them came before it.  Returns the parts, the last one perhaps empty, and how many
     there are at its end.
     """
+    if run + len(text) < LONGEST_GAP:
+        trailing = len(text) - len(text.rstrip())
+        return [text], trailing + run if trailing == len(text) else trailing
     leading = len(text) - len(text.lstrip())
     ends = [LONGEST_GAP - run] if run + leading >= LONGEST_GAP else []
     ends += [found.end() for found in _LONG.finditer(text, ends[0] if ends else leading)]

@@ -189,15 +189,18 @@ class History:
         now = next(headings, -1)
         return any(at >= now for at in run)
 
-    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool, first: bool) -> bool:
+    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool) -> bool:
         """Say whether an element that begins with ``text`` may begin a repeated block or repeat a sentence."""
         beginning = Beginning(text)
+        initial = beginning.initial
         for said in self._said:
             begins = said.kind in kinds and (said.first or introduces(said.text))
             if begins and self._may_be(said, text, beginning):
                 return True
-            if alone and any(map(beginning.may_become, sentences_of(said.kind, said.text))):
-                return True
+            if alone:
+                for sentence in sentences_of(said.kind, said.text):
+                    if sentence.startswith(initial) and beginning.may_become(sentence):
+                        return True
         return False
 
     def may_go_on(self, run: Iterable[int], kinds: Collection[int], text: str) -> bool:

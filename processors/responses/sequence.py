@@ -11,6 +11,7 @@ time is carried out in a step of its own: by the timer, or by the next chunk if 
 
 from __future__ import annotations
 
+import copy
 from datetime import UTC, datetime
 from itertools import repeat
 
@@ -31,8 +32,8 @@ _AHEAD_CHARACTERS = 250_000
 _GAPS_MOST = 16
 
 
-class ResponseState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Everything that is known of one response.  Times in epoch seconds.
+class ResponseState(msgspec.Struct, array_like=True, gc=False):
+    """Everything that is known of one response; a step changes a copy of it.  Times in epoch seconds.
 
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
     before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first
@@ -130,17 +131,15 @@ class ResponseSequencer:
 
 
 class _Step:
-    """One step of one response: the fields of its state, to be changed, and what comes out."""
+    """One step of one response: a copy of its state, which it changes, and what comes out."""
 
     def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
-        self._state, self._filter = state, response_filter
-        self._now = self._seen_at = state.seen_at
-        self._next_in, self._next_out = state.next_in, state.next_out
-        self._ahead = {chunk.sequence: chunk for chunk in state.ahead}
+        self._state, self._filter = copy.copy(state), response_filter
+        self._now = state.seen_at
+        #: Chunks that came before their time, and when, by number.
         # State that an earlier version stored does not say when they came.
-        self._ahead_at = dict(zip(self._ahead, state.ahead_at or repeat(state.seen_at), strict=False))
-        self._gaps, self._closed = state.gaps, state.closed
-        self._filtered = state.filtered
+        came = state.ahead_at or repeat(state.seen_at)
+        self._ahead = {chunk.sequence: (chunk, at) for chunk, at in zip(state.ahead, came, strict=False)}
         self._chunks: list[ResponseChunk] = []
         self._duplicates: list[ContentDuplicationEvent] = []
         self._late: list[ResponseChunk] = []
@@ -152,15 +151,16 @@ class _Step:
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
         """Take a chunk; then give up what has been missing for too long: it might have been this one."""
-        self._now = self._seen_at = now
+        state = self._state
+        self._now = state.seen_at = now
         number = chunk.sequence
-        missed = any(first <= number <= last for first, last in self._gaps)
-        if missed or (self._closed and number >= self._next_in):
+        missed = any(first <= number <= last for first, last in state.gaps)
+        if missed or (state.closed and number >= state.next_in):
             self._late.append(chunk)
-        elif number < self._next_in or number in self._ahead:
+        elif number < state.next_in or number in self._ahead:
             self._repeated += 1
         else:
-            self._ahead[number], self._ahead_at[number] = chunk, now
+            self._ahead[number] = chunk, now
             self._go_on()
             while self._too_many_ahead():
                 self._give_up()
@@ -170,24 +170,24 @@ class _Step:
         """Go on without lost chunks, end what has fallen silent, or release what was held for too long."""
         self._now = now
         self._give_up_what_is_overdue()
-        if now >= self._seen_at + self._filter.policy.idle_seconds:
+        if now >= self._state.seen_at + self._filter.policy.idle_seconds:
             self._end()
         else:
             self._release()
 
     def _too_many_ahead(self) -> bool:
-        characters = sum(len(chunk.text) for chunk in self._ahead.values())
+        characters = sum(len(chunk.text) for chunk, _ in self._ahead.values())
         return len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
 
     def _give_up_what_is_overdue(self) -> None:
         """Go on without each chunk that one after it has waited for long enough."""
         wait = self._filter.policy.hold_seconds
-        while self._ahead_at and self._now >= min(self._ahead_at.values()) + wait:
+        while self._ahead and self._now >= min(at for _, at in self._ahead.values()) + wait:
             self._give_up()
 
     def _release(self) -> None:
         """Send what was held for too long, in a chunk of its own."""
-        filtered = self._filter.tick(self._filtered, self._now)
+        filtered = self._filter.tick(self._state.filtered, self._now)
         if filtered.text:
             self._send(filtered, final=False)
 
@@ -195,24 +195,16 @@ class _Step:
         """Give a response that never ended an end."""
         while self._ahead:
             self._give_up()
-        if not self._closed:
-            self._seen_at, self._silent = self._now, True
-            self._send(self._filter.push(self._filtered, "", self._now, final=True), final=True)
+        if not self._state.closed:
+            self._state.seen_at, self._silent = self._now, True
+            self._send(self._filter.push(self._state.filtered, "", self._now, final=True), final=True)
 
     def result(self) -> Sequenced:
-        state = msgspec.structs.replace(
-            self._state,
-            seen_at=self._seen_at,
-            next_in=self._next_in,
-            next_out=self._next_out,
-            ahead=tuple(self._ahead[number] for number in sorted(self._ahead)),
-            ahead_since=min(self._ahead_at.values(), default=None),
-            ahead_at=tuple(self._ahead_at[number] for number in sorted(self._ahead)),
-            gaps=self._gaps,
-            closed=self._closed,
-            filtered=self._filtered,
-            clock=None,
-        )
+        state, waiting = self._state, [self._ahead[number] for number in sorted(self._ahead)]
+        state.ahead = tuple([chunk for chunk, _ in waiting])
+        state.ahead_at = tuple([at for _, at in waiting])
+        state.ahead_since = min(state.ahead_at, default=None)
+        state.clock = None
         return Sequenced(
             state=state,
             chunks=tuple(self._chunks),
@@ -223,33 +215,34 @@ class _Step:
             held=self._held,
             waited=tuple(self._waited),
             errors=tuple(self._errors),
-            conversation_id=self._state.conversation_id,
+            conversation_id=state.conversation_id,
             silent=self._silent,
             said=self._said,
         )
 
     def _go_on(self) -> None:
         """Filter the chunks whose turn it is."""
-        while not self._closed and (chunk := self._ahead.pop(self._next_in, None)):
-            came_at = self._ahead_at.pop(self._next_in)
-            self._next_in += 1
+        state = self._state
+        while not state.closed and (next_one := self._ahead.pop(state.next_in, None)):
+            chunk, came_at = next_one
+            state.next_in += 1
             self._send(
-                self._filter.push(self._filtered, chunk.text, self._now, final=chunk.final), final=chunk.final
+                self._filter.push(state.filtered, chunk.text, self._now, final=chunk.final), final=chunk.final
             )
-            if self._filtered.held_since == self._now:
+            if state.filtered.held_since == self._now:
                 # What is held of it has waited since it came: the hold time does not begin anew.
-                self._filtered.held_since = came_at
-        if self._closed:
-            self._late += self._ahead.values()
+                state.filtered.held_since = came_at
+        if state.closed:
+            self._late += [chunk for chunk, _ in self._ahead.values()]
             self._ahead.clear()
-            self._ahead_at.clear()
 
     def _give_up(self) -> None:
         """Go on without the chunks that are missing before the next one that is there."""
         following = min(self._ahead)
-        self._missing += following - self._next_in
-        self._gaps = (*self._gaps, (self._next_in, following - 1))[-_GAPS_MOST:]
-        self._next_in = following
+        state = self._state
+        self._missing += following - state.next_in
+        state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
+        state.next_in = following
         self._go_on()
 
     def _send(self, filtered: Filtered, *, final: bool) -> None:
@@ -258,12 +251,12 @@ class _Step:
             ResponseChunk(
                 response_id=state.response_id,
                 conversation_id=state.conversation_id,
-                sequence=self._next_out,
+                sequence=state.next_out,
                 text=filtered.text,
                 final=final,
             )
         )
-        self._next_out += 1
+        state.next_out += 1
         self._duplicates += (
             ContentDuplicationEvent(
                 event_id=ids.deterministic_id("duplicate", state.response_id, duplicate.position),
@@ -282,7 +275,7 @@ class _Step:
         self._errors += filtered.errors
         if filtered.waited is not None:
             self._waited.append(filtered.waited)
-        self._filtered = filtered.state
+        state.filtered = filtered.state
         if final:
-            self._closed, self._said = True, of_response(filtered.state.said)
-            self._filtered = FilterState()
+            state.closed, self._said = True, of_response(filtered.state.said)
+            state.filtered = FilterState()

@@ -1,0 +1,210 @@
+"""What becomes of each element of a response: it leaves, waits, or goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from processors.responses.duplicates import Match
+from processors.responses.elements import Element, Kind, may_be_bold_line
+from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
+from processors.responses.history import History, Said, after, introduces, may_stand_alone, stands_in_verse
+from processors.responses.passages import is_repetition, may_begin, may_join
+from processors.responses.release import Release
+
+#: Kinds that are told apart by how their line ends.
+_OPEN = (Kind.SENTENCE, Kind.HEADING)
+
+#: No place in the history.
+_NOWHERE: tuple[int, ...] = ()
+
+T = TypeVar("T")
+
+
+class Decisions:
+    """Decides on one element after the other, in ``state``, and has ``release`` carry it out."""
+
+    def __init__(self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate) -> None:
+        self.state, self._release, self._policy, self._find = state, release, policy, find
+        self.errors: list[Exception] = []
+
+    def _try(self, look: Callable[[], T], otherwise: T) -> T:
+        """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""
+        try:
+            return look()
+        except Exception as error:  # noqa: BLE001 - see above
+            self.errors.append(error)
+            return otherwise
+
+    def close_before(self, element: Element) -> None:
+        """Deal with what ends where ``element`` begins, if that is clear: what is held, and sections."""
+        if self._may_still_be_heading(element):
+            return
+        if element.first:  # a line that the next one makes a heading begins like a sentence
+            self.close(Kind.SENTENCE if element.kind in _OPEN and not element.level else element.kind)
+        if element.kind is Kind.HEADING and element.level:
+            self._release.settle_owed(element.level)
+
+    def _may_still_be_heading(self, element: Element) -> bool:
+        """Say whether it is not clear yet if the element is a heading or a sentence that begins in bold."""
+        if element.settled or element.long or element.kind not in (*_OPEN, Kind.UNDECIDED):
+            return False
+        text = self.state.text
+        if element.kind is Kind.UNDECIDED:
+            return True
+        begins = "\n" in text[: element.gap] or self.state.context.line_begins
+        return begins and text[element.gap] in "*_" and may_be_bold_line(text[element.gap : element.end])
+
+    def waits(self, element: Element) -> bool:
+        """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
+        return self._try(lambda: self._may_repeat(element), False)
+
+    def _may_repeat(self, element: Element) -> bool:
+        state = self.state
+        state.similar = False
+        if not state.said or self._too_long(element.end - element.gap):
+            return False
+        if (state.held or state.owed) and self._may_still_be_heading(element):
+            return True
+        if element.kind is Kind.UNDECIDED:
+            return True
+        beginning, kind = state.text[element.gap : element.end], element.kind
+        begins = "\n" in state.text[: element.gap] or state.context.line_begins
+        # A line that looks like a sentence may still become a heading, and the other way round.
+        kinds = _OPEN if kind in _OPEN and begins else (kind,)
+        history = History(state.said)
+        if (
+            state.run
+            and may_join(state.held, kind, beginning)
+            and history.may_go_on(state.run, kinds, beginning)
+        ):
+            return True
+        self.break_off()
+        alone = Kind.SENTENCE in kinds and state.after != Kind.LINE
+        if may_begin(kind, beginning) and history.may_begin(kinds, beginning, alone=alone):
+            return True
+        state.similar = alone and self._policy.fuzzy
+        return state.similar
+
+    def _too_long(self, characters: int) -> bool:
+        held = sum([len(held.gap) + len(held.element.text) for held in self.state.held])
+        return held + characters > self._policy.repeat_hold_characters
+
+    def settle(self, element: Element) -> None:
+        """Take out a settled element, hold it with its passage, or let it leave."""
+        state = self.state
+        text = state.text[element.gap : element.end]
+        said = Said(text.rstrip(), element.kind, element.first)
+        verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
+        in_verse = verse or (state.verse and state.text.count("\n", 0, element.gap) == 1)
+        state.verse = verse
+        if state.sent > element.gap:  # its beginning has left
+            self._release.send(element.end)
+            self._tell(self._match(said, in_verse=in_verse), said, element.gap)
+            self._release.keep(said)
+            return
+        run = _NOWHERE
+        short = not self._too_long(len(said.text))
+        if short and state.run and may_join(state.held, said.kind, said.text):
+            run = self._try(lambda: History(state.said).going_on(state.run, said.kind, said.text), _NOWHERE)
+        if state.held and not run:
+            self.break_off()
+        match = self._match(said, in_verse=in_verse)
+        gap, at = state.text[: element.gap], state.position + element.gap
+        repeats = match[0].sentence if match and match[1] and short else ""
+        held = Held(said, text[len(said.text) :], gap, at, element.level, repeats, bool(run and not state.held))
+        if run and (state.held or not repeats):
+            self._hold(held, run)
+        elif match and repeats and state.after != Kind.HEADING:
+            self._release.drop(held, match[0])
+            state.run = run or self._try(lambda: History(state.said).saying(said.text), _NOWHERE)
+        elif repeats:  # a heading is not left alone: wait for what else stands under it
+            self._hold(held, self._try(lambda: History(state.said).saying(said.text), _NOWHERE))
+        elif short and (begun := self._try(lambda: self._begun(said), _NOWHERE)):
+            self._hold(held, begun)
+        else:
+            self._tell(match, said, element.gap)
+            self._release.emit(held, sent=state.sent)
+
+    def _begun(self, said: Said) -> tuple[int, ...]:
+        """Return the places of a passage that begins like this element."""
+        if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
+            return _NOWHERE
+        return History(self.state.said).beginning_with(said.kind, said.text)
+
+    def _hold(self, held: Held, run: tuple[int, ...]) -> None:
+        self.state.held, self.state.run = (*self.state.held, held), run
+
+    def _match(self, said: Said, *, in_verse: bool) -> tuple[Match, bool] | None:
+        """Return what a sentence repeats, and whether it goes; ``None`` if it repeats nothing by itself."""
+        if said.kind != Kind.SENTENCE or in_verse or self._after() == Kind.LINE:
+            return None
+        return self._try(lambda: self._find_match(said.text), None)
+
+    def _find_match(self, sentence: str) -> tuple[Match, bool] | None:
+        if not may_stand_alone(sentence, self._policy.minimum_words):
+            return None
+        said = self.state.said
+        for place in History(said).saying(sentence):
+            # What an overview lists is said again where it is explained.
+            if said[place].kind != Kind.ITEM or self._after() != Kind.HEADING:
+                return Match(said[place].text, 1.0), True
+        earlier = [each.text for each in said if each.kind == Kind.SENTENCE]
+        found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
+        return None if found is None else (found, self._policy.fuzzy)
+
+    def _after(self) -> int:
+        """Return what stands before the next element, if it must not stand alone."""
+        return after(self.state.held[-1].element) if self.state.held else self.state.after
+
+    def close(self, following: Kind | None) -> None:
+        """A block ends; ``following`` begins, or nothing: what is held goes if it is a passage said before."""
+        state = self.state
+        if not state.held:
+            return
+        last = state.held[-1].element
+        if following is not None and (last.kind == Kind.HEADING or introduces(last.text)):
+            return  # what it introduces follows
+        if following is Kind.ITEM and any(held.element.kind == Kind.ITEM for held in state.held):
+            return  # the list goes on
+        if state.after == Kind.HEADING and following in (None, Kind.HEADING, Kind.RULE):
+            self.break_off(keep_all=True)  # or the heading is left alone
+        elif self._try(lambda: is_repetition(state.held, state.run, state.said), False):
+            self._take_passage()
+
+    def _take_passage(self) -> None:
+        state = self.state
+        places = state.run[:1] or (0,)
+        for back, held in zip(range(len(state.held) - 1, -1, -1), state.held, strict=True):
+            similar = held.said or state.said[places[0] - back].text
+            if held.element.kind == Kind.HEADING:
+                self._release.owe(held, similar)
+            else:
+                self._release.drop(held, Match(similar, 1.0))
+        state.held = ()
+
+    def break_off(self, *, keep_all: bool = False) -> None:
+        """What is held repeats no passage: only its repeated sentences go."""
+        state = self.state
+        held, state.held, state.run = state.held, (), ()
+        for each in held:
+            if each.said and not keep_all and state.after != Kind.HEADING:
+                self._release.drop(each, Match(each.said, 1.0))
+            else:
+                self._release.emit(each)
+
+    def leave(self, gap: int, end: int) -> None:
+        """Let the beginning of an element leave, up to ``end``, with all that was held before it."""
+        if self.state.sent <= gap:
+            self.break_off()
+            self._release.begin(gap, end)
+        else:
+            self._release.send(end)
+
+    def _tell(self, match: tuple[Match, bool] | None, said: Said, gap: int) -> None:
+        """Tell of a sentence that is similar to an earlier one and stays."""
+        if match is not None:
+            found = match[0]
+            self._release.duplicates.append(
+                Duplicate(said.text, found.sentence, found.score, self.state.position + gap, kept=True)
+            )
