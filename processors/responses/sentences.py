@@ -17,6 +17,9 @@ from processors.responses.lines import LineKind, line_end, line_kind
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
 
+#: A sentence is wrapped into no more lines: to read hundreds of them again with every piece would take long.
+_MOST_LINES = 30
+
 _TOKEN = re.compile(
     r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
     r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
@@ -70,6 +73,7 @@ class _Reader:
     def __init__(self, text: str, start: int, final: bool) -> None:
         self._text, self._start, self._final = text, start, final
         self._open: list[str] = []  # what must close before the sentence may end
+        self._lines = 1
 
     def read(self) -> Extent:
         text, at = self._text, self._start
@@ -220,7 +224,8 @@ class _Reader:
         if kind is LineKind.UNDERLINE:
             return Extent(end, settled=True, underlined=True)
         goes_on = text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
-        if kind is not LineKind.TEXT or stopped or not goes_on:
+        self._lines += 1
+        if kind is not LineKind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
             return self._settled(end)
         return at
 

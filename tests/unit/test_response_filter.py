@@ -601,3 +601,11 @@ def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
 def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError):
         FilterPolicy(**policy)  # type: ignore[arg-type]  # a test's values
+
+
+def test_of_many_short_lines_few_are_read_again_with_every_piece() -> None:
+    """A sentence may be wrapped; reading hundreds of lines again for every piece would be quadratic."""
+    stream = Stream(said=(OPENING,))
+    for _ in range(500):
+        stream.push("a\n")
+        assert len(stream.state.text) < 100
