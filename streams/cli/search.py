@@ -60,7 +60,7 @@ def find(
         print("(the embedder is down: only words were compared)")
     if not answer.results:
         print(f"Nothing is known of {printable(user)} that answers this.")
-        for line in asyncio.run(waiting.describe(settings, user, tenant)):
+        for line in asyncio.run(_why(settings, user, tenant)):
             print(line)
     for found in answer.results:
         _print(found)
@@ -89,6 +89,12 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
         except msgspec.DecodeError as error:
             raise _stranger(base) from error
     raise _refusal(response, base)
+
+
+async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
+    """Return what may still come: what is not read yet, and who cannot go on."""
+    lines = await asyncio.gather(waiting.describe(settings, user, tenant), waiting.hindrances(settings))
+    return [printable(line) for part in lines for line in part]
 
 
 async def _base(settings: Settings) -> str:

@@ -14,7 +14,7 @@ from aiokafka import TopicPartition
 from models.errors import DependencyUnavailable
 from processors.conversations.state import ConversationPolicy, is_page, silent_at
 from streams.agents.ingest.conversations import STATE
-from streams.cli import broker, conversations
+from streams.cli import broker, conversations, services
 from streams.cli.output import count, moment, printable
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
@@ -50,6 +50,15 @@ async def describe(settings: Settings, user_id: str, tenant_id: str) -> list[str
     if len(waiting) > _SHOWN:
         lines.append(f"and {count(len(waiting) - _SHOWN, 'more conversation')}")
     return lines
+
+
+async def hindrances(settings: Settings) -> list[str]:
+    """Return which running services wait for what, for the same reader: a line for each, none if all go on."""
+    return [
+        f"What is newest may be missing: {report.service} is {'; '.join(report.reasons)}"
+        for report in await services.ask_services(settings)
+        if report.running and not report.ready
+    ]
 
 
 async def open_windows(settings: Settings, user_id: str, tenant_id: str) -> list[Waiting]:

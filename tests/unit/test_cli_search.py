@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from streams.cli import main
+from streams.settings import load_settings
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
+from streams.whereabouts import Whereabouts, leave_note
 
 FACT = {
     "fact_id": "f-1",
@@ -105,6 +110,22 @@ def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.
     assert "only words were compared" in out
     assert "Nothing is known of amara" in out
     assert "the broker does not answer" in out
+
+
+def test_nothing_found_while_a_service_waits_says_for_what(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(api, 200, {"degraded": False, "results": []})
+    state = HealthState(30)
+    state.clear("starting")
+    settings = load_settings()
+    with HealthServer(0, Metrics().registry, state) as server:
+        leave_note(settings, Whereabouts("recall", "one", os.getpid(), server.host, server.port))
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+        assert "recall" not in capsys.readouterr().out
+        state.waiting("qdrant")
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+        assert "What is newest may be missing: recall is waiting for qdrant" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
