@@ -1,0 +1,119 @@
+"""What is said to the assistant about itself: how it shall answer, and how its answer was."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from processors.extraction.english import third_person
+
+
+class ToAssistant(NamedTuple):
+    """``instruction`` or ``feedback``, its value and the sentence to show."""
+
+    attribute: str
+    value: str
+    sentence: str
+    denied: bool = False
+
+
+_POLITE = re.compile(
+    r"(?:(?:and|also|but|so|hey|well|then|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
+    r"(?:can|could|would|will) you|(?:i want|i'd like|i would like|i need|i'd prefer|i prefer) you to|you (?:should|must|need to|can)|"
+    r"remember to|try to|make sure (?:you|to))\b[,.!]* )+",
+    re.IGNORECASE,
+)
+_ABOUT = (
+    r"(?:answers?|answering|responses?|repl(?:y|ies)|respond|explanations?|explain|explaining|messages?|summar\w+|bullet points?|lists?|tables?|"
+    r"emojis?|jargon|examples?|code|comments?|steps?|tone|words|sentences|paragraphs|apologi\w+|metric|imperial|"
+    r"celsius|sources?|links?|citations?|formulas?|diagrams?|versions?|numbers?|details?|format\w*|dates?|percentages?)"
+)
+_TELLING = (
+    r"(?:answer|respond|reply|write|speak|talk|explain|summari[sz]e|repeat|apologi[sz]e|include|"
+    r"provide|give me|show me|use|cite|format|mention|remind|address|add|offer|present|specify|combine|confirm|list|highlight|"
+    r"describe|suggest|verify|check|break|structure|clarify|emphasi[sz]e|incorporate|state|outline|note|lecture|assume)"
+)
+_MANNER = (
+    r"(?:concise|brief|short(?:er)?|succinct|specific|precise|detailed|verbose|wordy|formal|informal|casual|polite|direct|"
+    r"honest|blunt|friendly|serious|technical|simple|simpler|clear(?:er)?|thorough|creative|consistent|to the point)"
+)
+_LASTING = (
+    r"(?:always|never|from now on,?|going forward,?|in (?:the )?future,?|for future reference,?|every time)"
+)
+#: How an instruction is given, and how it is said.
+# fmt: off
+_INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), says)
+    for pattern, says in (
+        (rf"(?P<v>(?:always|never) {_TELLING}\b.{{3,200}})", "{v}"),
+        (r"(?P<v>(?:always|never) [a-z]+ .{3,160} (?:when|whenever|if) (?:i|you|we|my)\b.{0,120})", "{v}"),
+        (rf"{_LASTING} (?:please )?(?P<v>(?:don't |do not )?(?:{_TELLING}|be|stop|avoid)\b.{{3,200}})", "{v} from now on"),
+        (rf"(?P<v>{_TELLING}\b.{{3,160}}?),? (?:from now on|going forward|in (?:the )?future)\b", "{v} from now on"),
+        (r"(?:don't|do not|stop|quit|no need to|avoid) (?P<n>(?:answer|respond|reply|apologi[sz]|repeat|explain|summari[sz]|lectur|use (?=emoji|jargon|bullet|tables)|includ|ask(?:ing)? (?:me|so)|assum|call(?:ing)? me)\w*\b.{0,120})", "not {n}"),
+        (rf"(?P<v>be (?:a (?:bit|little) )?(?:(?:more|less|very|as|too) )*{_MANNER}\b.{{0,80}})", "{v}"),
+        (rf"(?P<v>keep (?:it|things|your {_ABOUT}|{_ABOUT}) (?:(?:very|more|less|nice and) )?(?:{_MANNER}|under|below|to)\b.{{0,80}})", "{v}"),
+        (r"(?P<v>(?:answer|respond|reply|write|speak|talk) (?:to me )?(?:only )?(?:in|with|like|as|more|less)\b.{2,120})", "{v}"),
+        (rf"(?P<v>(?:more|less|fewer|no|shorter) (?:{_MANNER}|{_ABOUT}))\W*$", "give {v}"),
+        (r"(?P<v>call me (?-i:[A-Z])\w+)\b", "{v}"),
+    )
+)
+# fmt: on
+_JUDGED = re.compile(
+    rf"(?:(?:that|this|it|your|the|the last|your last)(?:(?: last| previous)? {_ABOUT})?(?:'s| is| was| were| are| isn't| wasn't)?) "
+    r"(?P<v>(?:(?:just|still|all|much|way|far|a bit|not|very|really|so|super|extremely|exactly) )*(?:wrong|incorrect|inaccurate|unhelpful|useless|confusing|"
+    r"misleading|too (?:long|short|verbose|wordy|vague|complicated|technical|formal|generic|detailed)|outdated|helpful|useful|"
+    r"clear|spot on|informative|what i (?:needed|wanted|asked for|was looking for)))\W*$",
+    re.IGNORECASE,
+)
+_SHORT = re.compile(
+    r"(?P<v>(?:way |much |far |a bit )?too (?:long|short|verbose|wordy|vague|complicated|technical|formal|generic|detailed))\W*$",
+    re.IGNORECASE,
+)
+_YOU = re.compile(
+    rf"(?:i (?:really |also )*(?P<o>like|love|appreciate|hate|dislike|don't like) (?P<h>(?:how|when|it when) you (?:{_TELLING}|{_TELLING}e?d)\b.{{0,80}}|your (?:[\w-]+ )?"
+    rf"{_ABOUT}\b.{{0,40}})|you (?P<d>keep \w+ing\b.{{2,80}}|misunderstood\b.{{0,40}}|missed the point\b|always (?:forget|repeat|apologi[sz]e)\b.{{0,40}}))",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$", re.IGNORECASE
+)
+_SECOND = {"you": "it", "your": "its", "yours": "its", "you're": "it is"}
+_LONGEST = 32
+
+
+def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
+    """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
+    said = _TAIL.sub("", text)
+    command = _POLITE.sub("", said, count=1)
+    for pattern, says in _INSTRUCTIONS:
+        if (match := pattern.match(command)) is not None:
+            value = _turn(says.format(**{name: got or "" for name, got in match.groupdict().items()}))
+            if len(value.split()) > _LONGEST:
+                return None
+            value = f"{value[:1].lower()}{value[1:]}"
+            return ToAssistant("instruction", value, f"Wants the assistant {_infinitive(value)}")
+    if after_answer and (match := _JUDGED.match(said) or _SHORT.match(said)) is not None:
+        value = _turn(match["v"].lower())
+        return ToAssistant("feedback", value, f"Found the assistant's answer {value}")
+    if after_answer and (match := _YOU.match(said)) is not None:
+        if match["d"]:
+            return ToAssistant(
+                "feedback", _turn(match["d"]), f"Complains that the assistant {_turn(match['d'])}", True
+            )
+        denied = match["o"].lower() in ("hate", "dislike", "don't like")
+        value = re.sub(r"^it when", "when", _turn(match["h"]))
+        value = re.sub(r"^its ", "the assistant's ", value)
+        return ToAssistant("feedback", value, f"{'Dislikes' if denied else 'Likes'} {value}", denied)
+    return None
+
+
+def _infinitive(value: str) -> str:
+    adverb, _, rest = value.partition(" ")
+    return f"not to {rest}" if adverb == "not" else f"to {value}"
+
+
+def _turn(text: str) -> str:
+    turned = re.sub(
+        r"\b(?:you're|yours?|you)\b", lambda match: _SECOND[match[0].lower()], text, flags=re.IGNORECASE
+    )
+    return third_person(" ".join(turned.split())).strip(" .,!")

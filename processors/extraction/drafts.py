@@ -1,0 +1,86 @@
+"""A draft of a statement, and the sentence that shows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from models.statements import SELF, Assertion, Kind, Polarity, attribute_of
+from processors.extraction.english import conjugate, is_past
+from processors.text.dates import FoundDate, find_dates
+
+HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED
+AFFIRMED, NEGATED = Polarity.AFFIRMED, Polarity.NEGATED
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement without its window: what it says, of whom, how surely, and when."""
+
+    attribute: str
+    value: str
+    sentence: str
+    confidence: float
+    subject: str = SELF
+    polarity: Polarity = AFFIRMED
+    assertion: Assertion = HOLDS
+    date: FoundDate | None = None
+    completes: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        attribute = attribute_of(self.attribute)
+        return attribute.kind if attribute is not None else Kind.PREFERENCE
+
+
+def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLDS, subject: str = SELF) -> str:
+    """Make the sentence: "live in Rome" becomes "Lives in Rome", "Sister no longer lives in Rome"."""
+    verb, _, rest = says.partition(" ")
+    third = verb if verb in ("was", "will", "has") or is_past(verb) else conjugate(verb)
+    if assertion is ENDED:
+        said = f"no longer {third} {rest}"
+    elif polarity is NEGATED:
+        said = f"{third} not {rest}" if verb in ("be", "was", "will") else f"does not {verb} {rest}"
+    else:
+        said = f"{third} {rest}"
+    said = " ".join((said if subject == SELF else f"{subject} {said}").split())
+    return f"{said[0].upper()}{said[1:]}"
+
+
+_LIST = re.compile(r"([\w'-]+(?: [\w'-]+)?) and ([\w'-]+(?: [\w'-]+)?)")
+
+
+def listed(value: str) -> list[str]:
+    pair = _LIST.fullmatch(value)
+    return [pair[1], pair[2]] if pair else [value]
+
+
+_OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)
+
+
+def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[FoundDate | None, str]:
+    """The date of an event, and ``text`` without it."""
+    dates = find_dates(text, said_at, ahead=ahead)
+    if len(dates) > 1:
+        return None, ""
+    if dates:
+        if _OPEN_END.search(text, 0, dates[0].start):
+            return None, ""  # "I chose between 3 May and 5 May", "I went with June"
+        text = f"{text[: dates[0].start].rstrip(' ,')} {text[dates[0].end :].lstrip()}".strip()
+        return dates[0], text
+    around = find_dates(whole, said_at, ahead=ahead)
+    return (around[0] if around else None), text
+
+
+def dated(date: FoundDate) -> str:
+    """How a date is shown: "on 3 May 2024", "in May 2024", "in 2022"."""
+    day = f"{date.at.day} {date.at:%B %Y}"
+    return {
+        "minute": f"on {day} at {date.at:%H:%M}",
+        "day": f"on {day}",
+        "week": f"in the week of {day}",
+        "month": f"in {date.at:%B %Y}",
+        "season": f"in the season from {date.at:%B %Y}",
+        "year": f"in {date.at.year}",
+    }[date.precision.value]

@@ -1,0 +1,175 @@
+"""What a person says of what is his: "my name is", "my exam is on Friday", and what he prefers."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from models.statements import SELF
+from processors.extraction import predicates
+from processors.extraction.drafts import (
+    AFFIRMED,
+    CORRECTED,
+    ENDED,
+    HOLDS,
+    NEGATED,
+    Draft,
+    date_of,
+    dated,
+    listed,
+    say,
+)
+from processors.extraction.english import gerund, words
+from processors.extraction.parsing import Clause, Mood
+from processors.extraction.tastes import preference, preferred
+from processors.extraction.values import clean
+
+#: Nouns that say nothing without what they are of: "I love the colour".
+BARE_NOUN = re.compile(
+    r"(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
+    r"attitude|atmosphere|places?|spots?|names?|views?|quotes?|combo|tattoo|outfit|patterns?|results?|moments?|feeling|choices?|sound|support|"
+    r"words|advice|suggestions?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
+    r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)",
+    re.IGNORECASE,
+)
+_FAVOURITE = re.compile(
+    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?))?$",
+    re.IGNORECASE,
+)
+
+
+def told_of_own(clause: Clause) -> list[Draft] | None:
+    """ "My favourite colour is blue", "my name is Ada"."""
+    if clause.mood not in (Mood.BE, Mood.WAS):
+        return None
+    if (favourite := _FAVOURITE.fullmatch(clause.subject)) is not None:
+        value = clean(clause.rest, words=7)
+        if not value or clause.mood is Mood.WAS:
+            return []
+        return [favourite_of(favourite["x"] or "", value, clause)]
+    base, _, possessed = clause.subject.partition("'s ")
+    noun = predicates.NOUNS.get(possessed or clause.subject)
+    subject = base if possessed else SELF
+    if noun is None or (
+        possessed
+        and not (
+            predicates.RELATIVE.fullmatch(base) or (possessed == "name" and predicates.PET.fullmatch(base))
+        )
+    ):
+        return None
+    attribute, says = noun
+    value = clean(clause.rest, words=4, keep_article=attribute == "occupation")
+    if not value or clause.negated or (attribute == "name" and not value[0].isupper()):
+        return []
+    values = listed(value) if attribute in ("like", "language", "allergy") else [value]
+    assertion = CORRECTED if clause.corrects else HOLDS
+    return [
+        Draft(
+            attribute,
+            each,
+            say(says.format(v=each), subject=subject),
+            predicates.TOLD,
+            subject,
+            AFFIRMED,
+            assertion,
+        )
+        for each in values
+    ]
+
+
+def favourite_of(topic: str, value: str, clause: Clause | None = None) -> Draft:
+    """A favourite by its subject: the named one, or that of the value."""
+    read = preference(value)
+    topic = clean(topic.lower(), words=3)
+    if not topic and read is not None and read.topic:
+        topic = read.topic
+    named = preference(f"{value} {topic}")
+    if named is not None and named.topic and len(topic.split()) == 1:
+        topic = named.topic
+    polarity = NEGATED if clause is not None and clause.negated else AFFIRMED
+    assertion = (
+        ENDED
+        if clause is not None and clause.ended
+        else CORRECTED
+        if clause is not None and clause.corrects
+        else HOLDS
+    )
+    if not topic:
+        return Draft(
+            "like",
+            value,
+            say(f"like {value}", polarity=polarity, assertion=assertion),
+            predicates.TOLD,
+            SELF,
+            polarity,
+            assertion,
+        )
+    sentence = {
+        ENDED: f"Favourite {topic} is no longer {value}",
+    }.get(assertion, f"Favourite {topic} is {'not ' if polarity is NEGATED else ''}{value}")
+    return Draft(f"favourite/{topic}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
+
+
+_PREFERS = re.compile(
+    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?:only )?(?:(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+#: "I always park on the street" prefers it; "I always forget" does not.
+_USES = re.compile(
+    r"(?:(?:use|choose|pick|take|listen to|go for|go with|stick to|rely on) |(?=(?:park|pay|charge|fill up|refuel|fly|shop) ))(?P<v>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ALTERNATIVE = re.compile(r" to (?=\w+ing\b)| over | rather | instead | compared | than ", re.IGNORECASE)
+
+
+def prefers(clause: Clause) -> list[Draft] | None:
+    match = _PREFERS.match(clause.rest)
+    if match is None and clause.adverbs & {"always", "only", "usually", "exclusively"}:
+        match = _USES.match(clause.rest)
+    if match is None:
+        return None
+    value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=8)
+    if not value or BARE_NOUN.fullmatch(value):
+        return []
+    read = preferred(value)
+    polarity = NEGATED if clause.negated else AFFIRMED
+    assertion = ENDED if clause.ended else HOLDS
+    named = read is not None and read.topic
+    verb = value.split(" ", 1)[0]
+    bare = read is not None and named and read.phrase.startswith("to ")
+    sentence = say(f"prefer {read.phrase if bare and read else value}", polarity=polarity, assertion=assertion)
+    if read is None or not named:
+        if match.groupdict().get("to"):
+            value = f"{gerund(verb.lower())}{value[len(verb) :]}"
+            sentence = say(f"prefer {value}", polarity=polarity, assertion=assertion)
+        return (
+            [Draft("like", value, sentence, predicates.LIKED, SELF, polarity, assertion)]
+            if verb not in _BARE
+            else []
+        )
+    return [Draft(f"favourite/{read.topic}", read.value, sentence, predicates.TOLD, SELF, polarity, assertion)]
+
+
+_BARE = words("song way go keep make have get start stay do it")
+
+
+def own_occasion(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
+    """ "My dog is called Rex", "my exam is on Friday"."""
+    if predicates.PET.fullmatch(clause.subject) and (
+        named := re.match(r"(?:called|named) (?P<v>[A-Z]\w+)", clause.rest)
+    ):
+        value = f"{clause.subject} named {named['v']}"
+        return [Draft("pet", value, f"Has a {value}", predicates.TOLD)]
+    if clause.mood in (Mood.BE, Mood.WAS, Mood.DO, Mood.DID) and predicates.OCCASION.fullmatch(clause.subject):
+        date, left = date_of(clause.rest, clause.rest, said_at, ahead=clause.mood is Mood.BE)
+        verb = clause.rest.split(" ", 1)[0].lower()
+        if (
+            date is not None
+            and len(left.split()) <= 3
+            and not clause.negated
+            and (clause.mood is not Mood.DO or verb in ("starts", "begins"))
+        ):
+            attribute = "event" if clause.mood is Mood.WAS or date.at < said_at.replace(hour=0) else "plan"
+            sentence = f"{clause.subject[0].upper()}{clause.subject[1:]} {dated(date)}"
+            return [Draft(attribute, clause.subject, sentence, predicates.HAPPENED, date=date)]
+    return []

@@ -1,0 +1,248 @@
+"""A sentence taken apart into clauses: who is spoken of, in which mood and tense, negated or not.
+
+What states nothing is left out here: questions, conditions, what others say, jokes, quotations, fiction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+#: A longer sentence was pasted, not said.
+LONGEST_SENTENCE = 700
+
+
+class Mood(StrEnum):
+    """The auxiliary of a clause: it decides which table is asked."""
+
+    DO = "do"
+    BE = "be"
+    WAS = "was"
+    DID = "did"
+    HAVE = "have"
+    USED = "used"
+    WOULD = "would"
+    WILL = "will"
+    CAN = "can"
+    MUST = "must"
+
+
+class Clause(NamedTuple):
+    """A clause without its subject and auxiliary.
+
+    ``subject`` is ``"i"`` or the noun after "my" ("sister", "favourite colour"); ``adverbs`` are lower case
+    words between the subject and ``rest``; ``ended`` says "no longer", "not any more"; ``corrects`` that it
+    was opened by "sorry", "actually no".
+    """
+
+    subject: str
+    mood: Mood
+    rest: str
+    adverbs: frozenset[str] = frozenset()
+    negated: bool = False
+    ended: bool = False
+    hedged: bool = False
+    corrects: bool = False
+
+
+class Part(NamedTuple):
+    """A piece of a sentence, whether it is asked, and the words that joined it to the piece before."""
+
+    text: str
+    asked: bool
+    joint: str
+
+
+_SELF = r"(?:i|we|i'[mdv]e?|i'll|we'[rv]e|we'll|my|our)\b"
+_ASKING = (
+    r"(?:(?:can|could|would|will|do|did|have|are|should) (?:you|we|i)|is there|are there|is it|any (?:ideas|tips|"
+    r"suggestions|chance|advice|good)|what|how|which|who|where|why|please|let's|lets|find|show|play|take me|"
+    r"give me|tell me|recommend|suggest|help|make sure|set|turn|navigate|remember|only|always|avoid|preferably|ideally|keep|take|play|direct|look for|stick|no need)\b"
+)
+_JOINT = re.compile(
+    rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>and(?: also| so| yes| then| now)?|but|so|yet|because|'?cause|"
+    rf"since|as|plus|though|although|while|when|whenever|if|unless|whether|until|that|which|who|then|or|"
+    rf"and if|but if|especially when|where|than|after|before|in case)\s+)?(?={_SELF}|{_ASKING})",
+    re.IGNORECASE,
+)
+_NOT_STATED = re.compile(
+    r"(?:and )?(?:(?:and|but|so|or) )?(?:if|unless|whether|when|whenever|until|that|which|who|where|than|or|after|before|"
+    r"in case|as if|especially when)$",
+    re.IGNORECASE,
+)
+_UNREAL = re.compile(
+    r"\b(?:just kidding|only kidding|kidding aside|jk|j/k|only joking|just joking|yeah,? right|not!|as if!|"
+    r"in (?:my|this|the) (?:dreams?|story|novel|game|script|play|scenario)|my character|my protagonist|role-?play|"
+    r"hypothetical(?:ly)?|let's say|let's pretend|pretend(?:ing)?|imagine|imagining|suppose|supposing|what if|"
+    r"say i|wish i|i wish|if i were|sarcas\w+|/s|theoretically|for example|e\.g|once upon|"
+    r"act(?:ing)? as|quote|saying goes|lyrics?)\b",
+    re.IGNORECASE,
+)
+KIDDING = re.compile(
+    r"\W*(?:(?:i'm |haha,? |lol,? |no,? )*(?:just |only )?(?:kidding|joking)|jk|/s|not)\W*$", re.IGNORECASE
+)
+_HEARSAY = re.compile(
+    r"(?:according to|rumou?r has it|to quote|in the words of|they say|people say|i(?:'ve)? heard|i was told|"
+    r"(?:my|his|her|our|the|a|some|one of my) [\w' ]{2,30}? (?:says?|said|thinks?|thought|claims?|believes?|told|tells|suggest(?:s|ed)|"
+    r"insists?|insisted|recommend(?:s|ed)|wants?|wanted|asked|guess(?:es)?|keeps? saying|joke[sd])(?! (?:to learn|to become|to be))\b|"
+    r"(?-i:[A-Z])\w+ (?:says?|said|thinks?|thought|claims?|told|believes?|insists?)\b)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.DOTALL)
+_FIRST = re.compile(r"\b(?:i|i'm|my|i've|we|me)\b", re.IGNORECASE)
+_QUOTING_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
+
+
+def mask_quotes(text: str) -> str:
+    """Blank out what others are quoted with, code, and quoted lines, character for character."""
+    masked = _QUOTED.sub(
+        lambda match: " " * len(match[0]) if match[0][0] == "`" or _FIRST.search(match[0]) else match[0], text
+    )
+    return _QUOTING_LINE.sub(lambda match: " " * len(match[0]), masked)
+
+
+def parts(sentence: str) -> Iterator[Part]:
+    """The pieces of a sentence that may state or ask something for themselves."""
+    if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence) or _HEARSAY.match(without_opener(sentence)):
+        return
+    asked = sentence.rstrip("\"'”’)* ").endswith("?")
+    begin, joint = 0, ""
+    cuts = list(_JOINT.finditer(sentence, 1))
+    # A plain space joins nothing ("the food I like"); a lead-in ("last week I went") is cut off later.
+    cuts = [cut for cut in cuts if cut[0].strip()]
+    for cut in cuts:
+        left = sentence[begin : cut.start()].strip()
+        if OPENER.fullmatch(f"{left}, ") or (not cut["word"] and _LEAD_ONLY.fullmatch(left)):
+            continue  # "well, I ...", "last week, I ..."
+        yield Part(sentence[begin : cut.start()].strip(), False, joint)
+        begin, joint = cut.end(), cut["word"] or ("," if cut[0].strip()[:1] in ",-—–" else "")
+    yield Part(sentence[begin:].strip(), asked, joint)
+
+
+OPENER = re.compile(
+    r"(?:(?:yes|yeah|yep|yup|no|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|thanks?|"
+    r"thank you|hey|hi|hello|wow|woohoo|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|actually|personally|"
+    r"to be (?:honest|fair|clear)|tbh|btw|fyi|by the way|you know(?: what)?|i mean|like|in fact|of course|for sure|"
+    r"absolutely|definitely|totally|exactly|unfortunately|luckily|guess what|just so you know|as you know|"
+    r"as i said|perfect|great|cool|nice|awesome|good|alas|please (?:remember|note)|remember|keep in mind|note|"
+    r"the thing is|for (?:the record|me)|because|since|as|then|no wait|wait|correction|i meant|that said|"
+    r"first(?:ly)?|let me (?:introduce myself|tell you)|(?-i:[A-Z])[a-z]+,(?= (?:i|my)\b))"
+    r"(?:,? (?:that|so much|a lot|again|there|both|everyone|all|(?-i:[A-Z])[a-z]+(?=[,!.])))?[\s,!.:…—–-]+)+",
+    re.IGNORECASE,
+)
+
+
+def without_opener(text: str) -> str:
+    """ "Well, yes, I do" is "I do"."""
+    opener = OPENER.match(text)
+    return text[opener.end() :] if opener is not None else text
+
+
+_CORRECTS = re.compile(
+    r"\b(?:sorry|no,? wait|actually,? no|no,? actually|correction|i meant?|scratch that|i misspoke|my mistake|wait,? no)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"(?P<hedge>i (?:think|guess|suppose|believe|reckon)(?: that)?,? |(?:maybe|perhaps|probably|possibly|apparently),? )"
+    r"|i (?:(?:would|'d|have to|must|gotta) (?:say|admit|confess)|told you|already told you|should mention|should add|"
+    r"forgot to (?:say|mention))(?: that)?,? ",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:(?:back )?in|on|at|for|every|last|next|this|yesterday|today|tonight|tomorrow|recently|lately|currently|"
+    r"usually|sometimes|normally|generally|these|nowadays|now|after|during|two|three|four|five|six|a|an|since|from|"
+    r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)",
+    re.IGNORECASE,
+)
+_LEAD_ONLY = re.compile(rf"{_LEAD.pattern.partition('(?P<lead>')[0]}[^,;]{{0,60}}", re.IGNORECASE)
+_ADVERB = (
+    r"(?:really|just|always|usually|actually|also|still|often|now|currently|recently|absolutely|truly|"
+    r"definitely|totally|only|mostly|generally|normally|typically|sometimes|rarely|finally|even|kinda|honestly|"
+    r"particularly|especially|simply|personally|mainly|strictly|probably|already|both|ever|particularly|regularly|"
+    r"hardly ever|seldom|officially|originally|genuinely|sort of|kind of|much|quite|very much|so|super|very|"
+    r"pretty|too|more|happily|newly|proudly|all|ideally|first|hardly|tend to|do|severely|extremely|highly|mildly|"
+    r"deathly|even|long|strongly|primarily|exclusively|almost always|nearly always|generally|greatly|greatly|quickly)"
+)
+#: Whom a person speaks of as his own.
+RELATIVES = (
+    r"(?:(?:step|grand)?(?:mother|father|sons?|daughters?|parents?|child|children|kids?|dad|mom|mum)|sisters?|brothers?|"
+    r"siblings?|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|aunt|uncle|cousins?|niece|nephew|"
+    r"grandma|grandpa|twins?|baby|toddler|roommate|flatmate|in-laws|ex-wife|ex-husband|ex)"
+)
+_NOUN = r"[\w-]+(?:'s)?"
+_HEAD = re.compile(
+    rf"(?:(?P<self>i|we)|my (?P<noun>{_NOUN}(?: {_NOUN}){{0,4}}?)(?=(?: {_ADVERB})*(?:'s)? (?:is|are|was|were|isn't|has|have|wasn't|will|can't|doesn't|don't|starts|begins)\b)"
+    rf"|my (?P<theirs>(?:[\w-]+ ){{0,2}}{RELATIVES}(?: (?-i:[A-Z])\w+)?)(?= ))"
+    rf"(?:(?P<pre>(?: {_ADVERB})*?)"
+    r"(?P<aux>'m|'ve|'d|'ll|'re|'s| am| have| has| had| would| will| do| does| did| was| were| are| is| can| could| should| must|"
+    r" might| may| used to| never used to| don't| doesn't| didn't| can't| cannot| won't| haven't| hasn't| hadn't|"
+    r" wasn't| weren't| isn't| aren't| couldn't| wouldn't| shouldn't| ain't| dont| cant| didnt| im)(?= |$))?"
+    rf"(?P<mid>(?:,? (?:{_ADVERB}|not|never|no longer|not been)(?= ))*) (?P<rest>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MOODS = {
+    **dict.fromkeys(("am", "m", "re", "are", "is", "s", "isnt", "arent", "aint", "im"), Mood.BE),
+    **dict.fromkeys(("was", "were", "wasnt", "werent"), Mood.WAS),
+    **dict.fromkeys(("have", "has", "ve", "havent", "hasnt"), Mood.HAVE),
+    **dict.fromkeys(("had", "hadnt", "did", "didnt"), Mood.DID),
+    **dict.fromkeys(("would", "d", "wouldnt"), Mood.WOULD),
+    **dict.fromkeys(("will", "ll", "wont"), Mood.WILL),
+    **dict.fromkeys(("can", "cant", "cannot", "could", "couldnt"), Mood.CAN),
+    **dict.fromkeys(("must", "should", "shouldnt", "might", "may"), Mood.MUST),
+    **dict.fromkeys(("used to", "never used to"), Mood.USED),
+    **dict.fromkeys(("do", "does", "dont", "doesnt", ""), Mood.DO),
+}
+_NEVER = re.compile(
+    r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b",
+    re.IGNORECASE,
+)
+_NO_MORE = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b", re.IGNORECASE)
+_PARTICIPLE = re.compile(
+    r"(?:been|\w{2,}ed|got(?:ten)?|had|lived|become|made|found|taken|seen|gone|started|begun|bought|lost|won|read|"
+    r"written|known|felt|done|given|met|left|moved|grown|come|told|heard|run|fallen|chosen|sold|built|taught|"
+    r"broken|flown|driven|eaten|quit|thought|kept|put|set|spent|tried|struggled|never|always|to)\b",
+    re.IGNORECASE,
+)
+
+
+def read(text: str, *, joint: str = "") -> Clause | None:
+    """Take a clause apart; ``None`` if it states nothing about the one who speaks or who is his."""
+    if _NOT_STATED.match(joint):
+        return None
+    corrects = False
+    hedged = False
+    before = ""
+    while text != before:
+        before = text
+        if (opener := OPENER.match(text)) is not None:
+            corrects = corrects or _CORRECTS.search(opener[0]) is not None
+            text = text[opener.end() :]
+        if (hedge := _HEDGE.match(text)) is not None:
+            hedged = hedged or bool(hedge["hedge"])
+            text = text[hedge.end() :]
+    if (lead := _LEAD.match(text)) is not None:
+        text = text[lead.end() :]
+    head = _HEAD.match(text)
+    if head is None or _HEARSAY.match(text):
+        return None
+    auxiliary = (head["aux"] or "").strip().lower()
+    mood = _MOODS[auxiliary.replace("'", "")]
+    rest, between = head["rest"].rstrip(" .!,;…"), f"{head['pre'] or ''} {head['mid'] or ''}".lower()
+    if mood is Mood.HAVE and auxiliary in ("have", "has") and not _PARTICIPLE.match(rest):
+        mood, rest = Mood.DO, f"have {rest}"
+    elif auxiliary == "had":
+        rest = rest if _PARTICIPLE.match(rest) else f"had {rest}"
+    negated = _NEVER.search(f"{auxiliary} {between}") is not None
+    ended = _NO_MORE.search(f"{between} {rest}") is not None and (negated or "no longer" in between)
+    return Clause(
+        subject="i" if head["self"] else (head["noun"] or head["theirs"]).lower(),
+        mood=mood,
+        rest=rest,
+        adverbs=frozenset(between.split()),
+        negated=negated and not ended,
+        ended=ended or (mood is Mood.USED and "never" not in auxiliary),
+        hedged=hedged or "probably" in between,
+        corrects=corrects,
+    )

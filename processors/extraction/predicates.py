@@ -1,0 +1,251 @@
+"""The tables: what a clause says, by its mood and its words.
+
+A row is a pattern over what follows subject and auxiliary, the attribute that it fills, and how it is said of
+somebody ("live in {v}").  The first row that fits decides.  ``{v}`` is the cleaned group ``v``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from processors.extraction.english import words
+from processors.extraction.parsing import RELATIVES, Mood
+
+#: How sure a statement is (0–1): told outright, liked or owned, happened or planned, asked for once.
+TOLD, LIKED, HAPPENED, ASKED = 0.9, 0.8, 0.75, 0.45
+
+
+class Row(NamedTuple):
+    """A way to say something.
+
+    ``says`` begins with a base verb; ``flags``: ``-`` the words deny the value ("hate"), ``x`` they end it
+    ("quit"), ``d`` only with a date, ``h`` only with a word of habit, ``a`` keeps the article, ``l`` a list of
+    values, ``g`` a verb that is liked, ``w`` whole phrase up to fourteen words.
+    """
+
+    pattern: re.Pattern[str]
+    attribute: str
+    says: str
+    confidence: float
+    flags: str
+
+
+def _rows(*rows: tuple[str, str, str, float, str]) -> tuple[Row, ...]:
+    return tuple(
+        Row(
+            re.compile(pattern.replace("V", r"(?P<v>\S.*)"), re.IGNORECASE | re.DOTALL),
+            attribute,
+            says,
+            sure,
+            flags,
+        )
+        for pattern, attribute, says, sure, flags in rows
+    )
+
+
+_PET = (
+    r"(?:dogs?|cats?|puppy|puppies|pups?|kittens?|kitty|hamsters?|rabbits?|bunny|parrots?|turtles?|tortoises?|goldfish|fish|"
+    r"guinea pigs?|horses?|pony|lizards?|geckos?|snakes?|ferrets?|budgies?|chickens|retriever|labrador|poodle|"
+    r"terrier|shepherd|beagle|corgi|bulldog|husky|dachshund|collie|pets?)"
+)
+_ROLE = (
+    r"(?:[\w-]*(?:teacher|nurse|doctor|engineer|developer|lawyer|programmer|designer|accountant|writer|author|"
+    r"artist|musician|scientist|chef|baker|cook|waiter|waitress|driver|pilot|farmer|manager|director|analyst|"
+    r"architect|dentist|therapist|psychologist|pharmacist|electrician|plumber|carpenter|mechanic|journalist|"
+    r"editor|photographer|painter|dancer|actor|actress|singer|professor|lecturer|researcher|student|consultant|"
+    r"librarian|paramedic|firefighter|officer|soldier|veteran|banker|barista|bartender|hairdresser|coach|trainer|"
+    r"tutor|translator|surgeon|physicist|chemist|biologist|economist|historian|salesperson|recruiter|producer|"
+    r"technician|specialist|administrator|assistant|secretary|cashier|clerk|entrepreneur|freelancer|intern|"
+    r"colorist|veterinarian|vet|midwife|gardener|florist|screenwriter|novelist|poet|copywriter|counselor|social worker|"
+    r"business owner|homemaker|stay-at-home (?:mom|dad|parent)|planner|stylist|instructor|judge|priest|pastor|nanny|gamer))"
+)
+_DIET = r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|gluten[- ]free|halal|kosher|dairy[- ]free|plant[- ]based|paleo|low[- ]carb)"
+_HEALTH = (
+    r"(?:diabetes|asthma|arthritis|migraines?|insomnia|anxiety|depression|adhd|epilepsy|eczema|hypertension|high blood pressure|"
+    r"celiac(?: disease)?|coeliac(?: disease)?|ibs|cancer|back pain|a bad (?:back|knee|hip)|a heart condition|tinnitus|vertigo|"
+    r"type [12] diabetes|sleep apnea|gout|anemia|lupus|dyslexia|autism|chronic \w+(?: \w+)?|(?:a )?hearing loss)"
+)
+_OCCASION = (
+    r"(?:[\w'-]+ ){0,3}?(?:appointment|exam|interview|meeting|deadline|flight|party|wedding|trip|test|surgery|concert|race|"
+    r"marathon|audition|presentation|check-?up|conference|reunion|match|game|tournament|class|course|workshop|call|"
+    r"operation|recital|date|webinar|session|retreat|vacation|holiday|show|review|anniversary|graduation|launch|event)"
+)
+_COUNT = r"(?:an?|one|two|three|four|five|six|my own|some|several|\d+)"
+
+# A row is a line.
+# fmt: off
+LIKING = _rows(
+    (r"(?:like|love|enjoy|adore|appreciate|dig|cherish) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g"),
+    (r"(?:like|love|enjoy|adore|dig|fancy|savou?r) V", "like", "like {v}", LIKED, "l"),
+    (r"(?:hate|dislike|detest|loathe|despise|can't stand|can't bear) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g-"),
+    (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),
+    (r"care for V", "like", "like {v}", LIKED, "l"),
+    (r"(?:trust|rely on|swear by|depend on|stick with|stick to) V", "like", "trust {v}", LIKED, ""),
+    (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting)\b", "like", "like {v}", LIKED, ""),
+    (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
+    (r"(?:care(?: much)? about|worry about|mind) V", "", "mind {v}", LIKED, "n"),
+    (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
+    (r"have (?:an? )?(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
+    (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
+)
+
+DO = _rows(
+    (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
+    (r"(?:live) (?:in|on|at|near) (?P<v>(?:an?|the) .*)", "home", "live in {v}", LIKED, "a"),
+    (r"work as (?P<v>(?:an?|the) .*)", "occupation", "work as {v}", TOLD, "a"),
+    (r"work (?:at|for) V", "employer", "work at {v}", TOLD, ""),
+    (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
+    (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
+    (r"teach V", "occupation", "teach {v}", LIKED, ""),
+    (r"(?:study|major in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b).*)", "education", "study {v}", LIKED, ""),
+    (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
+    (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
+    (r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"),
+    (r"go by (?P<v>(?-i:[A-Z])\w+)", "name", "go by {v}", TOLD, ""),
+    (rf"have (?:got )?(?P<v>(?:{_COUNT}|the|this) (?:(?!kids?\b|children\b|for\b|of\b|in\b|with\b|about\b)[\w-]+ ){{0,2}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+(?:,? and (?-i:[A-Z])\w+)?)?)", "pet", "have {v}", TOLD, "a"),
+    (rf"have (?P<v>{_COUNT} (?:[\w-]+ ){{0,2}}{RELATIVES}\b(?: and {_COUNT} (?:[\w-]+ )?{RELATIVES}\b)?)(?! (?:who|that|to|in))", "family", "have {v}", TOLD, "a"),
+    (r"have (?P<v>no (?:kids|children|siblings|pets))\b", "family", "have {v}", TOLD, "a"),
+    (r"have (?:an? )?(?:\w+ )?(?:allergy to|allergies to) V", "allergy", "be allergic to {v}", TOLD, "l"),
+    (r"have an? (?:\w+ )?(?P<v>[\w-]+) (?:allergy|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
+    (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{_HEALTH})\b", "health", "have {v}", TOLD, "a"),
+    (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
+    (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
+    (r"(?:drive|own) (?P<v>(?:an?|my) (?-i:[A-Z])[\w-]+(?: [\w-]+)?)$", "possession", "own {v}", LIKED, "a"),
+    (r"(?:play|collect|practi[cs]e|knit|paint|coach|volunteer(?: at| with| for)?|meditate|run|swim|jog|teach) (?P<v>(?:the )?(?:guitar|piano|violin|drums|cello|flute|bass|ukulele|saxophone|trumpet|clarinet|chess|tennis|football|soccer|basketball|volleyball|badminton|golf|hockey|rugby|cricket|baseball|video games|stamps|coins|vinyl(?: records)?|yoga|tai chi|karate|judo|meditation|pottery)\b.*)", "habit", "{verb} {v}", LIKED, ""),
+    (r"volunteer (?:at|with|for) V", "habit", "volunteer at {v}", LIKED, ""),
+    (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
+    (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
+    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|go to|take|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
+    (r"(?:dream of) (?P<v>\w+ing\b.*)", "plan", "dream of {v}", HAPPENED, "wa"),
+    (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
+    (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|do|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),
+)
+
+BE = _rows(
+    (r"(?P<v>\d{1,2})(?: years? old| yrs? old|$| and\b|,)", "age", "be {v} years old", TOLD, ""),
+    (r"turning (?P<v>\d{1,2})\b", "age", "be turning {v}", LIKED, ""),
+    (r"(?:from|a native of) (?P<v>(?-i:the |a |an )?(?:small \w+ in )?(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
+    (r"born (?:and raised )?in (?P<v>(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
+    (r"born on V", "birthday", "be born on {v}", TOLD, ""),
+    (r"(?:living|based|residing|located) (?:in|at|near) V", "home", "live in {v}", TOLD, ""),
+    (rf"(?P<v>{_DIET})\b(?! (?:restaurant|food|place|option|menu|recipe|dish))", "diet", "be {v}", TOLD, ""),
+    (r"(?:an? )(?:\w+ )?(?P<v>vegan|vegetarian|pescatarian)\b(?! \w+ing)", "diet", "be {v}", TOLD, ""),
+    (r"(?:on|following|doing) an? (?P<v>(?:\w+[- ]?){1,2}) diet", "diet", "be on a {v} diet", TOLD, ""),
+    (r"allergic to V", "allergy", "be allergic to {v}", TOLD, "l"),
+    (r"(?P<v>(?:lactose|gluten|fructose|histamine)[- ]intolerant)", "allergy", "be {v}", TOLD, ""),
+    (r"(?:diagnosed with|recovering from|suffering from|living with) V", "health", "have {v}", TOLD, "a"),
+    (r"(?P<v>diabetic|asthmatic|colou?r-?blind|pregnant|deaf|dyslexic|epileptic|autistic|left-handed|disabled|sober|hard of hearing|transgender|trans|gay|lesbian|bisexual|non-?binary)\b", "health", "be {v}", TOLD, ""),
+    (r"(?P<v>(?:happily )?(?:married|engaged|divorced|widowed|separated|single)(?: to (?-i:[A-Z])\w+)?)(?= with\b|$|[,.;!]| and\b| for\b| since\b| now\b| again\b)", "relationship", "be {v}", TOLD, ""),
+    (r"in a (?:\w+ )?(?P<v>relationship)\b", "relationship", "be in a {v}", TOLD, ""),
+    (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
+    (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
+    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible)[\w/-]+ ){{0,4}}{_ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
+    (r"(?:working|employed) as V", "occupation", "work as {v}", TOLD, "a"),
+    (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
+    (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),
+    (r"(?:learning|teaching myself)(?: how)? to V", "habit", "be learning to {v}", LIKED, "w"),
+    (r"(?:learning|studying up on|teaching myself) V", "habit", "be learning {v}", LIKED, "w"),
+    (r"training for V", "plan", "be training for {v}", HAPPENED, "a"),
+    (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total) )*(?:fan of|sucker for|believer in) V", "like", "like {v}", LIKED, "l"),
+    (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) (?:fan|lover|enthusiast|buff|nerd|addict|person)\b", "like", "like {v}", LIKED, ""),
+    (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in) V", "like", "like {v}", LIKED, "l"),
+    (r"(?:comfortable|happiest|most comfortable|most relaxed) (?:with|at|in|on) V", "like", "like {v}", LIKED, "p"),
+    (r"(?:willing|happy) to (?P<v>(?:pay|walk|drive|wait|travel|work|take)\b.*)", "", "be willing to {v}", LIKED, "w"),
+    (r"(?:tired of|sick of|bored (?:of|with)|fed up with) V", "like", "like {v}", LIKED, "-"),
+    (r"(?:over|done with|through with|off) V", "like", "like {v}", LIKED, "x"),
+    (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
+    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waq"),
+    (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
+    (r"(?:expecting|having) (?P<v>an? (?:baby|child|boy|girl)|twins)\b", "family", "be expecting {v}", TOLD, "a"),
+    (r"(?P<v>an? (?:mother|father|mom|mum|dad|parent|grandmother|grandfather|single \w+) (?:of|to) [\w ]+)", "family", "be {v}", TOLD, "a"),
+    (r"(?P<v>(?:christian|catholic|muslim|jewish|buddhist|hindu|atheist|german|french|italian|spanish|american|british|canadian|mexican|indian|chinese|japanese|korean|brazilian|australian|irish|dutch|polish|swedish|greek|turkish|russian|ukrainian))$", "origin", "be {v}", LIKED, ""),
+)
+
+WAS = _rows(
+    (r"born (?:and raised )?in (?P<v>(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
+    (r"born on V", "birthday", "be born on {v}", TOLD, ""),
+    (r"(?:raised|brought up) in V", "origin", "be from {v}", TOLD, ""),
+    (r"diagnosed with V", "health", "have {v}", TOLD, "a"),
+    (r"(?P<v>(?:promoted|hired|laid off|fired|accepted|invited|rejected|awarded|selected|elected)\b.*)", "event", "was {v}", HAPPENED, "wa"),
+    (r"(?P<v>(?:at|in) .*)", "event", "was {v}", HAPPENED, "dwa"),
+)
+
+DID = _rows(
+    (r"had enough of V", "like", "like {v}", LIKED, "x"),
+    (r"(?:moved|relocated) (?:back )?(?:here )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
+    (r"grew up (?:in|on) V", "origin", "be from {v}", TOLD, ""),
+    (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?(?P<v>job)\b", "occupation", "work", TOLD, "xj"),
+    (r"(?:retired)\b(?P<v>)", "occupation", "be retired", TOLD, "r"),
+    (r"(?:quit|stopped|gave up) (?P<v>(?!being|worrying|trying|thinking|feeling)[\w-]+ing(?: \S+){0,2}|coffee|sugar|meat|alcohol|dairy|caffeine|cigarettes|gluten)\b", "habit", "do {v}", TOLD, "x"),
+    (rf"(?:adopted|got|bought|rescued) (?P<v>{_COUNT} (?:[\w-]+ ){{0,3}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+)?)", "pet", "have {v}", TOLD, "a"),
+    (r"(?:became|started (?:working )?as) (?P<v>an? .*)", "occupation", "be {v}", TOLD, "a"),
+    (r"(?:started|began) (?:working )?(?:at|for) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, ""),
+    (r"(?:went|turned|became) (?P<v>vegan|vegetarian|pescatarian|keto|gluten-free)\b", "diet", "be {v}", TOLD, ""),
+    (r"(?:got|became) (?P<v>married|engaged|divorced)\b", "relationship", "be {v}", TOLD, ""),
+    (r"(?:broke up|split up|separated)\b(?P<v>)", "relationship", "be single", LIKED, "r"),
+    (r"(?:graduated from|studied at|graduated with|got my degree in|majored in) V", "education", "studied {v}", TOLD, "a"),
+    (r"(?:prefer) V", "like", "like {v}", LIKED, ""),
+)
+
+WOULD = _rows(
+    (r"love to (?P<v>(?:become|learn|move|visit|travel|study|adopt|go to) .*)", "plan", "want to {v}", HAPPENED, "wa")
+)
+WILL = _rows(
+    (r"(?:be )?(?P<v>(?!see you|let you|talk|keep|try|definitely|be sure|never)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
+)
+CAN = _rows(
+    (r"(?:stand|bear) V", "like", "like {v}", LIKED, "n-l"),
+    (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n!"),
+    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun).*)", "constraint", "eat {v}", TOLD, "nc"),
+    (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
+    (r"play (?P<v>the \w+)$", "habit", "play {v}", LIKED, "p"),
+)
+MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))
+
+# fmt: on
+
+TABLES: dict[Mood, tuple[Row, ...]] = {
+    Mood.DO: (*LIKING, *DO),
+    Mood.USED: (*LIKING, *DO),
+    Mood.BE: BE,
+    Mood.WAS: WAS,
+    Mood.DID: DID,
+    Mood.WOULD: WOULD,
+    Mood.WILL: WILL,
+    Mood.CAN: CAN,
+    Mood.MUST: MUST,
+}
+
+#: What a word after "my" stands for, and how it is said: "my birthday is", "my hometown is".
+NOUNS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("name", "full name", "first name"), ("name", "be called {v}")),
+    **dict.fromkeys(("birthday", "date of birth"), ("birthday", "have a birthday on {v}")),
+    **dict.fromkeys(("hometown", "home town"), ("origin", "be from {v}")),
+    **dict.fromkeys(("job", "profession", "occupation", "day job"), ("occupation", "work as {v}")),
+    **dict.fromkeys(("employer", "company", "workplace"), ("employer", "work at {v}")),
+    **dict.fromkeys(("native language", "mother tongue", "first language"), ("language", "speak {v}")),
+    "age": ("age", "be {v} years old"),
+    "diet": ("diet", "be on a diet: {v}"),
+    "allergies": ("allergy", "be allergic to {v}"),
+    **dict.fromkeys(("hobby", "hobbies", "passion", "main hobby"), ("like", "like {v}")),
+}
+OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
+PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)
+RELATIVE = re.compile(
+    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>[A-Za-z]\w+))?$",
+    re.IGNORECASE,
+)
+#: What can be said of somebody else and stays worth knowing.
+OF_OTHERS = words(
+    "home occupation employer origin diet allergy health age like relationship education pet name language"
+)
+
+
+def first(rows: Iterable[Row], rest: str) -> tuple[Row, re.Match[str]] | None:
+    """The first row whose pattern fits the beginning of ``rest``."""
+    for row in rows:
+        if (match := row.pattern.match(rest)) is not None:
+            return row, match
+    return None

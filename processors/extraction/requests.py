@@ -1,0 +1,185 @@
+"""What requests show of a person: what is asked for, always or once, and what is turned down.
+
+A preference is told ("prefer …", "always …", "only …") or shown by what is asked for ("find me a kosher
+restaurant"); the latter is said as what it is, and weighs little until it is repeated.  Only what names a subject
+that people have tastes in counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from processors.extraction.tastes import (
+    HEAD,
+    MEDIA,
+    PHRASE_END,
+    Preference,
+    essence,
+    preference,
+    preferred,
+    topic_of,
+)
+from processors.extraction.values import clean
+
+
+class Asked(NamedTuple):
+    """Something asked for: how it is said, whether it is turned down, and whether it was told to last."""
+
+    what: Preference
+    says: str
+    denied: bool
+    lasting: bool
+
+
+_PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
+_WANTED = r"(?:(?:to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
+#: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
+#: told to last, ``s`` a setting, ``m`` a title.
+# fmt: off
+_ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
+    for pattern, says, flag in (
+        (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|recommend|suggest|need|playing|using|showing|taking)(?: me)? (?!to\b)V", "avoid", "-"),
+        (r"(?:avoid(?:ing)?|skip|exclude|ignore|disregard|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing) V", "avoid", "-"),
+        (r"(?:no|not|without) V", "avoid", "-"),
+        (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
+        (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with) {_WANTED}V", "prefer", "!"),
+        (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
+        (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
+        (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays at)? V", "ask for", ""),
+        (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
+        (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°-]+(?: [\w°-]+){0,2})", "want", "s"),
+        (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to )?(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)$", "want", "s"),
+        (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as|to) my (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
+        (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default) (?P<x>[\w ]{3,30})", "prefer", "f"),
+        (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
+        (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|the latest|songs?|tracks?|hits|tunes|music)(?: \w+)? (?:by|from) (?P<v>{_PROPER})", "ask for", "m"),
+        (rf"(?:find|locate|search for|look for|look up|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
+        (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:in|on|at|with|by|up)\b)V", "ask for", "d"),
+        (rf"(?:play|listen to|put on|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?P<v>{_PROPER})(?=$|[,.]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
+        (rf"(?:find|navigate to|where(?:'s| is| are)|(?:always )?take (?:me|us) to|locate|look up|stop at|get me to|show)(?: me| us)? (?:(?:the |a |an )?(?:nearest|closest|nearby) |(?<=always take me to ))(?P<v>{_PROPER})(?! (?:station|restaurant|store|parking))", "ask for", "n"),
+        (r"(?:find|show|locate|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:some |an? |the )?V", "ask for", ""),
+    )
+)
+# fmt: on
+_POLITE = re.compile(
+    r"(?:(?:from now on|going forward|in (?:the )?future|next time|for (?:today|tonight)|please|just|kindly|also|and|but|so|then|now|hey|ok(?:ay)?|yes|yeah|no,|great|perfect|thanks|sure|alright|actually|maybe|definitely|"
+    r"(?:could|can|would|will) (?:you|we|i)(?: mind)?|(?:should|shall) we|let's|lets|i(?:'d| would) (?:like|love)(?: (?:you|us))?(?: to)?|i (?:really )?(?:want|need)(?: (?:you|us))? to|"
+    r"i(?:'m| am)(?: (?:really|actually|currently|just))*(?= (?:looking|craving|in the mood|searching|feeling))|i've been(?= craving)|i(?= (?:need|want|crave|feel))|we(?= need)|i (?:do )?need to|"
+    r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|is there|are there)\b[\s,.!]*)+",
+    re.IGNORECASE,
+)
+_LASTING = re.compile(
+    r"\b(?:always|only|never|from now on|going forward|every time|in (?:the )?future|usual(?:ly)?|fav(?:ou?rite|e)|go-to|prefer\w*|"
+    r"no matter|exclusively|each time|all the time|permanently|instead|any ?more|for good)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(
+    r"[,;:.!?]|\s[-–—]|\b(?:because|since|when(?:ever)?|while|so (?:that|i|we)|but|where|if|unless|although|though|even|"
+    r"and (?:i|it|we|my|can|could|please|make|start|find|set|turn|play|take|navigate|avoid|show|then|also|let)|rather|instead|over|than|as (?:it|i|they|long|my)|that's|it's|is|are|i)\b",
+    re.IGNORECASE,
+)
+#: A short reply is about what was spoken of before.
+_SHORT_REPLY = 6
+#: What is turned down inside of a request: "a station without a car wash", "music that isn't rock".
+_BUT_NOT = re.compile(
+    r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|put|give|suggest|recommend|navigate|take)\b.*)"
+    r"\b(?:without(?: considering)?|other than|anything but|that (?:does not|doesn't|do not|don't|isn't|aren't|is not|are not)(?: (?:offer|use|require|cover|include|have|accept|play))?)\s+"
+    r"(?:any |a |an |the )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
+    re.IGNORECASE,
+)
+_NEEDLESS = re.compile(
+    r"(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must))\b",
+    re.IGNORECASE,
+)
+#: "Looking for a studio has been tricky" asks for nothing.
+_DOING_IT = re.compile(r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b", re.IGNORECASE)
+_PLAYING = re.compile(r"(?:play|listen|put on|hear|tune|turn on|start playing)\b", re.IGNORECASE)
+_GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b", re.IGNORECASE)
+_NOT_BARE = re.compile(
+    r"(?:i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
+    r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
+    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen)\b",
+    re.IGNORECASE,
+)
+
+
+def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
+    """What a request or a stated preference shows of a person's taste.
+
+    ``context``: the subject spoken of before, which a short reply is about; ``reply``: it is all that was said.
+    """
+    if _DOING_IT.match(text):
+        return None
+    lasting = _LASTING.search(text) is not None
+    for pattern in (_BUT_NOT, _NEEDLESS):
+        if (
+            (turned := pattern.search(text)) is not None
+            and (found := preference(turned["v"], topic_of(text) or context)) is not None
+            and found.topic
+        ):
+            return Asked(found, "do without", True, lasting)
+    polite = _POLITE.match(text)
+    for rest in (text, text[polite.end() :]) if polite else (text,):
+        for pattern, says, flag in _ASKED:
+            if (match := pattern.match(rest)) is None:
+                continue
+            if flag == "s":
+                if (found := _setting(match["x"], match["s"], context)) is not None:
+                    return Asked(found, says, False, lasting)
+                continue
+            if flag == "f":
+                value, topic = (
+                    clean(match["v"], words=6),
+                    topic_of(match["x"]) or clean(match["x"].lower(), words=2),
+                )
+                return (
+                    Asked(Preference(topic, value, f"{value} as {match['x'].strip()}"), says, False, True)
+                    if value and topic
+                    else None
+                )
+            if flag in ("m", "n"):
+                subject = topic_of(text) or context
+                if flag == "m" and subject not in MEDIA:
+                    if not _PLAYING.match(rest):
+                        continue
+                    subject = "media"
+                value = HEAD.sub("", match["v"]).strip(" .'\"") or match["v"]
+                if " by " in match["v"]:
+                    subject, value = "music", match["v"].strip(" .'\"")
+                return Asked(Preference(subject or "shop", value, match["v"].strip(" .")), says, False, lasting)
+            if flag == "d":
+                says = "want"
+            short = len(match["v"].split()) <= _SHORT_REPLY
+            end = _CLAUSE_END.search(match["v"], 1)
+            found = preferred(
+                match["v"][: end.start()] if end else match["v"],
+                context if (short and flag == "!") or _GENERIC_HEAD.search(match["v"]) else "",
+            )
+            if found is not None and not found.topic and flag == "-" and topic_of(rest):
+                found = found._replace(topic=topic_of(rest))  # "exclude Smith's from my grocery search"
+            if found is not None and found.topic:
+                return Asked(found, says, flag == "-", lasting or flag == "!")
+            if (
+                says == "prefer"
+                and found is None
+                and (only := clean(match["v"], words=2))
+                and HEAD.fullmatch(only)
+            ):
+                return Asked(Preference("", only, only), says, False, True)
+    if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
+        return Asked(named, "ask for", False, lasting)  # "fast food", said of restaurants
+    return None
+
+
+def _setting(what: str, to: str, context: str) -> Preference | None:
+    value = clean(essence(PHRASE_END.split(to)[0]), words=3)
+    topic = topic_of(what) or (context if what.lower() in ("it", "that", "them") else "")
+    if (
+        not topic
+        or not value
+        or topic in ("route", "music", "streaming", "news", "price", "parking", "charging")
+    ):
+        return None
+    return Preference(topic, value, f"the {essence(what) or topic} set to {value}")

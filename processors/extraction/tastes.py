@@ -1,0 +1,262 @@
+"""What people have tastes in: "Italian restaurants" is ``favourite/cuisine`` = Italian."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from processors.extraction.english import words
+from processors.extraction.values import clean
+
+
+class Preference(NamedTuple):
+    """A subject of taste (``""`` if none is named), what is preferred in it, and the phrase to say it with."""
+
+    topic: str
+    value: str
+    phrase: str
+
+
+def _table(names: dict[str, str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """One pattern for all rows; the number of the group that matched is that of the name."""
+    groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(names.values()))
+    return re.compile(rf"(?<![\w-])(?:{groups})(?:[- ]friendly)?(?![\w-])", re.IGNORECASE), tuple(names)
+
+
+#: What people have tastes in: the subject, and the nouns that name it.
+HEAD, _HEADS = _table(
+    {
+        "charging": r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?)(?: (?:stations?|points?|spots?|stops?))?",
+        "station": r"(?:(?:gas|fuel|petrol|filling) ?)?stations?|gas|fuel|petrol",
+        "radio station": r"radio(?: stations?)?",
+        "podcast": r"podcasts?",
+        "news": r"news(?: sources?| channels?| updates?)?|traffic (?:updates|information|alerts)",
+        "parking": r"(?:car )?parking(?: (?:spots?|lots?|spaces?|garages?|places?|areas?))?",
+        "route": r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=est )way|ferries",
+        "cuisine": r"food|cuisine|dishes|meals?",
+        "restaurant": r"restaurants?|dining|eater(?:y|ies)|diners?|fast food",
+        "hotel": r"hotels?|hostels?|resorts?",
+        "flight": r"flights?|airlines?",
+        "seat heating": r"seat (?:heating|heaters?|warmers?|temperature)|heated seats?",
+        "seat": r"seats?",
+        "fan": r"fan(?: speed)?",
+        "airflow": r"air ?flow|(?:hot |cool |warm )?air(?: vents?)?|vents?",
+        "temperature": r"(?:inside |cabin |car )?temperature|degrees|climate(?: control)?",
+        "lighting": r"(?:(?:interior|ambient|mood|cabin) )*(?:lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?",
+        "music": r"music|songs?|tunes?|playlists?|bands?|albums?|artists?",
+        "streaming": r"(?:music )?streaming(?: service)?",
+        "film": r"movies?|films?",
+        "book": r"books?|novels?",
+        "payment": r"payments?(?: methods?)?",
+        "price": r"price range",
+        "shop": r"supermarkets?|grocer(?:y|ies)(?: (?:stores?|shopping|shops?))?|(?:coffee )?shops?|cafes?|bakery|bakeries|bars?|pubs?|stores?|markets?|farms?|malls?|gyms?|chains?",
+        "network": r"networks?",
+        "": r"options?|places?|spots?|ones|locations?|types?|brands?|settings?|ambian[cs]e|atmosphere|vibe",
+    }
+)
+#: Values that tell their subject by themselves.
+_CLASS, _CLASSES = _table(
+    {
+        "cuisine": r"italian|chinese|mexican|indian|american|japanese|thai|french|greek|korean|vietnamese|spanish|"
+        r"turkish|lebanese|mediterranean|ethiopian|moroccan|sushi|pizza|burgers?|ramen|tapas",
+        "diet": r"vegan|vegetarian|kosher|halal|gluten[- ]free|dairy[- ]free|nut[- ]free|plant[- ]based|sugar[- ]free",
+        "price": r"cheap(?:est)?|budget|expensive|affordable|upscale|high[- ]end|mid[- ]range|inexpensive|low[- ]cost|lowest price",
+        "restaurant": r"fast[- ]food|fine[- ]dining|casual dining|buffets?|drive[- ]through|dine[- ]in",
+        "music": r"rock|pop|jazz|rap|hip[- ]hop|classical|country|soul|r&b|folk|blues|heavy metal|techno|reggae|indie|disco",
+        "shop": r"local (?:farmers'? )?(?:markets?|farms?|produce)|farmers'? markets?",
+        "payment": r"cash|cards?|credit cards?|contactless",
+        "route": r"(?:fastest|quickest|shortest|scenic)(?: (?:time|distance))?|toll|motorways?|unpaved",
+        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|secured?(?! \d)|security|guarded|handicap(?:ped)?(?:[- ]accessible)?|wheelchair[- ]accessible|disabled|accessible|parking[- ](?:house|garage)",
+        "temperature": r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)",
+    }
+)
+#: These say it only where their subject is spoken of.
+_AMBIGUOUS = words(
+    "budget security accessible secure secured covered country card cards disabled soul pop folk free guarded"
+)
+#: A genre is preferred in podcasts and on the radio too: their subject stays.
+_OWN_SUBJECT = frozenset(("podcast", "news", "radio station", "film", "book", "charging", "streaming", "seat"))
+#: What is done tells the subject that its object names not: "park on the street".
+_DOING = {
+    **{
+        "park": "parking",
+        "pay": "payment",
+        "listen": "music",
+        "eat": "restaurant",
+        "dine": "restaurant",
+        "charge": "charging",
+    },
+    **{"fill": "station", "refuel": "station", "stay": "hotel", "fly": "flight", "shop": "shop"},
+}
+
+MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
+
+_GENERIC = re.compile(
+    r"(?:(?:the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
+    r"public|good|best|better|nice|great|decent|suitable|preferred|fav(?:ou?rite|e)s?|time|all-time|usual|latest|new|newest|other|different|"
+    r"another|available|possible|current|recent|relaxing|interesting|popular|top|highly|rated|well|really|very|particular|quick|"
+    r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|something|those|these|that|this|it|"
+    r"car|vehicle|today's|tonight's|own|little|few|lot|bit|first|second|last|level|type|kind|how|what|where|is|are|was|stays?|there|avoids?|prioriti[sz]e|"
+    r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genre|instead)(?![\w-])[\s,]*)+",
+    re.IGNORECASE,
+)
+#: Here the noun phrase ends.
+PHRASE_END = re.compile(
+    r"\s+(?:with|from|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before)\b",
+    re.IGNORECASE,
+)
+#: What media are about, from whom, and by whom.
+_BY = re.compile(
+    r"(?:\s+(?:please|podcast|song|music|to listen to|that's))*\s+(?:about|on|from|by|called|named|of|like)\s+(?:the |a )?(?P<v>(?-i:[A-Z])[\w&'°.-]*(?: (?:(?-i:[A-Z])[\w&'°.-]*|\d+\.\d)){0,3}|(?:about |on )?[\w-]+(?: and [\w-]+)?)",
+    re.IGNORECASE,
+)
+_WITH = re.compile(
+    r"(?:\s+(?:nearby|near me|around here|close by|near here|close to me|around|here))*\s+(?:with|that (?:ha(?:s|ve)|offers?|accepts?|serves?)|offering|serving|accepting|about|called)\s+"
+    r"(?:an? |the |my |some |only |good )*(?P<v>[\w&'°.-]+(?: [\w&'°.-]+){0,3})",
+    re.IGNORECASE,
+)
+
+
+def topic_of(text: str) -> str:
+    """The subject of taste that ``text`` names last; ``""`` if none."""
+    heads = list(HEAD.finditer(text))
+    return next((_HEADS[_row(head)] for head in reversed(heads) if _HEADS[_row(head)]), "")
+
+
+def _row(match: re.Match[str]) -> int:
+    return int((match.lastgroup or "t0")[1:])
+
+
+def preference(text: str, context: str = "") -> Preference | None:
+    """Read "rap music" or "parking with security" as a subject and a value.
+
+    ``context`` is the subject for a value that names none ("always on-street").  ``None`` if nothing is left
+    but a subject ("a restaurant nearby").
+    """
+    end = PHRASE_END.search(text)
+    phrase = text[: end.start()] if end is not None else text
+    heads = list(HEAD.finditer(phrase))
+    if not heads:
+        value = essence(clean(text if context else phrase, words=5))
+        named = _CLASS.search(value)
+        if named is not None and (
+            not _CLASS.fullmatch(value) or (named[0].lower() in _AMBIGUOUS and context != _CLASSES[_row(named)])
+        ):
+            named = None
+        if not value or (named is None and not context):
+            return Preference("", value, value) if value else None
+        return Preference(
+            _CLASSES[_row(named)] if named and (not context or context not in _OWN_SUBJECT) else context,
+            _canonical(named[0]) if named else value,
+            value,
+        )
+    head = heads[-1]
+    topic, before = _HEADS[_row(head)] or context, clean(essence(phrase[: head.start()]), words=4)
+    after = _WITH.match(text, head.end()) or (_BY.match(text, head.end()) if topic in MEDIA else None)
+    behind = (
+        clean(essence(PHRASE_END.split(after["v"])[0]), words=4) if after is not None and not before else ""
+    )
+    last = list(HEAD.finditer(behind))
+    if last and last[-1].start() and _HEADS[_row(last[-1])] == topic:
+        behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
+    value = before or behind
+    named = (
+        _CLASS.search(f"{before} {head[0]}".strip()) or _CLASS.search(behind)
+        if topic not in _OWN_SUBJECT
+        else None
+    )
+    if named is not None:
+        topic, value = _CLASSES[_row(named)], _canonical(named[0])
+    if topic == "" and named is None:
+        return Preference("", f"{value} {head[0]}".strip(), f"{value} {head[0]}".strip()) if value else None
+    if not value or (named is None and HEAD.fullmatch(value) and topic not in _OWN_SUBJECT):
+        return None
+    return Preference(
+        topic,
+        value,
+        f"{before} {_plural(head[0])}".strip()
+        if before or not behind
+        else f"{_plural(head[0])} {'with' if after is None or topic not in MEDIA else after[0].split()[0]} {behind}",
+    )
+
+
+#: One word for what is the same.
+_SAME = {
+    **dict.fromkeys(
+        ("affordable", "inexpensive", "budget", "low-cost", "low cost", "budget-friendly"), "cheap"
+    ),
+    **dict.fromkeys(("high-end", "high end", "upscale", "lowest price"), "expensive"),
+    **dict.fromkeys(("quickest", "shortest time", "fastest time", "fastest route"), "fastest"),
+    **dict.fromkeys(
+        (
+            "handicap",
+            "handicapped accessible",
+            "handicapped-accessible",
+            "accessible",
+            "disabled",
+            "wheelchair accessible",
+        ),
+        "handicapped",
+    ),
+    **dict.fromkeys(("secured", "security", "guarded"), "secure"),
+    **{
+        "lowest price": "cheapest",
+        "indoors": "indoor",
+        "shortest": "shortest distance",
+        "fast-food": "fast food",
+    },
+    **{
+        "burger": "burgers",
+        "buffets": "buffet",
+        "cards": "card",
+        "credit card": "card",
+        "credit cards": "card",
+        "on street": "on-street",
+        "off street": "off-street",
+    },
+}
+
+
+def _canonical(word: str) -> str:
+    word = word.lower().removesuffix(" friendly").removesuffix("-friendly")
+    return _SAME.get(word, word)
+
+
+def essence(text: str) -> str:
+    """Take the generic words off both ends."""
+    generic = _GENERIC.match(text)
+    words = (text[generic.end() :] if generic else text).split()
+    while words and _GENERIC.fullmatch(words[-1]):
+        words.pop()
+    return " ".join(words)
+
+
+_COUNTABLE = re.compile(
+    r"(?:restaurant|station|podcast|route|road|hotel|song|spot|lot|garage|point|store|supermarket|movie|film|book|"
+    r"album|playlist|flight|charger|seat|place|diner|band|artist)$",
+    re.IGNORECASE,
+)
+
+
+def _plural(noun: str) -> str:
+    return f"{noun}s" if _COUNTABLE.search(noun) else noun
+
+
+def preferred(text: str, context: str = "") -> Preference | None:
+    """Read the object of "I prefer": the verb tells the subject where the noun does not."""
+    verb, _, rest = text.strip().partition(" ")
+    doing = _DOING.get(
+        verb.lower() if verb.lower() in ("parking", "charging", "dining") else verb.lower().removesuffix("ing"),
+        "",
+    )
+    if doing:
+        rest = re.sub(
+            r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at )?(?:my |their |the |an? )?",
+            "",
+            rest,
+        )
+        found = preference(rest, doing)
+        return found and found._replace(
+            phrase=f"{'to ' if not verb.endswith('ing') else ''}{verb.lower()} {' '.join(text.split()[1:])}"
+        )
+    return preference(text, context)

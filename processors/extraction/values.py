@@ -1,0 +1,106 @@
+"""What fills a slot: cut out of a sentence, short, and readable without it."""
+
+from __future__ import annotations
+
+import re
+
+from processors.extraction.english import third_person
+
+#: From here on it is another clause.
+_CUT = re.compile(
+    r"\s*(?:,(?!\d{3})|[;:(\[{…!?]|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
+    r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe)|but|which|who|whose|where|if|"
+    r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
+    r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|love|just|only|this|"
+    r"these|think|avoid|don't|make|find|please|get|look|keep)(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
+    r"i've|especially|can you|could you|please|rather than|instead of|lol|haha)\b)",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"(?:\s+|^)(?:a (?:whole )?(?:lot|bit|ton|while)|so much|very much|too(?: much)?|as well|though|these days|nowadays|right now|"
+    r"just now|now|lately|recently|currently|at the moment|again|please|lol|haha|tbh|honestly|actually|"
+    r"you know|for sure|at all|the (?:most|best)|most of all|more than anything|in general|generally|for now|"
+    r"already|instead|today|myself|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
+    r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
+    r"dude|sir|there|better|best|beginning|starting|scheduled|coming up|planned|each|"
+    r"going forward|every time|in the future|in future|next time|tonight)$",
+    re.IGNORECASE,
+)
+_DETERMINER = re.compile(
+    r"(?:(?:the|an?|my|our|some|any|all|both|such|really|very|so|own|having|it when it's|lots of|a lot of|"
+    r"certain|just|nice|good|great|lovely|decent)\s+)+",
+    re.IGNORECASE,
+)
+#: Words that point at something outside of the sentence, or at the one who is spoken to.
+_POINTS = re.compile(
+    r"\b(?:it|its|it's|this|that|that's|these|those|them|they|their|theirs|there|here|he|him|his|she|her|hers|one(?! day)|ones|something|"
+    r"anything|everything|nothing|someone|somebody|stuff|things?|you|your|you're|yours|yourself|such|what|how|why|same|"
+    r"other|others|another|both|way|part|idea|ideas|fact|whatever|"
+    r"everyone|everybody|anyone|nobody|who|whom|u|ya|ur|else|lot|bit|kind|sort|following|above|below|"
+    r"previous|so far|back)\b",
+    re.IGNORECASE,
+)
+_DESCRIBED = re.compile(r"\b(?:an?|the|my|such|very|really) [\w-]+$", re.IGNORECASE)
+_ADJECTIVE = re.compile(r"\s*[a-z-]+(?<!ing)\Z")
+_LISTING = re.compile(r"\s*[\w-]+, [\w-]+(?:,| and| or)\b")
+_NEW_CLAUSE = re.compile(
+    r"\s*(?:and|but|so|because|i|i'[a-z]+|it|it's|he|she|they|we|which|who|where|when|that|that's|then|with|especially|also|or|as|in|on|at|for|"
+    r"to|can|could|what|how|do|is|are|my|the|a|if|please|named|called|just|since|while|though|[A-Z]\w*)\b"
+)
+_NO_VALUE = re.compile(
+    r"(?:when|if|to|be|that|because|not|no|never|being able|is|are|was|were|i|we|and|or|but|for|with|than|as|more|less|well|"
+    r"hear|see|know|knowing|hearing|having|been|get|getting)\b",
+    re.IGNORECASE,
+)
+#: Ends like these were torn off: "escaping to", "making sure that people are".
+_TORN = re.compile(
+    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)|\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure)$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]")
+
+
+def without_article(value: str) -> str:
+    """ "A small dog" is a "small dog"."""
+    determiner = _DETERMINER.match(value)
+    return value[determiner.end() :] if determiner is not None else value
+
+
+def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
+    """Cut ``text`` to the phrase it begins with; ``""`` if that says nothing by itself.
+
+    Cut at the next clause; trailing adverbs and leading determiners go; a phrase of more than ``words``
+    words, or one that points at something else ("it", "your idea"), is none.
+    """
+    cut = _CUT.search(text)
+    if (
+        cut is not None
+        and cut[0].strip() == ","
+        and not keep_article
+        and _ADJECTIVE.match(text, 0, cut.start())
+        and not _NEW_CLAUSE.match(text, cut.end())
+    ):
+        cut = _CUT.search(text, cut.end())  # "clear, measurable goals"
+    phrase = (text[: cut.start()] if cut else text).strip(" .\t\n\"'“”*_~-–—")
+    if (
+        cut is not None
+        and cut[0].strip() == ","
+        and (_DESCRIBED.search(phrase) or _LISTING.match(text, cut.end()))
+        and not _NEW_CLAUSE.match(text, cut.end())
+    ):
+        return ""  # "a safe, inviting place" is torn apart
+    shorter = ""
+    while phrase != shorter:
+        shorter = phrase
+        phrase = _TAIL.sub("", phrase).rstrip(" .,\"'")
+    if not keep_article:
+        phrase = without_article(phrase)
+    if (
+        not _WORD.search(phrase)
+        or _NO_VALUE.match(phrase)
+        or _TORN.search(phrase)
+        or len(phrase.split()) > words
+        or _POINTS.search(phrase)
+    ):
+        return ""
+    return third_person(phrase)

@@ -1,0 +1,384 @@
+"""What the built-in extractor reads in a window: made-up sentences, and what they state."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from models.messages import Role
+from models.statements import Assertion, Kind, Polarity, Precision, Statement, attribute_of
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.reading import read_window
+
+SAID = datetime(2024, 5, 15, 14, 40, tzinfo=UTC)  # a Wednesday
+USER, ASSISTANT = Role.USER, Role.ASSISTANT
+
+
+def window(*turns: tuple[Role, str] | str) -> Window:
+    """A window of these turns, a minute apart; a bare text is the person's."""
+    said = [(USER, turn) if isinstance(turn, str) else turn for turn in turns]
+    messages = tuple(
+        WindowMessage(
+            message_id=f"m{n}",
+            user_id="ada",
+            role=role,
+            content=content,
+            sent_at=SAID + timedelta(minutes=n),
+            arrived_at=SAID + timedelta(minutes=n),
+            index=n,
+            offset=n,
+        )
+        for n, (role, content) in enumerate(said)
+    )
+    return Window(
+        window_id="w",
+        conversation_id="c",
+        user_id="ada",
+        reason=WindowReason.CLOSED,
+        message_ids=tuple(message.message_id for message in messages),
+        messages=messages,
+        from_index=0,
+        to_index=len(messages) - 1,
+        overlap=0,
+        source=WindowSource(topic="t", partition=0, first_offset=0, last_offset=len(messages) - 1),
+    )
+
+
+def sentences(*turns: tuple[Role, str] | str) -> list[str]:
+    return [statement.statement for statement in read_window(window(*turns))]
+
+
+def only(*turns: tuple[Role, str] | str) -> Statement:
+    (statement,) = read_window(window(*turns))
+    return statement
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value", "sentence"),
+    [
+        ("My name is Ada.", "name", "Ada", "Is called Ada"),
+        ("I'm 41 years old.", "age", "41", "Is 41 years old"),
+        ("I live in Munich.", "home", "Munich", "Lives in Munich"),
+        ("We moved to Munich.", "home", "Munich", "Lives in Munich"),
+        ("I've been living in Lyon for three years.", "home", "Lyon", "Lives in Lyon"),
+        ("I grew up in Porto.", "origin", "Porto", "Is from Porto"),
+        ("I'm a nurse at a big hospital.", "occupation", "nurse", "Is a nurse"),
+        ("I work as a carpenter in Leeds.", "occupation", "carpenter", "Works as a carpenter"),
+        ("I work for Initech, and it is fine.", "employer", "Initech", "Works at Initech"),
+        ("I have two daughters.", "family", "two daughters", "Has two daughters"),
+        ("I'm married with kids.", "relationship", "married", "Is married"),
+        ("We have a dog named Fidget.", "pet", "dog named Fidget", "Has a dog named Fidget"),
+        ("I'm vegan.", "diet", "vegan", "Is vegan"),
+        ("I'm allergic to walnuts.", "allergy", "walnuts", "Is allergic to walnuts"),
+        ("I have a walnut allergy.", "allergy", "walnut", "Is allergic to walnut"),
+        ("I can't eat gluten.", "constraint", "gluten", "Cannot eat gluten"),
+        ("I have asthma.", "health", "asthma", "Has asthma"),
+        ("I really love hiking.", "like", "hiking", "Likes hiking"),
+        ("I love to hike.", "like", "hiking", "Likes hiking"),
+        ("I'm a big fan of jazz.", "like", "jazz", "Likes jazz"),
+        ("I can never resist a good pretzel.", "like", "pretzel", "Likes pretzel"),
+        ("My favourite colour is teal.", "favourite/colour", "teal", "Favourite colour is teal"),
+        ("Teal is my favourite colour.", "favourite/colour", "Teal", "Favourite colour is Teal"),
+        (
+            "I usually drink tea in the morning.",
+            "habit",
+            "drinking tea in the morning",
+            "Usually drinks tea in the morning",
+        ),
+        ("I play chess every Sunday.", "habit", "playing chess every Sunday", "Plays chess every Sunday"),
+        ("I speak Danish.", "language", "Danish", "Speaks Danish"),
+        (
+            "I want to become a pilot one day.",
+            "plan",
+            "become a pilot one day",
+            "Plans to become a pilot one day",
+        ),
+    ],
+)
+def test_slots(said: str, attribute: str, value: str, sentence: str) -> None:
+    found = only(said)
+    assert (found.attribute, found.value, found.statement) == (attribute, value, sentence)
+    slot = attribute_of(attribute)
+    assert slot is not None
+    assert found.kind is slot.kind
+    assert (found.subject, found.polarity, found.assertion) == ("user", Polarity.AFFIRMED, Assertion.HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("said", "subject", "attribute", "value", "sentence"),
+    [
+        ("My sister lives in Rome.", "sister", "home", "Rome", "Sister lives in Rome"),
+        ("My wife is allergic to cats.", "wife", "allergy", "cats", "Wife is allergic to cats"),
+        ("My son's name is Emil.", "son", "name", "Emil", "Son is called Emil"),
+    ],
+)
+def test_others_are_named_as_they_are_spoken_of(
+    said: str, subject: str, attribute: str, value: str, sentence: str
+) -> None:
+    found = only(said)
+    assert (found.subject, found.attribute, found.value, found.statement) == (
+        subject,
+        attribute,
+        value,
+        sentence,
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value", "sentence"),
+    [
+        ("I don't like mushrooms.", "like", "mushrooms", "Does not like mushrooms"),
+        ("I hate crowded beaches.", "like", "crowded beaches", "Does not like crowded beaches"),
+        ("I never drink alcohol.", "habit", "drinking alcohol", "Does not drink alcohol"),
+        ("I've never visited Iceland.", "event", "visited Iceland", "Has never visited Iceland"),
+    ],
+)
+def test_negated(said: str, attribute: str, value: str, sentence: str) -> None:
+    found = only(said)
+    assert (found.attribute, found.value, found.statement) == (attribute, value, sentence)
+    assert (found.polarity, found.assertion) == (Polarity.NEGATED, Assertion.HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value", "sentence"),
+    [
+        ("I no longer live in Berlin.", "home", "Berlin", "No longer lives in Berlin"),
+        ("I don't eat meat anymore.", "habit", "eating meat", "No longer eats meat"),
+        ("I used to have a parrot.", "pet", "parrot", "No longer has a parrot"),
+        ("I quit smoking.", "habit", "smoking", "No longer does smoking"),
+        ("I quit my job.", "employer", "", "Left the job"),
+        ("I'm not into poetry any more.", "like", "poetry", "No longer likes poetry"),
+    ],
+)
+def test_ended(said: str, attribute: str, value: str, sentence: str) -> None:
+    found = read_window(window(said))[0]
+    assert (found.attribute, found.value, found.statement) == (attribute, value, sentence)
+    assert found.assertion is Assertion.ENDED
+
+
+def test_end_of_a_taste_ends_the_preference_of_its_subject_too() -> None:
+    found = read_window(window("I'm not into rap music anymore."))
+    assert [(each.attribute, each.value, each.assertion) for each in found] == [
+        ("like", "rap music", Assertion.ENDED),
+        ("favourite/music", "rap", Assertion.ENDED),
+    ]
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        ("I live in Berlin, sorry, Munich.",),
+        ("I live in Berlin. Sorry, Munich.",),
+        ((ASSISTANT, "So you are in Berlin?"), "Actually no, I live in Munich."),
+    ],
+)
+def test_corrected(turns: tuple[tuple[Role, str] | str, ...]) -> None:
+    found = only(*turns)
+    assert (found.attribute, found.value, found.assertion) == ("home", "Munich", Assertion.CORRECTED)
+
+
+def test_correction_in_a_later_message_names_both() -> None:
+    first, second = read_window(window("I live in Berlin.", (ASSISTANT, "Nice!"), "Sorry, Munich."))
+    assert (first.value, first.assertion) == ("Berlin", Assertion.HOLDS)
+    assert (second.value, second.assertion, second.statement) == (
+        "Munich",
+        Assertion.CORRECTED,
+        "Lives in Munich",
+    )
+    assert second.source_message_ids == ("m0", "m2")
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "sentence", "day", "precision"),
+    [
+        (
+            "I adopted a kitten last Tuesday.",
+            "event",
+            "Adopted a kitten on 14 May 2024",
+            "2024-05-14",
+            Precision.DAY,
+        ),
+        ("Two years ago I visited Peru.", "event", "Visited Peru in 2022", "2022-01-01", Precision.YEAR),
+        (
+            "I'm flying to Oslo on 3 June.",
+            "plan",
+            "Is flying to Oslo on 3 June 2024",
+            "2024-06-03",
+            Precision.DAY,
+        ),
+        (
+            "I have a dentist appointment tomorrow at 5.",
+            "plan",
+            "Has a dentist appointment on 16 May 2024 at 17:00",
+            "2024-05-16",
+            Precision.MINUTE,
+        ),
+        ("My exam is on Friday.", "plan", "Exam on 17 May 2024", "2024-05-17", Precision.DAY),
+    ],
+)
+def test_events_have_dates(said: str, attribute: str, sentence: str, day: str, precision: Precision) -> None:
+    found = next(each for each in read_window(window(said)) if each.attribute == attribute)
+    assert (found.kind, found.statement) == (Kind.EVENT, sentence)
+    assert found.event_at is not None
+    assert (found.event_at.date().isoformat(), found.event_precision) == (day, precision)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do you think I'm allergic to nuts?",
+        "What if I moved to Oslo, and I lived there?",
+        "If I lived in Paris, I would be happy.",
+        "I wish I had a dog.",
+        "Imagine I live on a boat.",
+        "My friend says I should move to Rome.",
+        "According to my aunt I am a nurse.",
+        'He told me "I live in Cairo and I love it" yesterday.',
+        "> I live in Cairo",
+        "In my novel I live in Cairo.",
+        "I'm vegan, just kidding.",
+        "I love your idea.",
+        "I love it.",
+        "I'm fine, thanks.",
+        "I'm not sure if this is the right way.",
+        "Don't give up on your dreams.",
+        "Ich wohne in Berlin und ich mag Tee.",
+        "Vivo en Madrid y no me gusta el ruido.",
+        "Я живу в Москве.",
+        "```\nI live in Cairo\n```",
+        "",
+        "...",
+    ],
+)
+def test_nothing_is_stated(said: str) -> None:
+    assert sentences(said) == []
+
+
+def test_joke_takes_back_what_stood_before_it() -> None:
+    assert sentences("I live on the moon. Just kidding!") == []
+
+
+def test_assistant_states_nothing() -> None:
+    assert sentences((ASSISTANT, "I live in Berlin. You love tea, and my name is Max.")) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "replied", "sentence"),
+    [
+        ("Where do you live?", "Berlin.", "Lives in Berlin"),
+        ("Nice to meet you! What's your name?", "Ada", "Is called Ada"),
+        ("Do you have any allergies?", "Walnuts", "Is allergic to Walnuts"),
+        ("What do you do for a living?", "a plumber", "Works as a plumber"),
+        ("What is your favourite season?", "Autumn, I think!", "Favourite season is Autumn"),
+        ("Do you like cheese?", "Yes, very much", "Likes cheese"),
+        ("Do you like cheese?", "No, not really", "Does not like cheese"),
+        ("Are you vegetarian?", "Yes", "Is vegetarian"),
+    ],
+)
+def test_short_answer(asked: str, replied: str, sentence: str) -> None:
+    found = only((ASSISTANT, asked), replied)
+    assert found.statement == sentence
+    assert found.source_message_ids == ("m0", "m1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "replied"),
+    [("Where do you live?", "Why do you ask?"), ("Do you like cheese?", "Hm"), ("Ok?", "Berlin.")],
+)
+def test_no_answer(asked: str, replied: str) -> None:
+    assert sentences((ASSISTANT, asked), replied) == []
+
+
+def test_preference_over_five_messages() -> None:
+    first, whole = read_window(
+        window(
+            "you know what i like?",
+            (ASSISTANT, "what?"),
+            "raspberries.",
+            (ASSISTANT, "thats great."),
+            "especially on pancakes.",
+        )
+    )
+    assert (first.value, first.source_message_ids) == ("raspberries", ("m0", "m1", "m2"))
+    assert whole.statement == "Likes raspberries, especially on pancakes"
+    assert (whole.completes, whole.source_message_ids) == ("raspberries", ("m0", "m1", "m2", "m3", "m4"))
+
+
+def test_preference_whose_beginning_is_in_the_window_before() -> None:
+    found = only("raspberries.", (ASSISTANT, "thats great."), "especially on pancakes.")
+    assert (found.statement, found.completes) == ("Likes raspberries, especially on pancakes", "raspberries")
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value", "sentence"),
+    [
+        ("I prefer thai food.", "favourite/cuisine", "thai", "Prefers thai food"),
+        ("Find me a halal restaurant nearby, please.", "favourite/diet", "halal", "Asks for halal restaurants"),
+        (
+            "Set the temperature to 19 degrees.",
+            "favourite/temperature",
+            "19 degrees",
+            "Wants the temperature set to 19 degrees",
+        ),
+        ("I always park underground.", "favourite/parking", "underground", "Prefers to park underground"),
+        ("Can you play some reggae music?", "favourite/music", "reggae", "Asks for reggae music"),
+        ("I need a hotel with a pool.", "favourite/hotel", "pool", "Asks for hotels with pool"),
+    ],
+)
+def test_preferences_have_subjects(said: str, attribute: str, value: str, sentence: str) -> None:
+    found = only(said)
+    assert (found.attribute, found.value, found.statement) == (attribute, value, sentence)
+
+
+def test_what_is_asked_for_once_weighs_less_than_what_is_told() -> None:
+    assert only("Find me a thai restaurant.").confidence < 0.5 < only("I prefer thai restaurants.").confidence
+
+
+def test_same_thing_in_other_words_fills_the_same_slot() -> None:
+    told, asked, denied, other = (
+        only(said)
+        for said in (
+            "I prefer thai food.",
+            "Can you look up some Thai restaurants nearby?",
+            "Please avoid Thai restaurants.",
+            "From now on, let's go for Greek restaurants.",
+        )
+    )
+    assert told.attribute == asked.attribute == denied.attribute == other.attribute == "favourite/cuisine"
+    assert told.value == asked.value == denied.value == "thai" != other.value
+    assert denied.polarity is Polarity.NEGATED
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("From now on, answer in bullet points.", "Wants the assistant to answer in bullet points from now on"),
+        (
+            "Always include the source when I ask about history.",
+            "Wants the assistant to always include the source when they ask about history",
+        ),
+        ("Please don't apologize so much.", "Wants the assistant not to apologize so much"),
+        ("Be more concise, please.", "Wants the assistant to be more concise"),
+    ],
+)
+def test_instruction(said: str, sentence: str) -> None:
+    found = only(said)
+    assert (found.kind, found.attribute, found.statement) == (Kind.INSTRUCTION, "instruction", sentence)
+
+
+def test_feedback_is_about_an_answer() -> None:
+    found = only((ASSISTANT, "A long answer."), "That was too long.")
+    assert (found.attribute, found.statement) == ("feedback", "Found the assistant's answer too long")
+    assert sentences("That was too long.") == []
+
+
+def test_same_thing_twice_is_one_statement_with_both_messages() -> None:
+    found = only("I love tea.", (ASSISTANT, "Ok."), "As I said, I love tea!")
+    assert found.source_message_ids == ("m0", "m2")
+
+
+def test_quote_is_as_written() -> None:
+    found = only("Hello!  I’m  allergic to walnuts, you know. Bye")
+    assert found.quote in "Hello!  I’m  allergic to walnuts, you know. Bye"
+    assert found.value == "walnuts"
