@@ -101,24 +101,34 @@ def _values(kind: int, text: str) -> list[re.Match[str]]:
 
 
 def _put_right(turns: Sequence[Turn], kept: list[list[Sentence]], place: int, value: str) -> bool:
-    """Put ``value`` into what it corrects.  ``False``: the correction has to be told itself."""
+    """Put ``value`` into what it corrects: the latest other value of its kind, wherever it was said.
+
+    What somebody else said of it is left out: they did not say the right one.  ``False``: the correction has to
+    be told itself.
+    """
     kind = _kind_of(value)
     assert kind is not None  # or it would be no fragment
     new = None if kind == _NAME else _KINDS[kind].search(value)
     put = new.group() if new else value
+    wrong, is_put = "", False
     for before in range(place, max(place - 2 * REACH, -1), -1):
         for at in range(len(kept[before]) - 1, -1, -1):
             old = kept[before][at]
             found = [match for match in _values(kind, old.text) if match.group() != put]
-            if old.asks or not found:
+            if old.asks or not found or (wrong and wrong not in [match.group() for match in found]):
                 continue
-            if len(found) == 1 and turns[before].speaker == turns[place].speaker:
-                text = old.text[: found[0].start()] + put + old.text[found[0].end() :]
-                kept[before][at] = sentence_of(text, old.turn, old.nth, old.lead)
-                return True
-            del kept[before][at]
-            return False
-    return False
+            if len(found) > 1 and not wrong:
+                del kept[before][at]
+                return is_put
+            wrong = wrong or found[0].group()
+            if turns[before].speaker != turns[place].speaker:
+                del kept[before][at]
+                continue
+            for match in reversed([match for match in found if match.group() == wrong]):
+                text = old.text[: match.start()] + put + old.text[match.end() :]
+                old = sentence_of(text, old.turn, old.nth, old.lead)
+            kept[before][at], is_put = old, True
+    return is_put
 
 
 def _within(sentence: Sentence) -> Sentence:

@@ -54,13 +54,15 @@ _DECISION = any_of(
     r"^(?:the|our|my|final|and the|so the|so our) (?:final )?(?:decision|choice|plan) is\b",
     r"^(?:decision|agreed|decided)\b",
     r"\bi(?:'ve| have)? changed my mind\b",
+    r"^(?:no|sorry|actually|wait)\b[,. ]+(?:please )?(?:let's )?make (?:it|that)\b",
 )
 
 _CONSTRAINT = any_of(
     rf"\b{_MINE}(?: (?:am|are|is|was born|have been|has been)|'m|'re|'s|'ve been)(?: (?:a|an|both|also|"
     rf"all|really|"
     rf"very|severely|strictly|strict|highly|mildly))* {_DIET}\b",
-    rf"\b{_MINE}{_ADVERBS} (?:have|has|got|'ve got) (?:\w+ ){{0,3}}(?:allerg(?:y|ies)|intolerance|"
+    rf"\b{_MINE}{_ADVERBS} (?:have|has|got|'ve got) (?:(?!no\b|any\b)\w+ ){{0,3}}"
+    rf"(?:allerg(?:y|ies)|intolerance|"
     r"diabetes|asthma|co?eliac)\b",
     rf"\b{_MINE}{_ADVERBS} (?:eats?|drinks?|needs?|wants?|keeps?) (?:only |strictly )?(?:\w+ )?{_DIET}\b",
     rf"\b{_MINE}{_ADVERBS} (?:can't|cannot|can not|couldn't|mustn't|(?:'m|am|are|is) (?:unable to|"

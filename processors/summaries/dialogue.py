@@ -17,6 +17,7 @@ from processors.summaries.speech_acts import (
     is_evasive,
     is_phatic,
     objects,
+    takes_back,
 )
 
 #: Sentences of a reply that tell whether it agrees.
@@ -24,6 +25,9 @@ REPLY = 2
 
 #: Sentences that share this part of the smaller one's words are about the same.
 SAME_MATTER = 0.5
+
+#: Turns after which "I changed my mind" is about something else.
+TAKEN_BACK_WITHIN = 4
 
 
 def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
@@ -73,19 +77,24 @@ def is_countered(turns: Sequence[Turn], decision: Sentence) -> bool:
 
 
 def is_superseded(turns: Sequence[Turn], decision: Sentence) -> bool:
-    """Tell whether the same matter is decided anew later on."""
-    for turn in turns[decision.turn :]:
-        for sentence in turn.sentences:
-            if (sentence.turn, sentence.nth) <= (decision.turn, decision.nth) or not changes_plans(
-                sentence.plain
-            ):
-                continue
-            shared = len(sentence.words & decision.words)
-            fewer = min(len(sentence.words), len(decision.words))
-            about_it = shared >= SAME_MATTER * fewer if fewer else False
-            if about_it and (not sentence.asks or is_agreed(turns, sentence)):
-                return True
-    return False
+    """Tell whether the same matter is decided anew later on, or the decision taken back."""
+    later = [
+        sentence
+        for turn in turns[decision.turn :]
+        for sentence in turn.sentences
+        if (sentence.turn, sentence.nth) > (decision.turn, decision.nth)
+    ]
+    return any(_replaces(turns, sentence, decision) for sentence in later)
+
+
+def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> bool:
+    if takes_back(sentence.plain):
+        same_speaker = turns[sentence.turn].speaker == turns[decision.turn].speaker
+        return same_speaker and sentence.turn - decision.turn <= TAKEN_BACK_WITHIN
+    if not changes_plans(sentence.plain) or (sentence.asks and not is_agreed(turns, sentence)):
+        return False
+    fewer = min(len(sentence.words), len(decision.words))
+    return fewer > 0 and len(sentence.words & decision.words) >= SAME_MATTER * fewer
 
 
 def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:

@@ -177,9 +177,11 @@ def _line(said: _Conversation, turn: Turn, sentence: Sentence) -> tuple[Section,
 
 
 def _asked(said: _Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
-    if len(question.words) < 2 or is_phatic(question.plain):
+    if not question.words or is_phatic(question.plain):
         return None
     if not is_answered(said.turns, question):
+        if len(question.words) < 2:
+            return None
         return Section.OPEN_QUESTIONS, _told(said, turn, question, Section.OPEN_QUESTIONS), question.words
     reply = next_turn(said.turns, turn.sentences[0].turn)
     if reply is None or question is not turn.sentences[-1] or not reply.statements:
@@ -198,8 +200,11 @@ def _asked(said: _Conversation, turn: Turn, question: Sentence) -> tuple[Section
 
 def _section(said: _Conversation, turn: Turn, sentence: Sentence) -> Section | None:
     text = sentence.plain
-    if len(sentence.words) < 2 or is_fragment(text):
+    if not sentence.words or is_fragment(text):
         return None
+    if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
+        section = cued_section(text, turn.role)
+        return None if section is Section.TODOS or is_proposal(text) else section
     if is_proposal(text):
         if is_turned_down(said.turns, sentence):
             return None

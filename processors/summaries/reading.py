@@ -26,11 +26,13 @@ ELLIPSIS = "…"
 READ_ROLES = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+#: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
+    r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
     r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|also|plus|and|"
     r"but|sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i mean|excuse me|look|listen|say|"
-    r"(?:hi|hey|hello)(?: [A-Z]\w+)?)[,!.]+\s+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))+",
+    r"(?:hi|hey|hello)(?: [A-Z]\w+)?)[,!.]+\s+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))*",
     re.IGNORECASE,
 )
 #: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").

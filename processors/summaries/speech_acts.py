@@ -64,6 +64,7 @@ _PHATIC = any_of(
     r"too bad|terrible|awful)|"
     r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
     r"this is \w+ speaking)\b",
+    r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|"
     r"let me know if|hope (?:this|that) helps|"
@@ -108,6 +109,7 @@ _ACCEPTANCE = any_of(
 _OBJECTION = any_of(
     r"\b(?:but|however|no|nope|not|can't|cannot|don't|won't|wouldn't|isn't|couldn't|unfortunately|"
     r"afraid|sorry|"
+    r"(?:is|are|it's|that's) (?:full|booked|taken|sold out|closed|unavailable)|"
     r"rather|instead|how about|what about|why not|doubt|(?:sounds|too) (?:late|early|far|expensive|much|"
     r"boring|bad))\b",
 )
@@ -116,6 +118,7 @@ _COUNTER = any_of(
     r"^\W*(?:(?:oh|well|hm+|hey)[, ]+)*(?:but\b|no\b(?! problem)|why not|why don't|how about|what about|wait\b|"
     r"are you (?:sure|crazy|serious|kidding)|you (?:can't|shouldn't)|rather)",
 )
+_TAKEN_BACK = any_of(r"\b(?:changed my mind|on second thoughts?|scratch that|forget (?:that|it|what i said))\b")
 _CHANGE = any_of(
     r"\b(?:instead|rather|change|changed|after all|make (?:it|that)|on second thought|works? better|"
     r"reschedule|"
@@ -184,6 +187,11 @@ def objects(reply: str) -> bool:
 def counters(reply: str) -> bool:
     """Tell whether a reply begins with something else instead."""
     return _COUNTER.search(reply) is not None
+
+
+def takes_back(sentence: str) -> bool:
+    """Tell whether somebody takes back what they said last."""
+    return _TAKEN_BACK.search(sentence) is not None
 
 
 def changes_plans(sentence: str) -> bool:

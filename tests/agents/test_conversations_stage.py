@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +17,8 @@ from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
 from processors.conversations.state import is_page, page_key
 from processors.conversations.token_table import ranges
+from processors.summaries.building import build_summary
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import (
     COMMANDS,
@@ -64,6 +67,12 @@ class Harness(StageHarness):
             created_at=START,
         )
         return self.feed(self.record(summary, SUMMARIES))
+
+    def summarize(self, request: SummaryRequest) -> None:
+        """Answer as the built-in summarizer does."""
+        summarizer = BuiltinSummarizer(COUNT)
+        summary = build_summary(request, asyncio.run(summarizer.summarize(request)), COUNT, summarizer.name)
+        self.feed(self.record(summary, SUMMARIES))
 
     def come_back(self) -> None:
         """Read what the latest call wrote among the messages."""
@@ -583,6 +592,31 @@ class TestTokens:
         assert indices == list(range(len(indices)))
         limit = load_catalog().get(REQUESTS).max_message_bytes
         assert all(len(o.value or b"") < limit - 10_000 for o in harness.outputs if o.topic == REQUESTS)
+
+    def test_a_threshold_below_any_summary_asks_for_many_messages_at_once(self) -> None:
+        harness = Harness(token_threshold=1)
+        for message in messages(40, content="I moved to a small flat near the old harbour in spring."):
+            harness.feed(harness.record(message))
+            while harness.payload().tokens.open is not None:
+                harness.summarize(harness.requests[-1])
+                state = harness.payload()
+                assert len(state.summaries) == len(state.tokens.summaries), "none of a refused one is kept"
+        state = harness.payload()
+        assert len(harness.requests) < 20, "not one for each message, and one to roll it up"
+        assert state.tokens.from_index > 30
+        assert len(state.summaries) > 0
+        assert [message.index for message in harness.requests[0].messages] == [0]
+        assert [message.index for message in harness.requests[1].messages][:2] == [0, 1], "the range grew"
+
+    def test_emoji_alone_are_summarized_by_nothing(self) -> None:
+        harness = Harness(token_threshold=100)
+        for message in messages(30, content="🙂🎉"):
+            harness.feed(harness.record(message))
+            while harness.payload().tokens.open is not None:
+                harness.summarize(harness.requests[-1])
+        table = harness.payload().tokens
+        assert table.from_index == harness.requests[-1].to_index + 1 > 0
+        assert {summary.tokens for summary in table.summaries} == {0}
 
     def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
         harness = Harness(token_threshold=100)

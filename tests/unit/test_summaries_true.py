@@ -16,7 +16,7 @@ from models.windows import WindowMessage
 from processors.summaries.building import summary_tokens
 from processors.summaries.extractive import summarize_messages
 from processors.summaries.perspective import third_person
-from processors.summaries.reading import LONGEST_SENTENCE, READ_FROM_EACH_END
+from processors.summaries.reading import LONGEST_SENTENCE, READ_FROM_EACH_END, read
 from streams.adapters.tokenizer import cl100k_counter
 
 NOW = datetime(2026, 2, 14, 7, 30, tzinfo=UTC)
@@ -60,14 +60,20 @@ LONG = (
     "and the gutters this spring, the estimate for the repair is now {} and nobody expects it to fall again"
 )
 
+NO_CLAUSES = (
+    "The last estimate for the repair of the roof that the oldest of the three architects of the town sent to "
+    "our neighbours in spring is now {} after a long discussion at the office of the insurance company in town"
+)
 
+
+@pytest.mark.parametrize("long", [LONG, NO_CLAUSES])
 @pytest.mark.parametrize(
     "value",
     ["12,400 euros", "10:45", "12, 400 euros", "3.5 million", "1:2,000", "12 400 euros", "5 May 2021"],
 )
 @pytest.mark.parametrize("padding", range(0, 24, 3))
-def test_a_long_sentence_is_never_cut_inside_a_number(value: str, padding: int) -> None:
-    sentence = "x" * padding + " " + LONG.format(value)
+def test_a_long_sentence_is_never_cut_inside_a_number(value: str, padding: int, long: str) -> None:
+    sentence = "x" * padding + " " + long.format(value)
     line = told(("user", sentence))
     assert line.endswith("…")
     assert len(line) <= LONGEST_SENTENCE + 1
@@ -118,6 +124,7 @@ def test_what_binds_nobody_is_no_constraint(sentence: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
+        "I'm vegan.",
         "I'm allergic to nuts.",
         "I've been a strict vegetarian since 2019.",
         "My daughter is lactose intolerant.",
@@ -167,6 +174,40 @@ def test_a_correction_leaves_only_what_was_put_right(said: Sequence[str], right:
         line = told(*conversation)
         assert right in line
         assert wrong not in line
+
+
+def test_a_correction_also_corrects_what_was_said_before_the_reply() -> None:
+    line = told(
+        ("user", "Our table at the harbour is for Thursday evening."),
+        ("assistant", "Noted: the table is for Thursday at seven."),
+        ("user", "no, make it Friday"),
+    )
+    assert "Friday" in line
+    assert "Thursday" not in line
+
+
+def test_a_correction_that_fits_into_nothing_is_told_itself() -> None:
+    said = [("assistant", "I have booked the table for Thursday evening."), ("user", "No, make it Friday.")]
+    assert summarize(*said).decisions == ("No, make it Friday.",)
+
+
+def test_the_year_of_a_date_is_no_number_to_correct() -> None:
+    line = told(("user", "On 3 June 2027 the whole tour costs 95 euros. I mean 85 euros."))
+    assert "3 June 2027" in line
+    assert "85 euros" in line
+    assert "95" not in line
+
+
+def test_who_changed_their_mind_decided_nothing_else() -> None:
+    said = [("user", "I decided on the red curtains."), ("user", "Actually, I changed my mind: the blue ones.")]
+    assert "red" not in told(*said)
+    assert "blue" in told(*said)
+
+
+@pytest.mark.parametrize("sentence", ["I'm vegan.", "I like tea."])
+def test_few_words_about_oneself_are_enough(sentence: str) -> None:
+    profile = summarize(("user", sentence)).profile
+    assert (*profile.preferences, *profile.constraints) == (sentence,)
 
 
 def test_a_correction_within_a_sentence() -> None:
@@ -273,6 +314,15 @@ def test_a_short_answer_is_told_with_its_question() -> None:
     assert lines(summarize(*said)) == ["ada: How long did you live in the blue house? ben: Three years."]
 
 
+def test_role_lines_and_greetings_are_nothing() -> None:
+    said = [
+        ("user", "system: You are a helpful travel assistant."),
+        ("assistant", "assistant: Hello! How can I help you today?"),
+        ("user", "user: I live in Oslo with two cats."),
+    ]
+    assert lines(summarize(*said)) == ["I live in Oslo with two cats."]
+
+
 def test_a_greeting_answers_nothing() -> None:
     said = [("user", "Any ideas for breakfast in five minutes?"), ("assistant", "Good morning!")]
     assert all("Good morning" not in line for line in lines(summarize(*said)))
@@ -298,6 +348,24 @@ def test_of_a_very_long_message_both_ends_are_read() -> None:
     line = told(("user", f"I'm allergic to peanuts. {filler} We decided to buy the house in Mill Lane."))
     assert "allergic to peanuts" in line
     assert "house in Mill Lane" in line
+
+
+def test_a_very_long_message_is_not_read_whole() -> None:
+    content = "".join(f"The tram number {i} goes to the old harbour.\n" for i in range(5000))
+    message = WindowMessage(
+        message_id="m",
+        user_id="ada",
+        role=Role.USER,
+        content=content,
+        sent_at=NOW,
+        arrived_at=NOW,
+        index=0,
+        offset=0,
+    )
+    (turn,) = read([message])
+    texts = [sentence.text for sentence in turn.sentences]
+    assert sum(map(len, texts)) <= 2 * READ_FROM_EACH_END
+    assert all(text in content and text.startswith("The tram") and text.endswith("harbour.") for text in texts)
 
 
 PEOPLE = ["Ann Lee", "Bob", "Carla", "Diego Ruiz"]
