@@ -93,7 +93,7 @@ _PROPOSAL = any_of(
     r"should we|"
     r"why don't we|why not|can we|could we|what if we|we (?:could|can|should|might)|i suggest|"
     r"what do you say)\b",
-    r"^(?:maybe|perhaps)\b(?! you\b)",
+    r"^(?:maybe|perhaps) we\b",
     r",? (?:shall we|ok|okay|right|all right|alright)[?]$",
 )
 _ACCEPTANCE = any_of(

@@ -246,6 +246,15 @@ def test_what_was_agreed_outweighs_what_was_proposed() -> None:
     assert "harbour" not in told(*said)
 
 
+def test_a_maybe_about_oneself_is_no_decision_even_if_the_other_agrees() -> None:
+    said = [
+        ("ada", "Maybe I can rent a small car in Porto."),
+        ("ben", "That's a good idea."),
+        ("ada", "I think so."),
+    ]
+    assert summarize(*said).decisions == ()
+
+
 def test_a_decision_that_somebody_counters_is_none_among_people() -> None:
     decided = "I have decided to buy that leather handbag for the wedding."
     countered = summarize(
