@@ -104,7 +104,8 @@ def paragraph(text: str, pick: random.Random) -> str:
 def section(text: str, pick: random.Random) -> str:
     """Return a heading of ``text`` with the list under it, or ""."""
     found = re.findall(r"(?m)^#{1,6} [^\n]+\n\n?(?:(?:[-*]|\d+\.) [^\n]+\n(?:[ ]+[^\n]+\n)*\n?)+", text + "\n")
-    return pick.choice(found).strip() if found else ""
+    whole = [each.strip() for each in found if each.count("```") % 2 == 0]
+    return pick.choice(whole) if whole else ""
 
 
 def sentence(text: str, pick: random.Random) -> str:
@@ -166,14 +167,17 @@ def measure_again(
             whole, at = f"{text.rstrip()}\n\n{text}", len(text.rstrip()) + 2
         else:
             whole, at = again(text, part, pick)
-        usual = filter_text(text).text
+        alone = filter_text(text)
+        usual, own = alone.text, {each.sentence for each in alone.duplicates}
         result = stream(whole, 30.0, pick)
         stays = max(0, visible(result.text) - visible(usual))
         cases, repeated = cases + 1, repeated + visible(part)
         removed += max(0, visible(part) - stays)
         others += visible(whole) - visible(part)
         wrong += sum(
-            visible(each.sentence) for each in result.taken if not at <= each.position < at + len(part)
+            visible(each.sentence)
+            for each in result.taken
+            if not at <= each.position < at + len(part) and each.sentence not in own
         )
         if stays > 0.2 * visible(part) and shown < show:
             print(f"    stays: {part[:300]!r}\n      of {whole[max(0, at - 80) : at]!r}")

@@ -40,10 +40,17 @@ class Decisions:
         """Deal with what ends where ``element`` begins, if that is clear: what is held, and sections."""
         if self._may_still_be_heading(element):
             return
-        if element.first:  # a line that the next one makes a heading begins like a sentence
+        # A line that the next one makes a heading begins like a sentence.
+        if element.first and not self._goes_on_with_list(element):
             self.close(Kind.SENTENCE if element.kind in _OPEN and not element.level else element.kind)
         if element.kind is Kind.HEADING and element.level:
             self._release.settle_owed(element.level)
+
+    def _goes_on_with_list(self, element: Element) -> bool:
+        """Say whether an element belongs to the list that is held: an item, or indented under one."""
+        if not any(held.element.kind == Kind.ITEM for held in self.state.held):
+            return False
+        return element.kind is Kind.ITEM or self.state.text[: element.gap][-1:] in (" ", "\t")
 
     def _may_still_be_heading(self, element: Element) -> bool:
         """Say whether it is not clear yet if the element is a heading or a sentence that begins in bold."""
@@ -165,8 +172,6 @@ class Decisions:
         last = state.held[-1].element
         if following is not None and (last.kind == Kind.HEADING or introduces(last.text)):
             return  # what it introduces follows
-        if following is Kind.ITEM and any(held.element.kind == Kind.ITEM for held in state.held):
-            return  # the list goes on
         if state.after == Kind.HEADING and following in (None, Kind.HEADING, Kind.RULE):
             self.break_off(keep_all=True)  # or the heading is left alone
         elif self._try(lambda: is_repetition(state.held, state.run, state.said), False):

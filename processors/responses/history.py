@@ -15,10 +15,11 @@ import msgspec
 
 from processors.responses.canonical import Beginning, canonical, count_words
 from processors.responses.elements import Kind
+from processors.responses.lines import line_kind
 from processors.responses.sentences import read_sentence
 
 _PROSE = (Kind.SENTENCE, Kind.LINE)
-_MARK = re.compile(r"(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?:\[[ xX]\][ \t]+)?")
+_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _LABEL = re.compile(r"(?:[*_]{1,2})?[^\s.:!?][^.:!?\n]{0,60}?:(?:[*_]{1,2})?(?=\s)")
 _LABEL_WORDS = 4
 _QUOTED = "\"“„«‘'「『"
@@ -120,8 +121,8 @@ def sentences_of(kind: int, text: str) -> tuple[str, ...]:
         return (canonical(text),)
     if kind != Kind.ITEM:
         return ()
-    mark = _MARK.match(text)
-    at = mark.end() if mark else 0
+    _, at = line_kind(text, 0, final=True)
+    at = box.end() if (box := _BOX.match(text, at)) else at
     label = _LABEL.match(text, at)
     starts = [at, label.end()] if label else [at]
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import Kind
+from processors.responses.elements import BOLD_LEVEL, Kind
 from processors.responses.filter_state import Duplicate, FilterState, Held
 from processors.responses.gaps import join_gaps, last_gap
 from processors.responses.history import MEMORY, Said, after
@@ -54,7 +54,10 @@ class Release:
 
     def owe(self, held: Held, similar: str) -> None:
         """Take a heading out, which comes back if anything under it stays."""
-        self._state.owed = (*self._state.owed, msgspec.structs.replace(held, said=similar))
+        if not held.level:  # one that is underlined closes no section, but another like it
+            self.settle_owed(BOLD_LEVEL + 1)
+        owed = msgspec.structs.replace(held, said=similar, level=held.level or BOLD_LEVEL + 1)
+        self._state.owed = (*self._state.owed, owed)
         self._take_gap(held)
 
     def settle_owed(self, level: int) -> None:

@@ -108,6 +108,8 @@ class Stream:
         f"# A\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\n# B\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\nBye.",
         # Written in bold the second time, a list is another one.
         f"# A\n\n- {OPENING}\n- {TICKETS}\n\n# A\n\n- **{OPENING}**\n- {TICKETS}\n",
+        # So does what is indented under an item.
+        f"# A\n\n1. {OPENING}\n\n   ```\n   x = 1\n   ```\n\n# A\n\n1. {OPENING}\n\n   ```\n   x = 2\n   ```\n",
         # A list with something new in it is a new list, from its first item on.
         f"Note:\n\n1. {OPENING}\n2. {PARKING}\n\nBye.\n\nNote:\n\n1. {OPENING}\n2. {PARKING}\n3. {TICKETS}\n",
         "Q: When does the museum open?\nA: It opens at nine in the morning.\n\n"
@@ -601,6 +603,17 @@ def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
 def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError):
         FilterPolicy(**policy)  # type: ignore[arg-type]  # a test's values
+
+
+def test_headings_that_may_come_back_are_few() -> None:
+    """Each closes the one before it, however it is written, or an answer without end would fill the state."""
+    sections = [f"Thing {number}\n===\n\nThe number of this thing is {number}.\n\n" for number in range(30)]
+    said = f"# All of it\n\n{''.join(sections)}"
+    stream, owed = Stream(), 0
+    for line in (said + said).splitlines(keepends=True):
+        stream.push(line)
+        owed = max(owed, len(stream.state.owed))
+    assert 0 < owed <= 2
 
 
 def test_of_many_short_lines_few_are_read_again_with_every_piece() -> None:
