@@ -177,6 +177,12 @@ class History:
         """Say whether a block ends at one of the places of a run."""
         return any(at + 1 == len(self._said) or self._said[at + 1].first for at in run)
 
+    def ends_section(self, run: Iterable[int]) -> bool:
+        """Say whether a section, or a response, ends at one of the places of a run."""
+        return any(
+            at + 1 == len(self._said) or self._said[at + 1].kind in (Kind.HEADING, Kind.SPACE) for at in run
+        )
+
     def starts_response(self, run: Iterable[int], length: int) -> bool:
         """Say whether one of the passages of so many elements that end at a run's places begins a response."""
         for first in (at - length + 1 for at in run):

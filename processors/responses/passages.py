@@ -1,7 +1,8 @@
 """When a run of elements that were all said before is a passage, and goes.
 
 A passage goes as a whole, from a beginning that says what it is about to the end of a block.  Code, mathematics
-and quoted text are never a repetition by themselves: they go where the text around them is being repeated.
+and quoted text are never a repetition by themselves: they go where the text before and after them is being
+repeated, or a section that ends with them.
 """
 
 from __future__ import annotations
@@ -49,11 +50,14 @@ def is_repetition(held: Sequence[Held], run: Sequence[int], said: Sequence[Said]
         return False
     if first.goes_on:
         return True
-    if is_shown(last.kind, last.text) or not any(map(_says_something, held)):
+    if not any(map(_says_something, held)):
         return False
     if sum([count_words(canonical(each.element.text)) for each in held]) < _SMALLEST:
         return False
-    if 0 < first.level < BOLD_LEVEL or history.starts_response(run, len(held)):
+    is_section = 0 < first.level < BOLD_LEVEL
+    if is_shown(last.kind, last.text):
+        return is_section and history.ends_section(run)
+    if is_section or history.starts_response(run, len(held)):
         return True
     if any(each.said for each in held) and all(each.element.kind == Kind.SENTENCE for each in held):
         return True

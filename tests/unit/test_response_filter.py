@@ -242,6 +242,10 @@ def test_code_is_not_taken_out_by_itself() -> None:
     shown = "Here is the code for it:\n\n```py\nopen(museum)\n```"
     text = f"{OPENING}\n\n{shown}\n\n{PARKING}\n\n{shown}\n\n{TICKETS}"
     assert filter_text(text).text == text
+    section = f"# A\n\n{shown}\n\n# B\n"
+    assert filter_text(f"{section}\n{section}").text == f"{section}\n{section}"
+    section = f"# A\n\n1. {OPENING}\n\n   $$\n   x = 1\n   $$\n"
+    assert filter_text(f"{section}\n# B\n\n{TICKETS}\n\n{section}").text == f"{section}\n# B\n\n{TICKETS}\n"
     whole = f"# A\n\n{shown}\n\nThen {PARKING}\n"
     assert filter_text(f"{whole}\n# B\n\n{TICKETS}\n\n{whole}").text == f"{whole}\n# B\n\n{TICKETS}\n"
 
