@@ -27,10 +27,9 @@ class Namespace(NamedTuple):
         """Return the consumer group (and Faust app id) of ``service``: ``switchboard-ingest``, prefixed."""
         return f"{self.prefix}switchboard-{service}"
 
-    @property
-    def collection(self) -> str:
-        """The collection of facts on a Qdrant server."""
-        return f"{self.prefix}switchboard_facts"
+    def collection(self, kind: str) -> str:
+        """Return the collection of ``facts``, ``turns`` and so on, on a Qdrant server."""
+        return f"{self.prefix}switchboard_{kind}"
 
     def folder(self, data_dir: Path) -> Path:
         """Return the folder inside ``data_dir`` for what is kept locally: itself, unless a prefix is set."""

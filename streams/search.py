@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import DependencyUnavailable
+from models.facts import Fact
 from models.messages import DEFAULT_TENANT
-from models.ports import Embedder, FactFilter, FactIndex, FoundFact
+from models.ports import Embedder, FactFilter, FactIndex, Found, FoundFact
 
 #: Candidates that each way of searching brings in (seed 002: "Top 20 candidates").
 CANDIDATES = 20
@@ -63,10 +64,11 @@ class FactSearch:
         by_words = await self._index.search_text(query, where, candidates)
         vector = await self._embed(query)
         if vector is None:
-            return FoundFacts(by_words[:limit], degraded=True)
+            named = [FoundFact(fact=each.item, score=text_score(each.score)) for each in by_words[:limit]]
+            return FoundFacts(named, degraded=True)
         by_meaning = await self._index.search_vector(vector, where, candidates)
-        ranked = {found.fact.fact_id for found in by_meaning}
-        unranked = [found.fact.fact_id for found in by_words if found.fact.fact_id not in ranked]
+        ranked = {found.item.fact_id for found in by_meaning}
+        unranked = [found.item.fact_id for found in by_words if found.item.fact_id not in ranked]
         waiting = await self._index.without_vector(unranked) if unranked else set()
         return FoundFacts(fuse(by_meaning, by_words, waiting)[:limit])
 
@@ -81,7 +83,7 @@ class FactSearch:
 
 
 def fuse(
-    by_meaning: Sequence[FoundFact], by_words: Sequence[FoundFact], waiting: Collection[str] = ()
+    by_meaning: Sequence[Found[Fact]], by_words: Sequence[Found[Fact]], waiting: Collection[str] = ()
 ) -> list[FoundFact]:
     """Merge two rankings by reciprocal rank; each fact once, scores in 0..1 (1: first in both).
 
@@ -89,15 +91,20 @@ def fuse(
     by words counts for both: the best match by words is never crowded out by facts that have the advantage of a
     vector.
     """
-    facts = {found.fact.fact_id: found.fact for found in (*by_words, *by_meaning)}
+    facts = {found.item.fact_id: found.item for found in (*by_words, *by_meaning)}
     scores = dict.fromkeys(facts, 0.0)
     for rank, found in enumerate(by_meaning):
-        scores[found.fact.fact_id] += _reciprocal(rank)
+        scores[found.item.fact_id] += _reciprocal(rank)
     for rank, found in enumerate(by_words):
-        scores[found.fact.fact_id] += _reciprocal(rank) * (2 if found.fact.fact_id in waiting else 1)
+        scores[found.item.fact_id] += _reciprocal(rank) * (2 if found.item.fact_id in waiting else 1)
     best = 2 * _reciprocal(0)
     merged = [FoundFact(fact=fact, score=scores[fact_id] / best) for fact_id, fact in facts.items()]
     return sorted(merged, key=lambda found: (-found.score, -found.fact.confidence, found.fact.fact_id))
+
+
+def text_score(bm25: float) -> float:
+    """Map a BM25 score (0 and up, no upper end) to 0..1, keeping the order."""
+    return bm25 / (1.0 + bm25)
 
 
 def _reciprocal(rank: int) -> float:

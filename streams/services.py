@@ -90,9 +90,11 @@ def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
 
 
 def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
+    from models.ports import VectorSpace
     from models.vectors import VectorKind
-    from streams.adapters.index_factory import open_fact_index
+    from streams.adapters.index_factory import open_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.adapters.qdrant_kinds import FACTS
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
     from streams.agents.recall.vectors import VectorViews
@@ -103,12 +105,12 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
     embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
-    index = open_fact_index(settings, embedder.dimensions)
+    index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     resources.push_async_callback(index.close)
     stages = [
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
-        VectorViews(settings, {VectorKind.FACT: index}, embedder.model).stage(),
+        VectorViews(settings, {VectorKind.FACT: index}).stage(),
     ]
 
     def api(health: HealthState) -> ASGIApp:

@@ -1,21 +1,34 @@
-"""Which fact index a process uses: a Qdrant server if a URL is set, else the embedded engine."""
+"""Which index a process uses: a Qdrant server if a URL is set, else the embedded engine."""
 
 from __future__ import annotations
 
-from models.ports import FactIndex
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from models.ports import SearchIndex, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import Kind
 from streams.settings import Settings
 
-#: Folder of the embedded index, inside ``Settings.folder``.
+Item = TypeVar("Item", bound=msgspec.Struct)
+
+#: Folder of the embedded indexes, inside ``Settings.folder``; each has one of its own in it.
 EDGE_FOLDER = "qdrant"
 
 
-def open_fact_index(settings: Settings, dimensions: int) -> FactIndex:
-    """Return the index for vectors of ``dimensions``.
+def edge_folder(settings: Settings, kind: Kind[Any]) -> Path:
+    """Return the folder of the embedded index of a kind."""
+    return settings.folder / EDGE_FOLDER / kind.name
+
+
+def open_index(settings: Settings, kind: Kind[Item], space: VectorSpace) -> SearchIndex[Item, Any]:
+    """Return the index of a kind, for the vectors of ``space``.
 
     The embedded one is opened here and now (0.3 s at 100,000 facts), so do it before joining a consumer
     group; a server is first spoken to by the first call.  Raises :class:`ConfigurationError` when another
-    process owns the folder, or its contents cannot be read or have other dimensions.
+    process owns the folder, or its contents cannot be read or are of another kind, format or model.
     """
     if settings.qdrant_url:
         # Imported here because the client takes a second to load, which embedded mode need not pay.
@@ -23,9 +36,10 @@ def open_fact_index(settings: Settings, dimensions: int) -> FactIndex:
 
         return QdrantServerIndex(
             settings.qdrant_url,
-            settings.namespace.collection,
-            dimensions=dimensions,
+            settings.namespace.collection(kind.name),
+            kind,
+            space,
             api_key=settings.qdrant_api_key.get_secret_value(),
             ca_file=settings.qdrant_ssl_ca_file,
         )
-    return QdrantEdgeIndex(settings.folder / EDGE_FOLDER, dimensions)
+    return QdrantEdgeIndex(edge_folder(settings, kind), kind, space)

@@ -1,4 +1,4 @@
-"""The fact index on Qdrant Edge: Qdrant's own engine inside this process, in a folder.
+"""An index on Qdrant Edge: Qdrant's own engine inside this process, in a folder.
 
 What was measured with ``qdrant-edge-py`` 0.9 and shapes this module:
 
@@ -20,21 +20,22 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+import msgspec
 import numpy as np
-import qdrant_edge as edge
 from numpy.typing import NDArray
 
-from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
-from models.facts import Fact
-from models.ports import FactFilter, FoundFact, Vectors
-from streams.adapters import qdrant_edge_shard as ask
+from models.errors import ConsistencyError, DependencyUnavailable
+from models.ports import Found, Place, Vectors, VectorSpace, Where
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.folder_lock import FolderLock
+from streams.adapters.qdrant_edge_shard import Shard, open_shard, rebuild
+from streams.adapters.qdrant_kinds import Kind
 
 T = TypeVar("T")
-Call = Callable[[edge.EdgeShard], T]
+Item = TypeVar("Item", bound=msgspec.Struct)
+Filter = TypeVar("Filter", bound=Where)
 
 _ONE_OWNER = (
     "Embedded Qdrant keeps its files open in one process, so only one `recall` worker can run on a folder. "
@@ -42,8 +43,8 @@ _ONE_OWNER = (
 )
 
 
-class QdrantEdgeIndex:
-    """Implements :class:`models.ports.FactIndex` on a folder that this process owns until :meth:`close`.
+class QdrantEdgeIndex(Generic[Item, Filter]):
+    """Implements :class:`models.ports.SearchIndex` on a folder that this process owns until :meth:`close`.
 
     Calls run one at a time in one thread, which is what makes it safe to read a version and then write.
     ``timeout`` (seconds) bounds a call, queueing included; ``flush_seconds`` is the longest that a write
@@ -53,7 +54,8 @@ class QdrantEdgeIndex:
     def __init__(
         self,
         folder: Path,
-        dimensions: int,
+        kind: Kind[Item],
+        space: VectorSpace,
         *,
         timeout: float = 10.0,
         flush_seconds: float = 1.0,
@@ -62,17 +64,18 @@ class QdrantEdgeIndex:
         """Take the folder's lock and open what it holds.  Blocks: 0.4 s at 100,000 facts.
 
         Raises :class:`ConfigurationError` when another process owns the folder, or its files cannot be read
-        or are for other dimensions, and :class:`DependencyUnavailable` when the disk is full.
+        or are of another kind, format or model, and :class:`DependencyUnavailable` when the disk is full.
         """
         self._folder = folder
-        self._dimensions = dimensions
+        self._kind = kind
+        self.space = space
         self._timeout = timeout
         self._flush_seconds = flush_seconds
         self._minimum_free_bytes = minimum_free_bytes
         self._lock = FolderLock(folder, _ONE_OWNER)
         try:
             self._require_space()
-            self._shard = ask.open_shard(folder, dimensions)
+            self._shard = open_shard(folder, kind, space)
         except BaseException:  # a panic of the engine is no Exception, and the lock must go
             self._lock.release()
             raise
@@ -81,59 +84,63 @@ class QdrantEdgeIndex:
         self._next_flush: asyncio.TimerHandle | None = None
         self._flush_error: Exception | None = None
 
-    async def upsert_facts(self, facts: Sequence[Fact]) -> None:
-        """See the port.  Raises :class:`models.errors.InvalidRecord` for a ``fact_id`` that is no uuid."""
-        latest = stored.newest(facts)
+    async def upsert(self, items: Sequence[Item]) -> None:
+        """See the port.  Raises :class:`models.errors.InvalidRecord` for an id that is no uuid."""
+        latest = self._kind.newest(items)
         for part in stored.batches(len(latest)):
-            await self._write(partial(ask.upsert, facts=latest[part]))
+            await self._write(partial(Shard.upsert, items=latest[part]))
 
-    async def without_vector(self, fact_ids: Sequence[str]) -> set[str]:
+    async def without_vector(self, ids: Sequence[str]) -> set[str]:
         """See the port."""
-        ids = stored.point_ids(fact_ids)
-        return await self._run(partial(ask.without_vector, ids=ids)) if ids else set()
+        asked = stored.point_ids(ids)
+        return await self._run(partial(Shard.without_vector, ids=asked)) if asked else set()
 
-    async def store_vectors(self, fact_ids: Sequence[str], vectors: Vectors) -> None:
-        """See the port.  Raises :class:`ConfigurationError` for vectors of other dimensions."""
-        self._require_dimensions(vectors.shape[1])
-        for part in stored.batches(len(fact_ids)):
-            rows = dict(zip(fact_ids[part], vectors[part], strict=True))
-            await self._write(partial(ask.store_vectors, vectors=rows))
-
-    async def forget_vectors(self, fact_ids: Sequence[str]) -> None:
+    async def store_vectors(self, ids: Sequence[str], vectors: Vectors, model: str) -> None:
         """See the port."""
-        if ids := stored.point_ids(fact_ids):
-            await self._write(partial(ask.forget_vectors, ids=ids))
+        self._require_space_of(vectors.shape[1], model)
+        for part in stored.batches(len(ids)):
+            rows = dict(zip(ids[part], vectors[part], strict=True))
+            await self._write(partial(Shard.store_vectors, vectors=rows))
 
-    async def search_vector(
-        self, vector: NDArray[np.float32], where: FactFilter, limit: int
-    ) -> list[FoundFact]:
+    async def forget_vectors(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        if known := stored.point_ids(ids):
+            await self._write(partial(Shard.forget_vectors, ids=known))
+
+    async def search_vector(self, vector: NDArray[np.float32], where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Raises :class:`ConfigurationError` for a vector of other dimensions."""
-        self._require_dimensions(len(vector))
-        return await self._run(partial(ask.nearest, vector=vector, where=where, limit=limit))
+        self._require_space_of(len(vector))
+        return await self._run(partial(Shard.nearest, vector=vector, where=where, limit=limit))
 
-    async def search_text(self, query: str, where: FactFilter, limit: int) -> list[FoundFact]:
+    async def search_text(self, query: str, where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Words count in their English base form; English stop words do not count."""
-        return await self._run(partial(ask.with_words, words=query, where=where, limit=limit))
+        return await self._run(partial(Shard.with_words, words=query, where=where, limit=limit))
 
-    async def get(self, fact_ids: Sequence[str]) -> list[Fact]:
+    async def get(self, ids: Sequence[str]) -> list[Item]:
         """See the port."""
-        return await self._run(partial(ask.get, ids=stored.point_ids(fact_ids)))
+        return await self._run(partial(Shard.get, ids=stored.point_ids(ids)))
 
-    async def list_facts(
-        self, where: FactFilter, limit: int, start: str | None = None
-    ) -> tuple[list[Fact], str | None]:
+    async def page(self, where: Filter, limit: int, start: str | None = None) -> tuple[list[Item], str | None]:
         """See the port."""
-        return await self._run(partial(ask.page, where=where, limit=limit, start=start))
+        return await self._run(partial(Shard.page, where=where, limit=limit, start=start))
 
     async def erase(self, versions: Mapping[str, int]) -> None:
         """See the port."""
-        known = {fact_id: versions[fact_id] for fact_id in stored.point_ids(versions)}
+        known = {name: versions[name] for name in stored.point_ids(versions)}
         if known:
-            await self._write(partial(ask.erase, versions=known))
+            await self._write(partial(Shard.erase, versions=known))
 
-    async def count(self, where: FactFilter | None = None) -> int:
+    async def count(self, where: Filter | None = None) -> int:
         """See the port."""
-        return await self._run(partial(ask.count, where=where))
+        return await self._run(partial(Shard.count, where=where))
+
+    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """See the port."""
+        return await self._run(partial(Shard.marks, places=places))
+
+    async def set_mark(self, place: Place, next_offset: int) -> None:
+        """See the port."""
+        await self._write(partial(Shard.set_mark, place=place, next_offset=next_offset))
 
     async def close(self) -> None:
         """Flush, close the files and give the folder away.  May be called twice."""
@@ -142,13 +149,13 @@ class QdrantEdgeIndex:
         if self._next_flush is not None:
             self._next_flush.cancel()
         try:
-            await self._run(edge.EdgeShard.close)
+            await self._run(lambda shard: shard.engine.close())
             self._lock.release()
         finally:
             self._closed = True
             self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _write(self, change: Call[None]) -> None:
+    async def _write(self, change: Callable[[Shard[Item]], None]) -> None:
         if self._flush_error is not None:
             # Writes that had returned may be lost in a power cut: say so once, and let the caller try again.
             error, self._flush_error = self._flush_error, None
@@ -165,11 +172,11 @@ class QdrantEdgeIndex:
 
     def _flush(self) -> None:
         try:
-            self._call(edge.EdgeShard.flush)
+            self._call(lambda shard: shard.engine.flush())
         except (DependencyUnavailable, ConsistencyError) as error:
             self._flush_error = error
 
-    async def _run(self, call: Call[T]) -> T:
+    async def _run(self, call: Callable[[Shard[Item]], T]) -> T:
         if self._closed:
             raise DependencyUnavailable("qdrant", f"the embedded index in {self._folder} is closed")
         waiting = asyncio.get_running_loop().run_in_executor(self._thread, self._call, call)
@@ -180,7 +187,7 @@ class QdrantEdgeIndex:
                 "qdrant", f"no answer within {self._timeout:g} s from the embedded index in {self._folder}"
             ) from error
 
-    def _call(self, call: Call[T]) -> T:
+    def _call(self, call: Callable[[Shard[Item]], T]) -> T:
         """Run ``call`` on the shard, in the one thread, and give the engine's errors their names."""
         try:
             return call(self._shard)
@@ -198,12 +205,8 @@ class QdrantEdgeIndex:
                 "Start the worker again: it replays its log."
             ) from error
 
-    def _require_dimensions(self, dimensions: int) -> None:
-        if dimensions != self._dimensions:
-            raise ConfigurationError(
-                f"vectors of {dimensions} dimensions do not fit an index of {self._dimensions}: "
-                f"the embedding model was changed. {ask.REBUILD}"
-            )
+    def _require_space_of(self, dimensions: int, model: str | None = None) -> None:
+        stored.check_space(self.space, dimensions, model, rebuild(self._folder))
 
     def _require_space(self) -> None:
         free = shutil.disk_usage(self._folder).free

@@ -1,4 +1,4 @@
-"""What the fact index asks of a Qdrant Edge shard: blocking functions, to be called by its one owner.
+"""What an index asks of a Qdrant Edge shard: blocking functions, to be called by its one owner.
 
 :mod:`streams.adapters.qdrant_edge` owns the shard and decides when they run.
 """
@@ -6,171 +6,202 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
-from models.facts import Fact
-from models.ports import FactFilter, FoundFact
+from models.ports import AnyOf, Found, Place, VectorSpace, Where, Within
 from streams.adapters import qdrant_payload as stored
+from streams.adapters.qdrant_kinds import Kind
 
-REBUILD = (
-    "Move the folder away to start with an empty index; it is only a view, and memory.facts.v1 read from "
-    "its beginning fills it again."
-)
+Item = TypeVar("Item", bound=msgspec.Struct)
 
-
-_NOBODYS = edge.IsEmptyCondition(stored.TENANT_FIELD)
+_NOBODYS = edge.IsEmptyCondition(stored.OWNER_FIELD)
 
 
-def open_shard(folder: Path, dimensions: int) -> edge.EdgeShard:
+def rebuild(folder: Path) -> str:
+    """Say what a person does about a folder that cannot be used."""
+    return (
+        f"It is only a view, and the topics fill it again: delete it (rm -r '{folder}') and start the worker."
+    )
+
+
+@dataclass(frozen=True)
+class Shard(Generic[Item]):
+    """An open shard that holds items of one kind."""
+
+    engine: edge.EdgeShard
+    kind: Kind[Item]
+
+    def upsert(self, items: Sequence[Item]) -> None:
+        """Insert what is new and overwrite what is older.  Each item occurs once.
+
+        Reading first is safe because the owner is alone, and cheaper than the engine's conditional update for
+        items that are new.  Overwriting a payload, unlike upserting its point, keeps the vector.
+        """
+        kind = self.kind
+        versions = self._versions([kind.id_of(item) for item in items])
+        new = [item for item in items if kind.id_of(item) not in versions]
+        if new:
+            points = [edge.Point(kind.id_of(item), {}, kind.to_payload(item)) for item in new]
+            self.engine.update(edge.UpdateOperation.upsert_points(points))
+        for item in items:
+            name, version = kind.id_of(item), kind.version_of(item)
+            if versions.get(name, version) < version:
+                self._overwrite(name, kind.to_payload(item))
+
+    def store_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Give points their vectors; make those that are not there yet, which the engine refuses to update."""
+        ids = stored.point_ids(vectors)
+        rows = {name: {stored.VECTOR: vectors[name].tolist()} for name in ids}
+        known = self._versions(ids)
+        new = [edge.Point(name, row, stored.gravestone(0)) for name, row in rows.items() if name not in known]
+        if new:
+            self.engine.update(edge.UpdateOperation.upsert_points(new))
+        points = [edge.PointVectors(name, row) for name, row in rows.items() if name in known]
+        if points:
+            self.engine.update(edge.UpdateOperation.update_vectors(points))
+
+    def forget_vectors(self, ids: Sequence[str]) -> None:
+        """Take the vectors of points that are stored."""
+        if known := [record.id for record in self.engine.retrieve([*ids], False, False)]:
+            self.engine.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
+
+    def without_vector(self, ids: Sequence[str]) -> set[str]:
+        """Return those of ``ids`` that are stored and have no vector."""
+        where = edge.Filter(
+            must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR), _NOBODYS]
+        )
+        records, _ = self.engine.scroll(edge.ScrollRequest(limit=len(ids), filter=where, with_payload=False))
+        return {str(record.id) for record in records}
+
+    def nearest(self, vector: NDArray[np.float32], where: Where, limit: int) -> list[Found[Item]]:
+        """Return the items nearest to ``vector``; the score is the cosine."""
+        return self._query(edge.Query.Nearest(vector.tolist(), stored.VECTOR), where, limit)
+
+    def with_words(self, words: str, where: Where, limit: int) -> list[Found[Item]]:
+        """Return the items that share words with ``words``; the score is the engine's BM25."""
+        return self._query(edge.TextQuery(self.kind.text_field, words), where, limit)
+
+    def _query(self, query: Any, where: Where, limit: int) -> list[Found[Item]]:
+        request = edge.QueryRequest(limit=limit, query=query, filter=_filter(where), with_payload=True)
+        return [
+            Found(self.kind.from_payload(point.payload), point.score) for point in self.engine.query(request)
+        ]
+
+    def get(self, ids: Sequence[str]) -> list[Item]:
+        """Return the stored items among ``ids``."""
+        payloads = (record.payload for record in self.engine.retrieve([*ids], True, False))
+        return [self.kind.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
+
+    def page(self, where: Where, limit: int, start: str | None) -> tuple[list[Item], str | None]:
+        """Return items in order of their ids, and where the next page starts."""
+        request = edge.ScrollRequest(limit=limit, offset=start, filter=_filter(where), with_payload=True)
+        records, following = self.engine.scroll(request)
+        items = [self.kind.from_payload(record.payload) for record in records]
+        return items, None if following is None else str(following)
+
+    def erase(self, versions: Mapping[str, int]) -> None:
+        """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
+        known = self._versions([*versions])
+        graves = {name: stored.gravestone(version) for name, version in versions.items()}
+        if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
+            self.engine.update(edge.UpdateOperation.upsert_points(new))
+        for name, version in known.items():
+            if version <= versions[name]:
+                self._overwrite(name, graves[name])
+
+    def count(self, where: Where | None) -> int:
+        """Count exactly."""
+        condition = edge.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
+        return self.engine.count(edge.CountRequest(exact=True, filter=condition))
+
+    def marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Return up to which offset each partition was written."""
+        ids: list[int | UUID | str] = [*map(stored.mark_id, places)]
+        records = self.engine.retrieve(ids, True, False)
+        return stored.marks_of({str(record.id): record.payload for record in records}, places)
+
+    def set_mark(self, place: Place, next_offset: int) -> None:
+        """Note it behind the writes that it is about."""
+        point = edge.Point(stored.mark_id(place), {}, stored.mark(next_offset))
+        self.engine.update(edge.UpdateOperation.upsert_points([point]))
+
+    def _versions(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the version of each point that there is."""
+        records = self.engine.retrieve([*ids], [stored.VERSION_FIELD], False)
+        return {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
+
+    def _overwrite(self, name: str, payload: dict[str, Any]) -> None:
+        self.engine.update(edge.UpdateOperation.overwrite_payload([name], payload))
+
+
+def open_shard(folder: Path, kind: Kind[Item], space: VectorSpace) -> Shard[Item]:
     """Open or create the shard, replay its log, and make whichever payload indexes are missing.
 
-    Raises :class:`ConfigurationError` when its files cannot be read or are for other dimensions.
+    Raises :class:`ConfigurationError` when its files cannot be read, or it is of another kind, format or model.
     """
-    vector = edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine)
+    vector = edge.EdgeVectorParams(size=space.dimensions, distance=edge.Distance.Cosine)
     config = edge.EdgeConfig(vectors={stored.VECTOR: vector})
     try:
         shard = edge.EdgeShard.load(str(folder), config)
+        _check_seal(shard, stored.seal(kind.name, space), folder)
         present = shard.info().payload_schema
-        for field, schema in _payload_indexes().items():
+        for field, schema in _payload_indexes(kind).items():
             if field not in present:
                 shard.update(edge.UpdateOperation.create_field_index(field, schema))
         shard.flush()
+    except ConfigurationError:
+        shard.close()
+        raise
     except BaseException as error:
         # The engine's errors are plain exceptions and, when it panics on a broken file, no Exception at all.
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         if "incompatible with existing segments" in str(error):
             raise ConfigurationError(
-                f"the index in {folder} is not for vectors of {dimensions} dimensions: the embedding model "
-                f"was changed. {REBUILD}"
+                f"the index in {folder} is not for vectors of {space.dimensions} dimensions, which the model "
+                f"{space.model} makes: the embedding model was changed. {rebuild(folder)}"
             ) from error
-        raise ConfigurationError(f"cannot open the index in {folder}: {error}. {REBUILD}") from error
-    return shard
+        raise ConfigurationError(f"cannot open the index in {folder}: {error}. {rebuild(folder)}") from error
+    return Shard(shard, kind)
 
 
-def upsert(shard: edge.EdgeShard, facts: Sequence[Fact]) -> None:
-    """Insert what is new and overwrite what is older.  Each fact occurs once.
-
-    Reading first is safe because the owner is alone, and cheaper than the engine's conditional update for
-    facts that are new.  Overwriting a payload, unlike upserting its point, keeps the vector.
-    """
-    records = shard.retrieve([fact.fact_id for fact in facts], [stored.VERSION_FIELD], False)
-    versions = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
-    new = [
-        edge.Point(fact.fact_id, {}, stored.to_payload(fact)) for fact in facts if fact.fact_id not in versions
-    ]
-    if new:
-        shard.update(edge.UpdateOperation.upsert_points(new))
-    for fact in facts:
-        if versions.get(fact.fact_id, fact.version) < fact.version:
-            payload = stored.to_payload(fact)
-            shard.update(edge.UpdateOperation.overwrite_payload([fact.fact_id], payload))
+def _check_seal(shard: edge.EdgeShard, expected: dict[str, Any], folder: Path) -> None:
+    """Seal an empty shard; compare the seal of any other."""
+    if not shard.count(edge.CountRequest(exact=True)):
+        point = edge.Point(stored.SEAL_ID, {}, expected)
+        shard.update(edge.UpdateOperation.upsert_points([point]))
+        return
+    payloads = [record.payload for record in shard.retrieve([stored.SEAL_ID], True, False)]
+    found = payloads[0] if payloads else None
+    stored.check_seal(found, expected, f"the index in {folder}", rebuild(folder))
 
 
-def store_vectors(shard: edge.EdgeShard, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-    """Give points their vectors, and make those that are not there yet: the engine refuses to update them."""
-    ids: list[str | int | UUID] = [*stored.point_ids(vectors)]
-    rows = {name: {stored.VECTOR: vectors[name].tolist()} for name in map(str, ids)}
-    known = {str(record.id) for record in shard.retrieve(ids, False, False)}
-    if new := [
-        edge.Point(wanted_id, row, stored.gravestone(0))
-        for wanted_id, row in rows.items()
-        if wanted_id not in known
-    ]:
-        shard.update(edge.UpdateOperation.upsert_points(new))
-    points = [edge.PointVectors(wanted_id, row) for wanted_id, row in rows.items() if wanted_id in known]
-    if points:
-        shard.update(edge.UpdateOperation.update_vectors(points))
+def _filter(where: Where) -> edge.Filter:
+    return edge.Filter(must=[_condition(each) for each in where.conditions()])
 
 
-def forget_vectors(shard: edge.EdgeShard, ids: Sequence[str]) -> None:
-    """Take the vectors of points that are stored."""
-    if known := [record.id for record in shard.retrieve([*ids], False, False)]:
-        shard.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
+def _condition(wanted: AnyOf | Within) -> edge.FieldCondition:
+    if isinstance(wanted, AnyOf):
+        return edge.FieldCondition(wanted.field, match=edge.MatchAny([*wanted.values]))
+    start, end = wanted.start, wanted.end
+    since, until = (each.isoformat() if isinstance(each, datetime) else None for each in (start, end))
+    if since is not None or until is not None:
+        return edge.FieldCondition(wanted.field, range=edge.RangeDateTime(gte=since, lt=until))
+    low, high = (None if isinstance(each, datetime) else each for each in (start, end))
+    return edge.FieldCondition(wanted.field, range=edge.RangeFloat(gte=low, lt=high))
 
 
-def without_vector(shard: edge.EdgeShard, ids: Sequence[str]) -> set[str]:
-    """Return those of ``ids`` that are stored and have no vector."""
-    where = edge.Filter(
-        must=[edge.HasIdCondition({*ids})], must_not=[edge.HasVectorCondition(stored.VECTOR), _NOBODYS]
-    )
-    records, _ = shard.scroll(edge.ScrollRequest(limit=len(ids), filter=where, with_payload=False))
-    return {str(record.id) for record in records}
-
-
-def nearest(
-    shard: edge.EdgeShard, vector: NDArray[np.float32], where: FactFilter, limit: int
-) -> list[FoundFact]:
-    """Return the facts nearest to ``vector``; the score is the cosine."""
-    query = edge.Query.Nearest(vector.tolist(), stored.VECTOR)
-    request = edge.QueryRequest(limit=limit, query=query, filter=_filter(where), with_payload=True)
-    return [
-        FoundFact(fact=stored.from_payload(point.payload), score=point.score) for point in shard.query(request)
-    ]
-
-
-def with_words(shard: edge.EdgeShard, words: str, where: FactFilter, limit: int) -> list[FoundFact]:
-    """Return the facts that share words with ``words``, ranked by the engine's BM25."""
-    query = edge.TextQuery(stored.TEXT_FIELD, words)
-    request = edge.QueryRequest(limit=limit, query=query, filter=_filter(where), with_payload=True)
-    return [
-        FoundFact(fact=stored.from_payload(point.payload), score=stored.text_score(point.score))
-        for point in shard.query(request)
-    ]
-
-
-def get(shard: edge.EdgeShard, ids: Sequence[str]) -> list[Fact]:
-    """Return the stored facts among ``ids``."""
-    payloads = (record.payload for record in shard.retrieve([*ids], True, False))
-    return [stored.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
-
-
-def page(
-    shard: edge.EdgeShard, where: FactFilter, limit: int, start: str | None
-) -> tuple[list[Fact], str | None]:
-    """Return facts in order of their ids, and where the next page starts."""
-    request = edge.ScrollRequest(limit=limit, offset=start, filter=_filter(where), with_payload=True)
-    records, following = shard.scroll(request)
-    facts = [stored.from_payload(record.payload) for record in records]
-    return facts, None if following is None else str(following)
-
-
-def erase(shard: edge.EdgeShard, versions: Mapping[str, int]) -> None:
-    """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
-    records = shard.retrieve([*versions], [stored.VERSION_FIELD], False)
-    known = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
-    graves = {fact_id: stored.gravestone(version) for fact_id, version in versions.items()}
-    if new := [edge.Point(fact_id, {}, grave) for fact_id, grave in graves.items() if fact_id not in known]:
-        shard.update(edge.UpdateOperation.upsert_points(new))
-    for fact_id, version in known.items():
-        if version <= versions[fact_id]:
-            shard.update(edge.UpdateOperation.overwrite_payload([fact_id], graves[fact_id]))
-
-
-def count(shard: edge.EdgeShard, where: FactFilter | None) -> int:
-    """Count exactly."""
-    condition = edge.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
-    return shard.count(edge.CountRequest(exact=True, filter=condition))
-
-
-def _filter(where: FactFilter) -> edge.Filter:
-    conditions: list[edge.ConditionType] = [
-        edge.FieldCondition(field, match=edge.MatchAny([*values]))
-        for field, values in stored.wanted_keywords(where)
-    ]
-    if where.minimum_confidence > 0.0:
-        at_least = edge.RangeFloat(gte=where.minimum_confidence)
-        conditions.append(edge.FieldCondition(stored.CONFIDENCE_FIELD, range=at_least))
-    return edge.Filter(must=conditions)
-
-
-def _payload_indexes() -> dict[str, edge.PayloadSchemaParams]:
+def _payload_indexes(kind: Kind[Item]) -> dict[str, edge.PayloadSchemaParams]:
     text = edge.TextIndexParams(
         tokenizer=edge.TokenizerType.Multilingual,
         lowercase=True,
@@ -180,9 +211,10 @@ def _payload_indexes() -> dict[str, edge.PayloadSchemaParams]:
         scoring=True,
     )
     indexes: dict[str, edge.PayloadSchemaParams] = {
-        stored.TENANT_FIELD: edge.KeywordIndexParams(is_tenant=True),
-        stored.CONFIDENCE_FIELD: edge.FloatIndexParams(),
+        stored.OWNER_FIELD: edge.KeywordIndexParams(is_tenant=True),
         stored.VERSION_FIELD: edge.IntegerIndexParams(),
-        stored.TEXT_FIELD: text,
+        kind.text_field: text,
     }
-    return indexes | {field: edge.KeywordIndexParams() for field in stored.KEYWORD_FIELDS}
+    indexes |= {field: edge.FloatIndexParams() for field in kind.numbers}
+    indexes |= {field: edge.DatetimeIndexParams() for field in kind.times}
+    return indexes | {field: edge.KeywordIndexParams() for field in kind.keyword_fields}

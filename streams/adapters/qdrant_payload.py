@@ -1,113 +1,126 @@
-"""How a fact is stored in Qdrant, whichever engine holds it.
+"""How an index is laid out in Qdrant, whichever engine holds it and whatever it holds.
 
-One point per fact: its id is the ``fact_id`` (a uuid), its payload the whole fact as JSON values, and its named
-vector ``statement`` is absent until the statement has been embedded.  Payload and vector come from two topics,
-in any order, and neither touches the other.  So a point may hold a vector and nothing else; and of a fact that
-was erased a gravestone stays, which holds the erased version.  Both belong to nobody, so no search for a
-person's facts finds them.
+One point per item: its id is the item's (a uuid), its payload the whole item as JSON values, and its named
+vector is absent until the text has been embedded.  Payload and vector come from two topics, in any order, and
+neither touches the other.  So a point may hold a vector and a version of 0; and of an item that was erased a
+gravestone stays, which holds the erased version.  Both belong to nobody, so no search for a
+person's items finds them.
+
+So do the points that say what the index is: one *seal*, with the kind, the format and the model that made the
+vectors, and a *mark* for each partition that was read into it.  They lie in the engine's own log, behind the
+writes that they are about: what a mark says is there is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
-import msgspec
+from models.errors import ConfigurationError
+from models.ids import NAMESPACE
+from models.ports import Place, VectorSpace
 
-from models.errors import ConsistencyError, InvalidRecord
-from models.facts import Fact
-from models.ports import FactFilter
+#: The format of what is stored.  Another one is another index: it is deleted and filled again.
+FORMAT = 1
 
 #: The named vector.
-VECTOR = "statement"
+VECTOR = "text"
 
-#: The full-text field.
-TEXT_FIELD = "statement"
-
-#: Every search names a person, so this index is the one that makes them fast; Qdrant lays out its
-#: storage by it.
-TENANT_FIELD = "user_id"
-KEYWORD_FIELDS = ("tenant_id", "status", "category")
-CONFIDENCE_FIELD = "confidence"
+#: Every search names a person, so this index is the one that makes them fast; Qdrant lays out its storage by
+#: it.
+OWNER_FIELD = "user_id"
 VERSION_FIELD = "version"
 
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
 WRITE_BATCH = 100
 
+#: Where the index's seal lies.
+SEAL_ID = str(uuid5(NAMESPACE, "index/seal"))
 
-def to_payload(fact: Fact) -> dict[str, Any]:
-    """Return the fact as JSON values: times as RFC 3339 text, enumerations as their values."""
-    payload: dict[str, Any] = msgspec.to_builtins(fact)
-    return payload
+_SEAL_FIELD, _MARK_FIELD = "seal", "next_offset"
 
 
 def gravestone(version: int) -> dict[str, Any]:
-    """Return what is stored of a fact that was erased, or (version 0) of one that has not come yet."""
+    """Return what is stored of an item that was erased, or (version 0) of one that has not come yet."""
     return {VERSION_FIELD: version}
 
 
 def is_nobodys(payload: Mapping[str, Any] | None) -> bool:
-    """Whether a stored payload is no fact: that of a gravestone, or of a vector that waits for its fact."""
-    return not payload or TENANT_FIELD not in payload
+    """Whether a stored payload is no item: a gravestone, a vector that waits for its item, a seal or a mark."""
+    return not payload or OWNER_FIELD not in payload
 
 
-def from_payload(payload: Mapping[str, Any] | None) -> Fact:
-    """Return the fact that :func:`to_payload` wrote.
+def seal(kind: str, space: VectorSpace) -> dict[str, Any]:
+    """Return what an index says of itself."""
+    return {_SEAL_FIELD: {"format": FORMAT, "kind": kind, **space._asdict()}}
 
-    Raises :class:`ConsistencyError` for a payload that is not a fact: somebody else writes there.
+
+def check_seal(found: Mapping[str, Any] | None, expected: Mapping[str, Any], where: str, rebuild: str) -> None:
+    """Compare what an index says of itself with what it should be; ``rebuild`` says what to do if it differs.
+
+    Raises:
+        ConfigurationError: it is of another kind, format or model, or says nothing of itself.
     """
-    try:
-        return msgspec.convert(payload, Fact)
-    except msgspec.ValidationError as error:
-        raise ConsistencyError(
-            f"the Qdrant collection holds a point that is not a fact of this version ({error}). "
-            "Give Switchboard a collection or folder of its own; it is filled from memory.facts.v1."
-        ) from error
+    said = dict((found or {}).get(_SEAL_FIELD) or {})
+    wanted = expected[_SEAL_FIELD]
+    if not said:
+        raise ConfigurationError(
+            f"{where} does not say what made it: it is of an earlier version, or not Switchboard's. {rebuild}"
+        )
+    for name, what in (("format", "of format"), ("kind", "an index of"), ("model", "built with the model")):
+        if said.get(name) != wanted[name]:
+            raise ConfigurationError(
+                f"{where} is {what} {said.get(name)}, and this worker has {wanted[name]}: they cannot be "
+                f"mixed. {rebuild}"
+            )
 
 
-def is_point_id(fact_id: str) -> bool:
-    """Whether ``fact_id`` is a uuid in its usual form, the only kind of text that Qdrant takes as an id."""
+def mark_id(place: Place) -> str:
+    """Return the id of the point that says how far a partition was read into the index."""
+    topic, partition = place
+    return str(uuid5(NAMESPACE, f"index/mark/{topic}/{partition}"))
+
+
+def mark(next_offset: int) -> dict[str, Any]:
+    """Return what such a point holds."""
+    return {_MARK_FIELD: next_offset}
+
+
+def marks_of(payloads: Mapping[str, Mapping[str, Any] | None], places: Iterable[Place]) -> dict[Place, int]:
+    """Return the mark of each place, 0 if there is none; ``payloads`` by point id."""
+    return {place: int((payloads.get(mark_id(place)) or {}).get(_MARK_FIELD, 0)) for place in places}
+
+
+def check_space(space: VectorSpace, dimensions: int, model: str | None, rebuild: str) -> None:
+    """Refuse vectors that are not of an index's space; ``model`` ``None``: whoever asks knows it.
+
+    Raises:
+        ConfigurationError: another model made them, or they are of another length.
+    """
+    if model is not None and model != space.model:
+        raise ConfigurationError(
+            f"vectors of the model {model} do not fit an index of {space.model}: they cannot be mixed. "
+            f"{rebuild}"
+        )
+    if dimensions != space.dimensions:
+        raise ConfigurationError(
+            f"vectors of {dimensions} dimensions do not fit an index of {space.dimensions}: the embedding "
+            f"model was changed. {rebuild}"
+        )
+
+
+def is_point_id(name: str) -> bool:
+    """Whether ``name`` is a uuid in its usual form, the only kind of text that Qdrant takes as an id."""
     try:
-        return str(UUID(fact_id)) == fact_id
+        return str(UUID(name)) == name
     except ValueError:
         return False
 
 
-def point_ids(fact_ids: Iterable[str]) -> list[str]:
+def point_ids(names: Iterable[str]) -> list[str]:
     """Return the distinct ids that can be stored, in their order: any other is certainly not there."""
-    return [fact_id for fact_id in dict.fromkeys(fact_ids) if is_point_id(fact_id)]
-
-
-def newest(facts: Iterable[Fact]) -> list[Fact]:
-    """Return each fact once, in its highest version.
-
-    Raises :class:`InvalidRecord` (``invalid_fact_id``) for a ``fact_id`` that is not a uuid.
-    """
-    found: dict[str, Fact] = {}
-    for fact in facts:
-        if not is_point_id(fact.fact_id):
-            raise InvalidRecord("invalid_fact_id", f"fact_id is not a uuid in lower case: {fact.fact_id!r}")
-        known = found.get(fact.fact_id)
-        if known is None or known.version < fact.version:
-            found[fact.fact_id] = fact
-    return list(found.values())
-
-
-def wanted_keywords(where: FactFilter) -> list[tuple[str, Sequence[str]]]:
-    """Return the fields, and the values one of which each must have, that ``where`` asks for."""
-    wanted: list[tuple[str, Sequence[str]]] = [
-        (TENANT_FIELD, (where.user_id,)),
-        ("tenant_id", (where.tenant_id,)),
-        ("status", [status.value for status in where.statuses]),
-        ("category", [category.value for category in where.categories]),
-    ]
-    return [(field, values) for field, values in wanted if values]
-
-
-def text_score(bm25: float) -> float:
-    """Map a BM25 score (0 and up, no upper end) to 0..1, keeping the order."""
-    return bm25 / (1.0 + bm25)
+    return [name for name in dict.fromkeys(names) if is_point_id(name)]
 
 
 def batches(count: int) -> list[slice]:

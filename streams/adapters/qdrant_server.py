@@ -1,4 +1,4 @@
-"""The fact index on a Qdrant server, shared by any number of processes."""
+"""An index on a Qdrant server, shared by any number of processes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import asyncio
 import math
 import ssl
 from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+from uuid import UUID
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
@@ -17,39 +20,42 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from models.facts import Fact
-from models.ports import FactFilter, FoundFact, Vectors
+from models.ports import AnyOf, Found, Place, Vectors, VectorSpace, Where, Within
 from streams.adapters import qdrant_payload as stored
+from streams.adapters.qdrant_kinds import Kind
 from streams.redaction import without_credentials
 
 T = TypeVar("T")
+Item = TypeVar("Item", bound=msgspec.Struct)
+Filter = TypeVar("Filter", bound=Where)
 
 #: The first release that ranks a text field by BM25.  (Older ones also ignore ``update_mode`` in silence,
 #: and would let an old version replace a new one.)
 MINIMUM_VERSION = (1, 20)
 
 
-_NOBODYS = q.IsEmptyCondition(is_empty=q.PayloadField(key=stored.TENANT_FIELD))
+_NOBODYS = q.IsEmptyCondition(is_empty=q.PayloadField(key=stored.OWNER_FIELD))
 
 
-class QdrantServerIndex:
-    """Implements :class:`models.ports.FactIndex` on one collection, which the first call makes if missing.
+class QdrantServerIndex(Generic[Item, Filter]):
+    """Implements :class:`models.ports.SearchIndex` on one collection, which the first call makes if missing.
 
     ``url`` is that of the server, or ``:memory:``, or a folder: the last two are the local mode of
     ``qdrant-client``, which is for tests and small experiments.  ``timeout`` (seconds) bounds a request.
     ``ca_file``: who signs the server's certificate, if it is nobody whom the system trusts.
 
-    Every method raises :class:`DependencyUnavailable` while the server is down, slow, throttling or fails,
-    and :class:`ConfigurationError` when it is too old, refuses access, or its collection has vectors of
-    other dimensions.
+    Every method raises :class:`DependencyUnavailable` while the server is down, slow, throttling or fails, and
+    :class:`ConfigurationError` when it is too old, refuses access, or its collection is of another kind, format
+    or model.
     """
 
     def __init__(
         self,
         url: str,
         collection: str,
+        kind: Kind[Item],
+        space: VectorSpace,
         *,
-        dimensions: int,
         timeout: float = 10.0,
         api_key: str = "",
         ca_file: Path | None = None,
@@ -57,120 +63,107 @@ class QdrantServerIndex:
         self._url = url
         self._shown = without_credentials(url)
         self._collection = collection
-        self._dimensions = dimensions
+        self._kind = kind
+        self.space = space
         self._timeout = timeout
         self._local = not url.startswith(("http://", "https://"))
         self._client = _client(url, timeout, api_key, ca_file)
         self._prepared = False
         self._preparing: asyncio.Task[None] | None = None
 
-    async def upsert_facts(self, facts: Sequence[Fact]) -> None:
-        """See the port.  Raises :class:`models.errors.InvalidRecord` for a ``fact_id`` that is no uuid."""
+    async def upsert(self, items: Sequence[Item]) -> None:
+        """See the port.  Raises :class:`models.errors.InvalidRecord` for an id that is no uuid."""
         await self._prepare()
-        latest = stored.newest(facts)
+        latest = self._kind.newest(items)
         for part in stored.batches(len(latest)):
             await self._upsert(latest[part])
 
-    async def _upsert(self, facts: list[Fact]) -> None:
+    async def _upsert(self, items: list[Item]) -> None:
         """Insert what is new; then replace what is older, under a condition that the server checks.
 
         After the first step every point exists, and other writers only ever raise its version.  So whoever
         writes at the same time, the highest version stays.  Overwriting a payload, unlike upserting its
         point, keeps the vector.
         """
-        await self._insert({fact.fact_id: stored.to_payload(fact) for fact in facts})
-        ids = [fact.fact_id for fact in facts]
+        kind = self._kind
+        await self._insert({kind.id_of(item): kind.to_payload(item) for item in items})
+        ids = [kind.id_of(item) for item in items]
         records = await self._ask(
             self._client.retrieve(self._collection, ids, with_payload=[stored.VERSION_FIELD])
         )
         versions = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
         replacements = [
-            _replace_if(q.Range(lt=fact.version), fact.fact_id, stored.to_payload(fact))
-            for fact in facts
-            if versions.get(fact.fact_id, 0) < fact.version
+            _replace_if(q.Range(lt=kind.version_of(item)), kind.id_of(item), kind.to_payload(item))
+            for item in items
+            if versions.get(kind.id_of(item), 0) < kind.version_of(item)
         ]
         if replacements:
             await self._ask(self._client.batch_update_points(self._collection, replacements, wait=True))
 
-    async def without_vector(self, fact_ids: Sequence[str]) -> set[str]:
+    async def without_vector(self, ids: Sequence[str]) -> set[str]:
         """See the port."""
-        ids = stored.point_ids(fact_ids)
-        if not ids:
+        asked = stored.point_ids(ids)
+        if not asked:
             return set()
         await self._prepare()
         where = q.Filter(
-            must=[q.HasIdCondition(has_id=[*ids])],
+            must=[q.HasIdCondition(has_id=[*asked])],
             must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), _NOBODYS],
         )
         records, _ = await self._ask(
-            self._client.scroll(self._collection, where, limit=len(ids), with_payload=False)
+            self._client.scroll(self._collection, where, limit=len(asked), with_payload=False)
         )
         return {str(record.id) for record in records}
 
-    async def store_vectors(self, fact_ids: Sequence[str], vectors: Vectors) -> None:
-        """See the port.  Raises :class:`ConfigurationError` for vectors of other dimensions."""
+    async def store_vectors(self, ids: Sequence[str], vectors: Vectors, model: str) -> None:
+        """See the port."""
+        self._require_space_of(vectors.shape[1], model)
         await self._prepare()
-        for part in stored.batches(len(fact_ids)):
-            rows = dict(zip(fact_ids[part], vectors[part], strict=True))
+        for part in stored.batches(len(ids)):
+            rows = dict(zip(ids[part], vectors[part], strict=True))
             points = [
-                q.PointVectors(id=wanted_id, vector={stored.VECTOR: self._checked(rows[wanted_id])})
-                for wanted_id in stored.point_ids(rows)
+                q.PointVectors(id=name, vector={stored.VECTOR: rows[name].tolist()})
+                for name in stored.point_ids(rows)
             ]
             if points:
-                # The server refuses an update that names a point it does not have, and points are never
-                # deleted.
+                # The server refuses an update that names a point it does not have; none is ever deleted.
                 await self._insert({str(point.id): stored.gravestone(0) for point in points})
                 await self._ask(self._client.update_vectors(self._collection, points, wait=True))
 
-    async def forget_vectors(self, fact_ids: Sequence[str]) -> None:
+    async def forget_vectors(self, ids: Sequence[str]) -> None:
         """See the port."""
-        if ids := stored.point_ids(fact_ids):
+        if known := stored.point_ids(ids):
             await self._prepare()
-            named = q.Filter(must=[q.HasIdCondition(has_id=[*ids])])
+            named = q.Filter(must=[q.HasIdCondition(has_id=[*known])])
             await self._ask(self._client.delete_vectors(self._collection, [stored.VECTOR], named, wait=True))
 
-    async def _insert(self, payloads: Mapping[str, dict[str, Any]]) -> None:
-        """Make the points that are not there yet; the others stay, whoever writes at the same time."""
-        points = [q.PointStruct(id=name, vector={}, payload=payload) for name, payload in payloads.items()]
-        await self._ask(
-            self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
-        )
-
-    async def search_vector(
-        self, vector: NDArray[np.float32], where: FactFilter, limit: int
-    ) -> list[FoundFact]:
+    async def search_vector(self, vector: NDArray[np.float32], where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Raises :class:`ConfigurationError` for a vector of other dimensions."""
-        points = await self._query(self._checked(vector), stored.VECTOR, where, limit)
-        return [FoundFact(fact=stored.from_payload(point.payload), score=point.score) for point in points]
+        self._require_space_of(len(vector))
+        return await self._query(vector.tolist(), stored.VECTOR, where, limit)
 
-    async def search_text(self, query: str, where: FactFilter, limit: int) -> list[FoundFact]:
+    async def search_text(self, query: str, where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Words count in their English base form; English stop words do not count."""
-        points = await self._query(q.TextQuery(text=query), stored.TEXT_FIELD, where, limit)
-        return [
-            FoundFact(fact=stored.from_payload(point.payload), score=stored.text_score(point.score))
-            for point in points
-        ]
+        return await self._query(q.TextQuery(text=query), self._kind.text_field, where, limit)
 
-    async def get(self, fact_ids: Sequence[str]) -> list[Fact]:
+    async def get(self, ids: Sequence[str]) -> list[Item]:
         """See the port."""
-        ids = stored.point_ids(fact_ids)
-        if not ids:
+        asked = stored.point_ids(ids)
+        if not asked:
             return []
         await self._prepare()
-        records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=True))
+        records = await self._ask(self._client.retrieve(self._collection, asked, with_payload=True))
         payloads = (record.payload for record in records)
-        return [stored.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
+        return [self._kind.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
 
-    async def list_facts(
-        self, where: FactFilter, limit: int, start: str | None = None
-    ) -> tuple[list[Fact], str | None]:
+    async def page(self, where: Filter, limit: int, start: str | None = None) -> tuple[list[Item], str | None]:
         """See the port."""
         await self._prepare()
         records, following = await self._ask(
             self._client.scroll(self._collection, _filter(where), limit=limit, offset=start)
         )
-        facts = [stored.from_payload(record.payload) for record in records]
-        return facts, None if following is None else str(following)
+        items = [self._kind.from_payload(record.payload) for record in records]
+        return items, None if following is None else str(following)
 
     async def erase(self, versions: Mapping[str, int]) -> None:
         """See the port.  Whoever writes at the same time, the highest version stays: see :meth:`_upsert`."""
@@ -179,17 +172,39 @@ class QdrantServerIndex:
             return
         await self._prepare()
         for part in stored.batches(len(ids)):
-            known = {fact_id: versions[fact_id] for fact_id in ids[part]}
-            await self._insert({fact_id: stored.gravestone(version) for fact_id, version in known.items()})
-            operations = [_replace_if(q.Range(lte=v), name, stored.gravestone(v)) for name, v in known.items()]
+            graves = {name: stored.gravestone(versions[name]) for name in ids[part]}
+            await self._insert(graves)
+            operations = [
+                _replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
+            ]
             await self._ask(self._client.batch_update_points(self._collection, operations, wait=True))
 
-    async def count(self, where: FactFilter | None = None) -> int:
+    async def count(self, where: Filter | None = None) -> int:
         """See the port."""
         await self._prepare()
         condition = q.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
         counted = await self._ask(self._client.count(self._collection, condition, exact=True))
         return counted.count
+
+    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """See the port."""
+        await self._prepare()
+        ids: list[int | str | UUID] = [*map(stored.mark_id, places)]
+        records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=True))
+        return stored.marks_of({str(record.id): record.payload for record in records}, places)
+
+    async def set_mark(self, place: Place, next_offset: int) -> None:
+        """See the port.  One worker at a time has a partition; a late write of the one before is read again."""
+        await self._prepare()
+        point = q.PointStruct(id=stored.mark_id(place), vector={}, payload=stored.mark(next_offset))
+        await self._ask(self._client.upsert(self._collection, [point], wait=True))
+
+    async def _insert(self, payloads: Mapping[str, dict[str, Any]]) -> None:
+        """Make the points that are not there yet; the others stay, whoever writes at the same time."""
+        points = [q.PointStruct(id=name, vector={}, payload=payload) for name, payload in payloads.items()]
+        await self._ask(
+            self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
+        )
 
     async def close(self) -> None:
         """Close the connections.  May be called twice."""
@@ -197,23 +212,25 @@ class QdrantServerIndex:
             self._preparing.cancel()
         await self._client.close()
 
-    async def _query(self, query: Any, using: str, where: FactFilter, limit: int) -> list[q.ScoredPoint]:
+    async def _query(self, query: Any, using: str, where: Filter, limit: int) -> list[Found[Item]]:
         await self._prepare()
         found = await self._ask(
             self._client.query_points(
                 self._collection, query=query, using=using, query_filter=_filter(where), limit=limit
             )
         )
-        return found.points
+        return [Found(self._kind.from_payload(point.payload), point.score) for point in found.points]
 
-    def _checked(self, vector: NDArray[np.float32]) -> list[float]:
-        if len(vector) != self._dimensions:
-            raise ConfigurationError(
-                f"vectors of {len(vector)} dimensions do not fit an index of {self._dimensions}: "
-                "the embedding model was changed"
-            )
-        numbers: list[float] = vector.tolist()
-        return numbers
+    def _require_space_of(self, dimensions: int, model: str | None = None) -> None:
+        stored.check_space(self.space, dimensions, model, self._rebuild)
+
+    @property
+    def _rebuild(self) -> str:
+        """Say what a person does about a collection that cannot be used."""
+        return (
+            "It is only a view, and the topics fill it again: delete it "
+            f"(curl -X DELETE {self._shown.rstrip('/')}/collections/{self._collection}) and start the workers."
+        )
 
     async def _prepare(self) -> None:
         """Check the server and make what is missing, once.
@@ -245,7 +262,7 @@ class QdrantServerIndex:
 
     async def _create_collection(self) -> None:
         if not await self._ask(self._client.collection_exists(self._collection)):
-            size = q.VectorParams(size=self._dimensions, distance=q.Distance.COSINE)
+            size = q.VectorParams(size=self.space.dimensions, distance=q.Distance.COSINE)
             try:
                 await self._ask(self._client.create_collection(self._collection, {stored.VECTOR: size}))
             except UnexpectedResponse as error:
@@ -254,15 +271,24 @@ class QdrantServerIndex:
         described = await self._ask(self._client.get_collection(self._collection))
         vectors = described.config.params.vectors
         vector = vectors.get(stored.VECTOR) if isinstance(vectors, dict) else None
-        if vector is None or vector.size != self._dimensions:
+        where = f"the collection {self._collection} at {self._shown}"
+        if vector is None or vector.size != self.space.dimensions:
             raise ConfigurationError(
-                f"the collection {self._collection} at {self._shown} is not for vectors of {self._dimensions} "
-                "dimensions: it belongs to something else, or the embedding model was changed. Delete it; "
-                "it is only a view, and memory.facts.v1 read from its beginning fills it again."
+                f"{where} is not for vectors of {self.space.dimensions} dimensions: it belongs to something "
+                f"else, or the embedding model was changed. {self._rebuild}"
             )
-        for field, schema in _payload_indexes(self._local).items():
+        await self._check_seal(where, is_empty=not described.points_count)
+        for field, schema in _payload_indexes(self._kind, self._local).items():
             if field not in described.payload_schema:
                 await self._ask(self._client.create_payload_index(self._collection, field, schema, wait=True))
+
+    async def _check_seal(self, where: str, *, is_empty: bool) -> None:
+        """Seal an empty collection, unless another worker is faster; compare the seal that it has then."""
+        expected = stored.seal(self._kind.name, self.space)
+        if is_empty:
+            await self._insert({stored.SEAL_ID: expected})
+        records = await self._ask(self._client.retrieve(self._collection, [stored.SEAL_ID], with_payload=True))
+        stored.check_seal(records[0].payload if records else None, expected, where, self._rebuild)
 
     async def _ask(self, request: Awaitable[T]) -> T:
         """Await one request and give the client's errors their names.
@@ -317,28 +343,32 @@ def _trusted(ca_file: Path | None) -> ssl.SSLContext:
         ) from error
 
 
-def _replace_if(versions: q.Range, fact_id: str, payload: dict[str, Any]) -> q.OverwritePayloadOperation:
+def _replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.OverwritePayloadOperation:
     """Replace a payload whose version is in a range; its vector is kept."""
     condition = q.FieldCondition(key=stored.VERSION_FIELD, range=versions)
-    where = q.Filter(must=[q.HasIdCondition(has_id=[fact_id]), condition])
+    where = q.Filter(must=[q.HasIdCondition(has_id=[name]), condition])
     return q.OverwritePayloadOperation(overwrite_payload=q.SetPayload(payload=payload, filter=where))
 
 
-def _filter(where: FactFilter) -> q.Filter:
-    conditions: list[q.Condition] = [
-        q.FieldCondition(key=field, match=q.MatchAny(any=[*values]))
-        for field, values in stored.wanted_keywords(where)
-    ]
-    if where.minimum_confidence > 0.0:
-        at_least = q.Range(gte=where.minimum_confidence)
-        conditions.append(q.FieldCondition(key=stored.CONFIDENCE_FIELD, range=at_least))
-    return q.Filter(must=conditions)
+def _filter(where: Where) -> q.Filter:
+    return q.Filter(must=[_condition(each) for each in where.conditions()])
 
 
-def _payload_indexes(local: bool) -> dict[str, q.PayloadSchemaParams]:
+def _condition(wanted: AnyOf | Within) -> q.FieldCondition:
+    if isinstance(wanted, AnyOf):
+        return q.FieldCondition(key=wanted.field, match=q.MatchAny(any=[*wanted.values]))
+    start, end = wanted.start, wanted.end
+    since, until = (each if isinstance(each, datetime) else None for each in (start, end))
+    if since is not None or until is not None:
+        return q.FieldCondition(key=wanted.field, range=q.DatetimeRange(gte=since, lt=until))
+    low, high = (None if isinstance(each, datetime) else each for each in (start, end))
+    return q.FieldCondition(key=wanted.field, range=q.Range(gte=low, lt=high))
+
+
+def _payload_indexes(kind: Kind[Item], local: bool) -> dict[str, q.PayloadSchemaParams]:
     if local:
         # Local mode has no indexes, and ranks text by plain words only: no stems, no stop words.
-        return {stored.TEXT_FIELD: q.TextIndexParams(type=q.TextIndexType.TEXT, scoring=True)}
+        return {kind.text_field: q.TextIndexParams(type=q.TextIndexType.TEXT, scoring=True)}
     text = q.TextIndexParams(
         type=q.TextIndexType.TEXT,
         tokenizer=q.TokenizerType.MULTILINGUAL,
@@ -348,11 +378,12 @@ def _payload_indexes(local: bool) -> dict[str, q.PayloadSchemaParams]:
         stemmer=q.SnowballParams(type=q.Snowball.SNOWBALL, language=q.SnowballLanguage.ENGLISH),
         scoring=True,
     )
-    keyword = q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD)
     indexes: dict[str, q.PayloadSchemaParams] = {
-        stored.TENANT_FIELD: q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD, is_tenant=True),
-        stored.CONFIDENCE_FIELD: q.FloatIndexParams(type=q.FloatIndexType.FLOAT),
+        stored.OWNER_FIELD: q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD, is_tenant=True),
         stored.VERSION_FIELD: q.IntegerIndexParams(type=q.IntegerIndexType.INTEGER),
-        stored.TEXT_FIELD: text,
+        kind.text_field: text,
     }
-    return indexes | dict.fromkeys(stored.KEYWORD_FIELDS, keyword)
+    indexes |= {field: q.FloatIndexParams(type=q.FloatIndexType.FLOAT) for field in kind.numbers}
+    indexes |= {field: q.DatetimeIndexParams(type=q.DatetimeIndexType.DATETIME) for field in kind.times}
+    keyword = q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD)
+    return indexes | dict.fromkeys(kind.keyword_fields, keyword)

@@ -100,7 +100,7 @@ def create_api(
         wanted = _parameters(request, _ListParameters, access)
         where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
         start = None if wanted.start is None else str(wanted.start)
-        facts, following = await index.list_facts(where, wanted.limit, start)
+        facts, following = await index.page(where, wanted.limit, start)
         return _json({"facts": facts, "next": following})
 
     async def get_fact(request: Request) -> Response:

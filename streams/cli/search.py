@@ -131,18 +131,20 @@ def _stranger(base: str) -> ConfigurationError:
 
 async def _search_here(settings: Settings, query: str, user: str, tenant: str, limit: int) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
-    from streams.adapters.index_factory import EDGE_FOLDER, open_fact_index
+    from models.ports import VectorSpace
+    from streams.adapters.index_factory import edge_folder, open_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.adapters.qdrant_kinds import FACTS
     from streams.search import FactSearch
 
-    folder = settings.folder / EDGE_FOLDER
+    folder = edge_folder(settings, FACTS)
     if not settings.qdrant_url and not folder.exists():
         raise ConfigurationError(
             f"no recall service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
             "remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names another folder"
         )
     embedder = OnnxEmbedder()
-    index = open_fact_index(settings, embedder.dimensions)
+    index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     try:
         await embedder.start()
         found = await FactSearch(index, embedder).search(query, user, tenant, limit)

@@ -63,8 +63,8 @@ def rewind(
 ) -> None:
     """Let a service read one topic again from its beginning.
 
-    For a topic that fills a view: empty the view, rewind, start the workers.
-    The index of facts: switchboard state rewind recall memory.facts.v1
+    A view that was lost is filled again without this. To have all vectors made
+    anew: switchboard state rewind recall memory.embedding-requests.v1
     """
     settings = load_settings()
     catalog = catalog_for(settings)

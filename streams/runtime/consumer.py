@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
 from aiokafka.errors import KafkaError
 
-from models.errors import ConsistencyError
+from models.errors import ConfigurationError, ConsistencyError
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.continuity import check_start
 from streams.runtime.epoch import Epoch, EpochOver, Progress
@@ -90,12 +90,14 @@ class BatchConsumer(Consumer):
         return self.epoch
 
     async def perform_seek(self) -> None:
-        """Recover state, then seek every stream partition to its commit or, without one, to where it is reset.
+        """Recover state, then seek every stream partition to its commit or, without one, to where it is reset;
+        or to the mark of a view that is behind.
 
         Faust leaves partitions without a commit where the fetcher happens to stand, which skips records.
 
         Raises:
-            EpochOver: the partitions were revoked meanwhile; nothing of them was touched.  ConsistencyError:
+            EpochOver: the partitions were revoked meanwhile; nothing of them was touched.
+            ConfigurationError: a view cannot be used.  ConsistencyError:
             a commit or a high-water mark lies beyond the end of its partition, state could not
                 be read, or the broker does not answer.
         """
@@ -109,13 +111,15 @@ class BatchConsumer(Consumer):
             changelogs = {tp for tp in assigned if self._is_changelog_tp(tp)}
             await self.runtime.recover(epoch, changelogs)
             epoch.check()
+            marks = await self.runtime.view_marks(epoch, assigned - changelogs)
+            epoch.check()
             async with asyncio.timeout(0.9 * self.runtime.settings.request_timeout_seconds):
-                partitions = await self._find_starts(assigned - changelogs)
+                partitions = await self._find_starts(assigned - changelogs, marks)
                 epoch.check()
                 await self._thread.seek_all({tp: progress.start for tp, progress in partitions.items()})
         except EpochOver:
             raise
-        except (ConsistencyError, KafkaError, TimeoutError) as exc:
+        except (ConfigurationError, ConsistencyError, KafkaError, TimeoutError) as exc:
             # Partitions that are gone while they are asked for are no failure.
             epoch.check()
             failure = exc
@@ -127,7 +131,7 @@ class BatchConsumer(Consumer):
         epoch.partitions.update(partitions)
         self.runtime.on_sought(epoch)
 
-    async def _find_starts(self, tps: set[TP]) -> dict[TP, Progress]:
+    async def _find_starts(self, tps: set[TP], marks: Mapping[TP, int]) -> dict[TP, Progress]:
         known = await self._thread.offsets(tps)
         reset_to_end = self.runtime.settings.auto_offset_reset == "latest"
         partitions: dict[TP, Progress] = {}
@@ -136,6 +140,8 @@ class BatchConsumer(Consumer):
             start = offsets.committed
             if start is None:
                 start = offsets.end if reset_to_end else offsets.beginning
+            if tp in marks:
+                start = min(start, max(marks[tp], offsets.beginning))
             partitions[tp] = Progress.at(start, offsets.end, offsets.committed)
         return partitions
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from models.errors import DependencyUnavailable, Unanswered
 from streams.backoff import backoff
-from streams.runtime.effects import Effects
 from streams.runtime.ports import StepperHost
 from streams.runtime.standing import Standing
 
-Call = Callable[[], Awaitable[Effects]]
+T = TypeVar("T")
 
 #: Asked after each call that was not answered in time, with how many there were in a row: give it up?
 GiveUp = Callable[[int], Awaitable[bool]]
@@ -33,7 +33,7 @@ class Patience:
         self._standing = standing
         self._failures = 0
 
-    async def call(self, call: Call, give_up: GiveUp) -> Effects:
+    async def call(self, call: Callable[[], Awaitable[T]], give_up: GiveUp) -> T:
         """Call until there is an answer, with jittered backoff.
 
         Raises:
@@ -45,7 +45,7 @@ class Patience:
         while True:
             try:
                 async with asyncio.timeout(timeout):
-                    effects = await call()
+                    answer = await call()
             except DependencyUnavailable as exc:
                 dependency, error = exc.dependency, str(exc)
                 unanswered = unanswered + 1 if isinstance(exc, Unanswered) else 0
@@ -54,7 +54,7 @@ class Patience:
                 unanswered += 1
             else:
                 self.settle()
-                return effects
+                return answer
             self._standing.failed(self._runtime, dependency, self)
             if unanswered and await give_up(unanswered):
                 raise NoAnswer(unanswered, error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import structlog
@@ -17,9 +17,10 @@ from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
+from streams.runtime.patience import Patience
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.recovery import recover, repair
-from streams.runtime.stage import BoundStage, Stage
+from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
 from streams.settings import Settings
@@ -30,6 +31,10 @@ from streams.version import code_version
 
 #: A pause of the event loop after which this process may have lost its partitions without knowing.
 _BEAT_SECONDS = 0.5
+
+
+async def _go_on(unanswered: int) -> bool:
+    return False
 
 
 class ServiceRuntime:
@@ -232,6 +237,38 @@ class ServiceRuntime:
                 seconds=round(seconds, 3),
                 repaired=repaired,
             )
+
+    async def view_marks(self, epoch: Epoch, tps: Iterable[TP]) -> dict[TP, int]:
+        """Return up to where each partition of a view stage was written into its views.
+
+        A view that does not answer is waited for, visibly; to read from the commit instead might leave a hole.
+
+        Raises:
+            EpochOver: the partitions were revoked meanwhile.  ConfigurationError: a view cannot be used.
+        """
+        marks: dict[TP, int] = {}
+        by_stage: dict[str, dict[Place, TP]] = {}
+        for tp in tps:
+            source = self.catalog.get(tp.topic).contract_name
+            by_stage.setdefault(self._by_source[source].stage.name, {})[source, tp.partition] = tp
+        for bound in self._bound:
+            ask, places = bound.stage.view_marks, by_stage.get(bound.stage.name)
+            if ask is None or not places:
+                continue
+
+            async def marks_of(
+                ask: ViewMarks = ask, places: Mapping[Place, TP] = places
+            ) -> Mapping[Place, int]:
+                epoch.check()
+                return await ask([*places])
+
+            patience = Patience(self, bound.standing)
+            try:
+                found = await patience.call(marks_of, _go_on)
+            finally:
+                patience.settle()
+            marks |= {places[place]: mark for place, mark in found.items()}
+        return marks
 
     def on_sought(self, epoch: Epoch) -> None:
         """State is recovered and every partition stands where it must: make the lanes that have timers."""

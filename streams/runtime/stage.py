@@ -42,6 +42,13 @@ class TimerContext:
     log_time: float = 0.0
 
 
+#: A partition of a source, by its catalog name.
+Place = tuple[str, int]
+
+#: Says up to which offset each partition was written into a stage's views, 0 if nothing was; of several, the
+#: lowest.
+ViewMarks = Callable[[Sequence[Place]], Awaitable[Mapping[Place, int]]]
+
 Step = Callable[[RecordBatch, StateReader], Effects]
 AsyncStep = Callable[[RecordBatch, StateReader], Awaitable[Effects]]
 OnTimer = Callable[[Sequence[bytes], TimerContext, StateReader], Effects]
@@ -57,9 +64,10 @@ class Stage:
     without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000 for a pure step, a few
     dozen where each record costs a call.  ``on_timer`` gets the keys whose timers (``Effects.wake``) are due;
     ``timer_at`` says, from a key and its stored payload, when its timer is due, and is asked for every key of a
-    partition that is newly assigned.  ``codecs``: those of the values in the table. ``decided_by`` names what
-    decides about the outputs besides the records and the code, with its value: settings, models
-    (:mod:`streams.runtime.stamp`).
+    partition that is newly assigned.  ``codecs``: those of the values in the table.  ``view_marks``: of a stage
+    that keeps views and has no state; a partition is then read from the lower of its commit and the views'
+    marks, so a view that was lost is filled again.  ``decided_by`` names what decides about the outputs besides
+    the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
     """
 
     name: str
@@ -71,6 +79,7 @@ class Stage:
     on_timer: OnTimer | None = None
     timer_at: Callable[[bytes, bytes], float | None] | None = None
     codecs: tuple[Codec[Any], ...] = ()
+    view_marks: ViewMarks | None = None
     decided_by: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,6 +89,10 @@ class Stage:
             raise ValueError(f"stage {self.name}: a stage reads at least one topic")
         if self.on_timer and not self.table:
             raise ValueError(f"stage {self.name}: timers belong to keys of a table; name one")
+        if self.view_marks and self.table:
+            raise ValueError(
+                f"stage {self.name}: what its table has folded in would not be read again for a view"
+            )
 
 
 @dataclass(frozen=True)

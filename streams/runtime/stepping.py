@@ -194,7 +194,10 @@ class Stepper:
                 since = time.monotonic()
             return answers > 1
 
-        return await self._patience.call(lambda: self._call_out(batch, state), give_up)
+        async def call() -> Effects:
+            return await self._call_out(batch, state)
+
+        return await self._patience.call(call, give_up)
 
     async def _call_out(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Make one call, and remember it as answered if it did something or had to wait for something."""

@@ -74,7 +74,7 @@ def changelog_of(catalog: Catalog, service: str, source: TopicSpec) -> TopicSpec
 
 
 def index_folder(settings: Settings, service: str) -> Path | None:
-    """Return the folder of the embedded index that ``service`` keeps, ``None`` if it keeps none."""
+    """Return the folder of the embedded indexes that ``service`` keeps, ``None`` if it keeps none."""
     if service != _INDEX_SERVICE or settings.qdrant_url:
         return None
     from streams.adapters.index_factory import EDGE_FOLDER  # loads the engine: only who needs it waits
@@ -90,7 +90,7 @@ def index_collection(settings: Settings, service: str) -> str | None:
     if service != _INDEX_SERVICE or not settings.qdrant_url:
         return None
     url = without_credentials(settings.qdrant_url).rstrip("/")
-    return f"{url}/collections/{settings.namespace.collection}"
+    return f"{url}/collections/{settings.namespace.collection('facts')}"
 
 
 async def reset_state(
@@ -201,20 +201,29 @@ async def _delete(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> Non
 
 @contextmanager
 def _owned(folder: Path | None) -> Iterator[None]:
-    """Own the index folder for as long as the block lasts, so that no worker has it open meanwhile."""
-    if folder is None:
-        yield
-        return
-    lock = FolderLock(folder, "Stop that process (a `recall` worker, or a search), then repeat this.")
+    """Own the index folders for as long as the block lasts, so that no worker has one open meanwhile."""
+    locks: list[FolderLock] = []
     try:
+        for own in _folders(folder):
+            locks.append(
+                FolderLock(own, "Stop that process (a `recall` worker, or a search), then repeat this.")
+            )
         yield
     finally:
-        lock.release()
+        for lock in locks:
+            lock.release()
+
+
+def _folders(folder: Path | None) -> list[Path]:
+    """Return the folders of the indexes, one for each kind, in the folder that they share."""
+    if folder is None or not folder.is_dir():
+        return []
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink())
 
 
 def _empty(folder: Path) -> bool:
-    """Remove all but the lock; say whether there was anything."""
-    entries = [entry for entry in folder.iterdir() if entry.name != LOCK_FILE]
+    """Remove all but the locks; say whether there was anything."""
+    entries = [each for own in _folders(folder) for each in own.iterdir() if each.name != LOCK_FILE]
     for entry in entries:
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)

@@ -13,9 +13,10 @@ from memory_samples import candidate
 
 from models.errors import DependencyUnavailable
 from models.facts import Erasure, Fact, FactChange, FactStatus
-from models.ports import FactFilter
+from models.ports import FactFilter, VectorSpace
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.memory import tombstones
 from streams.agents.recall.index import FACTS, Index
 from streams.runtime.testing import START, StageHarness
@@ -36,12 +37,12 @@ class Harness(StageHarness):
         return self.record(None, key=fact.fact_id.encode())
 
     async def found(self, words: str) -> list[str]:
-        return [found.fact.statement for found in await self.index.search_text(words, ADA, 10)]
+        return [found.item.statement for found in await self.index.search_text(words, ADA, 10)]
 
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
-    opened = QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path / "qdrant", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
     yield opened
     await opened.close()
 
@@ -151,10 +152,10 @@ class TestStoring:
     async def test_a_replay_changes_nothing(self, harness: Harness) -> None:
         records = [harness.record(each) for each in (fact(), reinforced(fact()), fact("plays the cello"))]
         await harness.call(*records)
-        before, _ = await harness.index.list_facts(ADA, 10)
+        before, _ = await harness.index.page(ADA, 10)
         for record in records:
             await harness.call(record)
-        assert await harness.index.list_facts(ADA, 10) == (before, None)
+        assert await harness.index.page(ADA, 10) == (before, None)
 
     async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
         merged = msgspec.structs.replace(
@@ -211,8 +212,10 @@ class TestDependencies:
         class BreaksOff:
             """Stores, and is gone before it answers."""
 
-            async def upsert_facts(self, facts: Sequence[Fact]) -> None:
-                await index.upsert_facts(facts)
+            marks = index.marks
+
+            async def upsert(self, facts: Sequence[Fact]) -> None:
+                await index.upsert(facts)
                 raise DependencyUnavailable("qdrant", "connection reset")
 
         record = Harness(index).record(fact())
@@ -221,3 +224,20 @@ class TestDependencies:
         harness = Harness(index)
         await harness.call(record)
         assert await index.get([fact().fact_id]) == [fact()]
+
+
+async def test_the_index_says_how_far_it_was_filled(harness: Harness) -> None:
+    place = (FACTS, harness.partition)
+    assert harness.spec.view_marks is not None
+    assert await harness.spec.view_marks([place]) == {place: 0}
+    await harness.call(harness.record(fact(), offset=40), harness.record(b"{not json", FACTS, offset=41))
+    assert await harness.spec.view_marks([place]) == {place: 42}
+
+
+async def test_a_batch_that_was_not_written_leaves_the_mark(index: QdrantEdgeIndex) -> None:
+    harness = Harness(index)
+    await harness.call(harness.record(fact()))
+    index._minimum_free_bytes = 2**60
+    with pytest.raises(DependencyUnavailable, match="free some space"):
+        await harness.call(harness.record(fact("plays the cello")))
+    assert await index.marks([(FACTS, harness.partition)]) == {(FACTS, harness.partition): 1}

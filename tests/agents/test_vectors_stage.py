@@ -13,11 +13,12 @@ from memory_samples import candidate
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.ports import FactFilter
+from models.ports import FactFilter, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
 from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.recall.index import Index
 from streams.agents.recall.vectors import VectorViews
 from streams.runtime.testing import StageHarness
@@ -32,12 +33,12 @@ class Harness(StageHarness):
     """The stage around an index of facts."""
 
     def __init__(self, index: QdrantEdgeIndex) -> None:
-        super().__init__(VectorViews(Settings(), {VectorKind.FACT: index}, "words-1").stage())
+        super().__init__(VectorViews(Settings(), {VectorKind.FACT: index}).stage())
         self.index = index
 
     async def nearest(self, vector: Any) -> list[tuple[str, float]]:
         found = await self.index.search_vector(vector, ADA, 5)
-        return [(each.fact.statement, round(each.score, 2)) for each in found]
+        return [(each.item.statement, round(each.score, 2)) for each in found]
 
     def skipped(self, why: str) -> float:
         return self.last.counts.get(("skipped_records_total", ("vectors", why)), 0)
@@ -45,7 +46,7 @@ class Harness(StageHarness):
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
-    opened = QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path / "qdrant", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
     yield Harness(opened)
     await opened.close()
 
@@ -75,7 +76,7 @@ def key(of: Fact) -> bytes:
 
 
 async def test_vectors_make_facts_found_by_meaning(harness: Harness) -> None:
-    await harness.index.upsert_facts([TEA, CELLO])
+    await harness.index.upsert([TEA, CELLO])
     effects = await harness.call(harness.record(result(TEA, ONE)), harness.record(result(CELLO, OTHER)))
     assert not effects, "a view writes nothing"
     assert await harness.nearest(OTHER) == [("plays the cello", 1.0), ("likes tea", 0.0)]
@@ -96,7 +97,7 @@ async def test_topics_that_overtake_each_other_lose_no_vector(harness: Harness, 
 
 
 async def test_a_vector_that_was_erased_is_gone(harness: Harness) -> None:
-    await harness.index.upsert_facts([TEA, CELLO])
+    await harness.index.upsert([TEA, CELLO])
     await harness.call(harness.record(result(TEA, ONE)), harness.record(result(CELLO, ONE)))
     await harness.call(harness.record(None, key=key(TEA)))
     assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
@@ -105,7 +106,7 @@ async def test_a_vector_that_was_erased_is_gone(harness: Harness) -> None:
 
 @pytest.mark.parametrize("one_batch", [True, False])
 async def test_the_last_of_a_thing_counts(harness: Harness, one_batch: bool) -> None:
-    await harness.index.upsert_facts([TEA])
+    await harness.index.upsert([TEA])
     records = [
         harness.record(result(TEA, ONE)),
         harness.record(None, key=key(TEA)),
@@ -118,7 +119,7 @@ async def test_the_last_of_a_thing_counts(harness: Harness, one_batch: bool) -> 
 
 async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harness) -> None:
     """They have as many dimensions, and mean something else."""
-    await harness.index.upsert_facts([TEA, CELLO])
+    await harness.index.upsert([TEA, CELLO])
     effects = await harness.call(
         harness.record(result(TEA, ONE, model="words-2")), harness.record(result(CELLO, ONE))
     )
@@ -140,7 +141,7 @@ BAD: dict[str, EmbeddingResult] = {
 
 @pytest.mark.parametrize("reason", BAD)
 async def test_a_bad_record_is_dead_lettered_alone(harness: Harness, reason: str) -> None:
-    await harness.index.upsert_facts([CELLO])
+    await harness.index.upsert([CELLO])
     bad = harness.record(BAD[reason])
     effects = await harness.call(bad, harness.record(result(CELLO, ONE)))
     assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
@@ -151,3 +152,17 @@ async def test_an_index_that_is_down_is_waited_for(harness: Harness) -> None:
     await harness.index.close()
     with pytest.raises(DependencyUnavailable, match="qdrant"):
         await harness.call(harness.record(result(TEA, ONE)))
+
+
+async def test_the_index_says_how_far_it_was_filled(harness: Harness, tmp_path: Path) -> None:
+    """Of several indexes, the lowest: one that was lost is filled again, and the others are not harmed."""
+    place = ("memory.embeddings.v1", harness.partition)
+    assert harness.spec.view_marks is not None
+    assert await harness.spec.view_marks([place]) == {place: 0}
+    await harness.call(harness.record(result(TEA, ONE), offset=40), harness.record(b"{not json", offset=41))
+    assert await harness.spec.view_marks([place]) == {place: 42}
+    other = QdrantEdgeIndex(tmp_path / "other", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
+    both = VectorViews(Settings(), {VectorKind.FACT: harness.index, VectorKind.TURN: other}).stage()
+    assert both.view_marks is not None
+    assert await both.view_marks([place]) == {place: 0}
+    await other.close()

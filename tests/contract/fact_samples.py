@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from models import ids
 from models.facts import Category, Fact, FactChange, FactStatus, Provenance
-from models.ports import FactFilter
+from models.ports import FactFilter, VectorSpace
 
 DIMENSIONS = 8
+
+SPACE = VectorSpace("words-1", DIMENSIONS)
 
 ADA = FactFilter(user_id="ada")
 

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from fact_samples import ADA, DIMENSIONS, make_fact, unit
+from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
 from models.facts import Category, FactChange, FactStatus
-from models.ports import FactFilter, FactIndex
+from models.ports import FactFilter, FactIndex, VectorSpace
+from streams.adapters import qdrant_payload
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS, Kind
+from streams.adapters.qdrant_payload import SEAL_ID, mark_id
 from streams.adapters.qdrant_server import QdrantServerIndex
 
 SERVER_URL = os.environ.get("SWITCHBOARD_TEST_QDRANT_URL", "")
@@ -37,11 +42,11 @@ async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
             await opened.pop().close()
         match request.param:
             case "edge":
-                opened.append(QdrantEdgeIndex(tmp_path, DIMENSIONS))
+                opened.append(QdrantEdgeIndex(tmp_path, FACTS, SPACE))
             case "local":
-                opened.append(QdrantServerIndex(str(tmp_path), "facts", dimensions=DIMENSIONS))
+                opened.append(QdrantServerIndex(str(tmp_path), "facts", FACTS, SPACE))
             case _:
-                opened.append(QdrantServerIndex(SERVER_URL, collection, dimensions=DIMENSIONS))
+                opened.append(QdrantServerIndex(SERVER_URL, collection, FACTS, SPACE))
         return opened[0]
 
     yield open_again
@@ -66,7 +71,7 @@ async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
         change=FactChange.MERGED,
         category=Category.EVENT,
     )
-    await index.upsert_facts([fact])
+    await index.upsert([fact])
     assert await index.get([fact.fact_id]) == [fact]
 
 
@@ -79,14 +84,14 @@ async def test_get_knows_only_what_is_stored(index: FactIndex) -> None:
 async def test_an_older_version_never_replaces_a_newer_one(index: FactIndex, as_one_batch: bool) -> None:
     versions = [make_fact(version=number, confidence=number / 10) for number in (2, 3, 1)]
     for batch in [versions] if as_one_batch else [[fact] for fact in versions]:
-        await index.upsert_facts(batch)
+        await index.upsert(batch)
     assert await index.get([versions[0].fact_id]) == [versions[1]]
 
 
 async def test_a_batch_of_old_new_and_known_facts(index: FactIndex) -> None:
-    await index.upsert_facts([make_fact("one", version=5), make_fact("two", version=5)])
+    await index.upsert([make_fact("one", version=5), make_fact("two", version=5)])
     batch = [make_fact("one", version=4), make_fact("two", version=6), make_fact("three", version=1)]
-    await index.upsert_facts(batch)
+    await index.upsert(batch)
     stored = await index.get([fact.fact_id for fact in batch])
     assert {fact.statement: fact.version for fact in stored} == {"one": 5, "two": 6, "three": 1}
 
@@ -94,33 +99,33 @@ async def test_a_batch_of_old_new_and_known_facts(index: FactIndex) -> None:
 async def test_a_new_version_drops_the_fields_it_no_longer_has(index: FactIndex) -> None:
     first = make_fact(valid_to=datetime(2026, 4, 1, tzinfo=UTC))
     second = make_fact(version=2)
-    await index.upsert_facts([first])
-    await index.upsert_facts([second])
+    await index.upsert([first])
+    await index.upsert([second])
     assert await index.get([first.fact_id]) == [second]
 
 
 async def test_a_fact_id_that_is_no_uuid_is_refused(index: FactIndex) -> None:
     good = make_fact()
     with pytest.raises(InvalidRecord, match="not-a-uuid"):
-        await index.upsert_facts([good, make_fact(fact_id="not-a-uuid")])
+        await index.upsert([good, make_fact(fact_id="not-a-uuid")])
     assert await index.count() == 0
 
 
 async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> None:
     fact = make_fact()
-    await index.upsert_facts([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
     changed = make_fact(version=2, confidence=0.9)
-    await index.upsert_facts([changed])
+    await index.upsert([changed])
     found = await index.search_vector(unit(1.0), ADA, 5)
-    assert [result.fact for result in found] == [changed]
+    assert [result.item for result in found] == [changed]
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
 
 
 async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(4)]
-    await index.upsert_facts(facts[:3])
-    await index.store_vectors([facts[1].fact_id], np.array([unit(1.0)]))
+    await index.upsert(facts[:3])
+    await index.store_vectors([facts[1].fact_id], np.array([unit(1.0)]), SPACE.model)
     asked = [fact.fact_id for fact in facts] + ["not a uuid"]
     assert await index.without_vector(asked) == {facts[0].fact_id, facts[2].fact_id}
     assert await index.without_vector([]) == set()
@@ -130,61 +135,65 @@ async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_
     index: FactIndex, reopen: Reopen
 ) -> None:
     known, unknown = make_fact("known"), make_fact("unknown")
-    await index.upsert_facts([known])
+    await index.upsert([known])
     rows = np.array([unit(1.0), unit(0.0, 1.0), unit(0.0, 0.0, 1.0)])
-    await index.store_vectors([unknown.fact_id, known.fact_id, "not a uuid"], rows)
+    await index.store_vectors([unknown.fact_id, known.fact_id, "not a uuid"], rows, SPACE.model)
     assert await index.count() == await index.count(ADA) == 1
     assert await index.get([unknown.fact_id]) == []
     assert await index.without_vector([known.fact_id, unknown.fact_id]) == set()
-    assert await index.list_facts(ADA, 5) == ([known], None)
+    assert await index.page(ADA, 5) == ([known], None)
     assert await index.search_text("unknown", ADA, 5) == []
     [found] = await index.search_vector(unit(0.0, 1.0), ADA, 5)
-    assert (found.fact, found.score) == (known, pytest.approx(1.0, abs=1e-5))
+    assert (found.item, found.score) == (known, pytest.approx(1.0, abs=1e-5))
 
     index = await reopen()
-    await index.store_vectors([unknown.fact_id], np.array([unit(1.0)]))
-    await index.upsert_facts([unknown])
+    await index.store_vectors([unknown.fact_id], np.array([unit(1.0)]), SPACE.model)
+    await index.upsert([unknown])
     assert await index.count() == 2
     assert await index.without_vector([unknown.fact_id]) == set()
     [found, _] = await index.search_vector(unit(1.0), ADA, 5)
-    assert (found.fact, found.score) == (unknown, pytest.approx(1.0, abs=1e-5))
+    assert (found.item, found.score) == (unknown, pytest.approx(1.0, abs=1e-5))
 
 
 async def test_a_vector_that_is_forgotten_leaves_its_fact(index: FactIndex) -> None:
     fact, other = make_fact("likes tea"), make_fact("likes ale")
-    await index.upsert_facts([fact, other])
-    await index.store_vectors([fact.fact_id, other.fact_id], np.array([unit(1.0), unit(1.0)]))
+    await index.upsert([fact, other])
+    await index.store_vectors([fact.fact_id, other.fact_id], np.array([unit(1.0), unit(1.0)]), SPACE.model)
     await index.forget_vectors([fact.fact_id, make_fact("never stored").fact_id, "not a uuid"])
     await index.forget_vectors([])
     assert await index.without_vector([fact.fact_id, other.fact_id]) == {fact.fact_id}
-    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [other]
-    assert [found.fact for found in await index.search_text("tea", ADA, 5)] == [fact]
+    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [other]
+    assert [found.item for found in await index.search_text("tea", ADA, 5)] == [fact]
 
 
 async def test_a_vector_may_be_replaced(index: FactIndex) -> None:
     fact = make_fact()
-    await index.upsert_facts([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
-    await index.store_vectors([fact.fact_id], np.array([unit(0.0, 1.0)]))
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
+    await index.store_vectors([fact.fact_id], np.array([unit(0.0, 1.0)]), SPACE.model)
     [found] = await index.search_vector(unit(1.0), ADA, 5)
     assert found.score == pytest.approx(0.0, abs=1e-5)
 
 
 async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
+    """By its name: it may have as many dimensions."""
     fact = make_fact()
-    await index.upsert_facts([fact])
+    await index.upsert([fact])
+    with pytest.raises(ConfigurationError, match="words-2 do not fit an index of words-1"):
+        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), "words-2")
+    assert await index.without_vector([fact.fact_id]) == {fact.fact_id}
     with pytest.raises(ConfigurationError, match="dimensions"):
-        await index.store_vectors([fact.fact_id], np.ones((1, DIMENSIONS + 1), dtype=np.float32))
+        await index.store_vectors([fact.fact_id], np.ones((1, DIMENSIONS + 1), dtype=np.float32), SPACE.model)
     with pytest.raises(ConfigurationError, match="dimensions"):
         await index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ADA, 5)
 
 
 async def test_a_fact_without_a_vector_is_found_by_text_at_once(index: FactIndex) -> None:
     fact = make_fact("Ada likes blueberries in smoothies")
-    await index.upsert_facts([fact, make_fact("Ada works in Berlin")])
+    await index.upsert([fact, make_fact("Ada works in Berlin")])
     [found] = await index.search_text("BLUEBERRIES?", ADA, 5)
-    assert found.fact == fact
-    assert 0.0 < found.score < 1.0
+    assert found.item == fact
+    assert found.score > 0.0
     assert await index.search_vector(unit(1.0), ADA, 5) == []
 
 
@@ -192,16 +201,16 @@ async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
     both = make_fact("Ada drinks coffee every morning")
     one = make_fact("Ada drinks tea every evening")
     none = make_fact("Ada lives near Lisbon")
-    await index.upsert_facts([one, none, both])
+    await index.upsert([one, none, both])
     found = await index.search_text("coffee morning drinks", ADA, 5)
-    assert [result.fact for result in found] == [both, one]
+    assert [result.item for result in found] == [both, one]
     assert found[0].score > found[1].score
-    assert [result.fact for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
+    assert [result.item for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "zeppelin", "\x00", '"; DROP', "(", "a" * 5000])
 async def test_text_without_a_match_finds_nothing(index: FactIndex, query: str) -> None:
-    await index.upsert_facts([make_fact()])
+    await index.upsert([make_fact()])
     assert await index.search_text(query, ADA, 5) == []
 
 
@@ -217,19 +226,19 @@ async def test_text_without_a_match_finds_nothing(index: FactIndex, query: str) 
 )
 async def test_text_and_payload_in_any_script(index: FactIndex, statement: str, query: str) -> None:
     fact = make_fact(statement)
-    await index.upsert_facts([fact, make_fact("something else entirely")])
-    assert [found.fact for found in await index.search_text(query, ADA, 5)] == [fact]
+    await index.upsert([fact, make_fact("something else entirely")])
+    assert [found.item for found in await index.search_text(query, ADA, 5)] == [fact]
 
 
 async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
     directions = {"near": unit(1.0, 0.1), "middle": unit(1.0, 1.0), "far": unit(-1.0, 0.2)}
     facts = [make_fact(name) for name in ("middle", "far", "near")]
-    await index.upsert_facts([*facts, make_fact("no vector yet")])
+    await index.upsert([*facts, make_fact("no vector yet")])
     # Lengths differ on purpose: only the direction counts.
     rows = np.array([directions[fact.statement] * (3.0 if fact.statement == "far" else 0.5) for fact in facts])
-    await index.store_vectors([fact.fact_id for fact in facts], rows)
+    await index.store_vectors([fact.fact_id for fact in facts], rows, SPACE.model)
     found = await index.search_vector(unit(1.0), ADA, 10)
-    assert [result.fact.statement for result in found] == ["near", "middle", "far"]
+    assert [result.item.statement for result in found] == ["near", "middle", "far"]
     expected = [float(directions[name] @ unit(1.0)) for name in ("near", "middle", "far")]
     assert [result.score for result in found] == pytest.approx(expected, abs=1e-5)
     assert len(await index.search_vector(unit(1.0), ADA, 2)) == 2
@@ -281,8 +290,8 @@ async def varied(index: FactIndex) -> FactIndex:
         "of acme": {**active, "tenant_id": "acme"},
     }
     facts = [make_fact(f"fact {name}", **changes) for name, changes in fields.items()]
-    await index.upsert_facts(facts)
-    await index.store_vectors([fact.fact_id for fact in facts], np.array([unit(1.0)] * len(facts)))
+    await index.upsert(facts)
+    await index.store_vectors([fact.fact_id for fact in facts], np.array([unit(1.0)] * len(facts)), SPACE.model)
     return index
 
 
@@ -292,9 +301,9 @@ async def test_every_filter_holds_for_every_way_to_read(varied: FactIndex, name:
     statements = {f"fact {statement}" for statement in expected}
     by_vector = await varied.search_vector(unit(1.0), where, 20)
     by_text = await varied.search_text("fact", where, 20)
-    listed, following = await varied.list_facts(where, 20)
-    assert {found.fact.statement for found in by_vector} == statements
-    assert {found.fact.statement for found in by_text} == statements
+    listed, following = await varied.page(where, 20)
+    assert {found.item.statement for found in by_vector} == statements
+    assert {found.item.statement for found in by_text} == statements
     assert {fact.statement for fact in listed} == statements
     assert following is None
     assert await varied.count(where) == len(statements)
@@ -306,17 +315,17 @@ async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -
         make_fact("likes tea", user_id="bob"),
         make_fact("likes tea", tenant_id="acme"),
     ]
-    await index.upsert_facts(facts)
+    await index.upsert(facts)
     assert await index.count() == 3
     for fact in facts:
         where = FactFilter(user_id=fact.user_id, tenant_id=fact.tenant_id)
-        assert [found.fact for found in await index.search_text("tea", where, 5)] == [fact]
+        assert [found.item for found in await index.search_text("tea", where, 5)] == [fact]
 
 
 async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
     fact = make_fact()
-    await index.upsert_facts([fact])
-    await index.upsert_facts([make_fact(version=2, status=FactStatus.DEPRECATED, confidence=0.2)])
+    await index.upsert([fact])
+    await index.upsert([make_fact(version=2, status=FactStatus.DEPRECATED, confidence=0.2)])
     assert await index.count(ADA) == 0
     assert await index.search_text("blueberries", ADA, 5) == []
     assert await index.count(FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,))) == 1
@@ -324,11 +333,11 @@ async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
 
 async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(7)]
-    await index.upsert_facts(facts)
+    await index.upsert(facts)
     seen: list[str] = []
     start: str | None = None
     for _ in range(4):
-        page, start = await index.list_facts(ADA, 2, start)
+        page, start = await index.page(ADA, 2, start)
         seen += [fact.fact_id for fact in page]
     assert start is None
     assert seen == sorted(fact.fact_id for fact in facts)
@@ -336,14 +345,14 @@ async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
 
 async def test_erasing_removes_the_fact(index: FactIndex) -> None:
     gone, left = make_fact("gone"), make_fact("left")
-    await index.upsert_facts([gone, left])
-    await index.store_vectors([gone.fact_id, left.fact_id], np.array([unit(1.0), unit(1.0)]))
+    await index.upsert([gone, left])
+    await index.store_vectors([gone.fact_id, left.fact_id], np.array([unit(1.0), unit(1.0)]), SPACE.model)
     await index.erase({gone.fact_id: 1, make_fact("never stored").fact_id: 4, "not a uuid": 1})
     await index.erase({})
     assert await index.count() == 1
     assert await index.get([gone.fact_id, left.fact_id]) == [left]
-    assert await index.list_facts(ADA, 10) == ([left], None)
-    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [left]
+    assert await index.page(ADA, 10) == ([left], None)
+    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [left]
     assert await index.search_text("gone", ADA, 5) == []
 
 
@@ -351,20 +360,20 @@ async def test_erasing_removes_the_fact(index: FactIndex) -> None:
 async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reopen, stored: bool) -> None:
     fact = make_fact(version=3)
     if stored:
-        await index.upsert_facts([fact])
-        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+        await index.upsert([fact])
+        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
     await index.erase({fact.fact_id: 3})
     index = await reopen()
-    await index.upsert_facts([fact])
-    await index.upsert_facts([make_fact(version=1)])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.upsert([fact])
+    await index.upsert([make_fact(version=1)])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
     assert await index.get([fact.fact_id]) == []
     assert await index.without_vector([fact.fact_id]) == set()
     assert await index.search_vector(unit(1.0), ADA, 5) == []
     assert await index.count() == 0
 
     anew = make_fact(version=4)
-    await index.upsert_facts([anew])
+    await index.upsert([anew])
     assert await index.get([fact.fact_id]) == [anew]
     assert await index.without_vector([fact.fact_id]) == set(), "vectors go by their own topic"
     assert await index.count() == await index.count(ADA) == 1
@@ -372,13 +381,13 @@ async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reo
 
 async def test_an_older_erasure_leaves_a_newer_version_and_a_newer_erasure(index: FactIndex) -> None:
     fact = make_fact(version=5)
-    await index.upsert_facts([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
     await index.erase({fact.fact_id: 4})
-    assert [found.fact for found in await index.search_vector(unit(1.0), ADA, 5)] == [fact]
+    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [fact]
     await index.erase({fact.fact_id: 6})
     await index.erase({fact.fact_id: 2})
-    await index.upsert_facts([make_fact(version=6)])
+    await index.upsert([make_fact(version=6)])
     assert await index.get([fact.fact_id]) == []
 
 
@@ -387,11 +396,11 @@ async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
     rows = np.array([unit(1.0), unit(0.0, 1.0), unit(1.0, 1.0)])
     fact_ids = [fact.fact_id for fact in facts]
     for _ in range(2):
-        await index.upsert_facts(facts)
-        await index.store_vectors(fact_ids, rows)
+        await index.upsert(facts)
+        await index.store_vectors(fact_ids, rows, SPACE.model)
     assert await index.count() == 3
     assert await index.without_vector(fact_ids) == set()
-    assert {found.fact.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
+    assert {found.item.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
 
 
 async def test_a_thousand_facts_in_one_call(index: FactIndex) -> None:
@@ -400,51 +409,103 @@ async def test_a_thousand_facts_in_one_call(index: FactIndex) -> None:
     rows = np.zeros((len(facts), DIMENSIONS), dtype=np.float32)
     rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
     fact_ids = [fact.fact_id for fact in facts]
-    await index.upsert_facts(facts)
+    await index.upsert(facts)
     assert await index.without_vector(fact_ids) == set(fact_ids)
-    await index.store_vectors(fact_ids, rows)
+    await index.store_vectors(fact_ids, rows, SPACE.model)
     assert await index.without_vector(fact_ids) == set()
     assert await index.count() == 1000
     assert await index.count(FactFilter(user_id="user-7")) == 100
     found = await index.search_vector(rows[507], FactFilter(user_id="user-7"), 3)
-    assert {result.fact.statement for result in found} == {f"statement number{n}" for n in (497, 507, 517)}
+    assert {result.item.statement for result in found} == {f"statement number{n}" for n in (497, 507, 517)}
     [word] = await index.search_text("number993", FactFilter(user_id="user-3"), 3)
-    assert word.fact == facts[993]
+    assert word.item == facts[993]
     assert len(await index.get(fact_ids)) == 1000
 
 
 async def test_everything_is_there_after_opening_again(reopen: Reopen) -> None:
     first = await reopen()
     facts = [make_fact("first one"), make_fact("second one", version=3)]
-    await first.upsert_facts(facts)
-    await first.store_vectors([facts[0].fact_id], np.array([unit(1.0)]))
+    await first.upsert(facts)
+    await first.store_vectors([facts[0].fact_id], np.array([unit(1.0)]), SPACE.model)
 
     second = await reopen()
     assert sorted(await second.get([fact.fact_id for fact in facts]), key=lambda fact: fact.version) == facts
     assert await second.without_vector([fact.fact_id for fact in facts]) == {facts[1].fact_id}
-    assert [found.fact for found in await second.search_vector(unit(1.0), ADA, 5)] == [facts[0]]
+    assert [found.item for found in await second.search_vector(unit(1.0), ADA, 5)] == [facts[0]]
     assert len(await second.search_text("one", ADA, 5)) == 2
-    await second.upsert_facts([make_fact("second one", version=2)])
+    await second.upsert([make_fact("second one", version=2)])
     assert await second.get([facts[1].fact_id]) == [facts[1]]
 
 
-async def test_other_dimensions_than_before_are_refused(reopen: Reopen, tmp_path: Path) -> None:
+OTHERS: dict[str, tuple[Kind[Any], VectorSpace, str]] = {
+    "dimensions": (FACTS, SPACE._replace(dimensions=16), "not for vectors of 16 dimensions"),
+    "model": (
+        FACTS,
+        SPACE._replace(model="words-2"),
+        "built with the model words-1, and this worker has words-2",
+    ),
+    "kind": (replace(FACTS, name="turns"), SPACE, "an index of facts, and this worker has turns"),
+}
+
+
+@pytest.mark.parametrize("differs", OTHERS)
+async def test_an_index_that_was_made_for_something_else_is_refused(
+    reopen: Reopen, tmp_path: Path, differs: str
+) -> None:
+    kind, space, said = OTHERS[differs]
     first = await reopen()
-    await first.upsert_facts([make_fact()])
+    await first.upsert([make_fact()])
     await first.close()
-    with pytest.raises(ConfigurationError, match="not for vectors of 16 dimensions"):
-        if isinstance(first, QdrantEdgeIndex):
-            QdrantEdgeIndex(tmp_path, 16)
-        else:
-            assert isinstance(first, QdrantServerIndex)
-            other = QdrantServerIndex(first._url, first._collection, dimensions=16)
-            try:
-                await other.count()
-            finally:
-                await other.close()
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        await open_as(first, tmp_path, kind, space)
+    way_out = "rm -r" if isinstance(first, QdrantEdgeIndex) else "curl -X DELETE"
+    assert way_out in str(refused.value)
+    assert "topics fill it again" in str(refused.value)
+
+
+async def open_as(first: FactIndex, folder: Path, kind: Kind[Any], space: VectorSpace) -> None:
+    if isinstance(first, QdrantEdgeIndex):
+        await QdrantEdgeIndex(folder, kind, space).close()
+        return
+    assert isinstance(first, QdrantServerIndex)
+    other = QdrantServerIndex(first._url, first._collection, kind, space)
+    try:
+        await other.count()
+    finally:
+        await other.close()
+
+
+async def test_an_index_of_another_version_is_refused(
+    reopen: Reopen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await reopen()
+    await first.upsert([make_fact()])
+    await first.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(qdrant_payload, "FORMAT", 2)
+        with pytest.raises(ConfigurationError, match="of format 1, and this worker has 2"):
+            await open_as(first, tmp_path, FACTS, SPACE)
+        patch.setattr(qdrant_payload, "SEAL_ID", str(uuid4()))
+        with pytest.raises(ConfigurationError, match="does not say what made it"):
+            await open_as(first, tmp_path, FACTS, SPACE)
+
+
+async def test_marks_are_those_of_the_index_and_nobodys_item(reopen: Reopen) -> None:
+    index = await reopen()
+    places = [("memory.facts.v1", 0), ("memory.facts.v1", 1), ("memory.embeddings.v1", 0)]
+    assert await index.marks(places) == dict.fromkeys(places, 0)
+    await index.set_mark(places[0], 7)
+    await index.set_mark(places[2], 2**40)
+    await index.set_mark(places[0], 9)
+    assert await index.count() == 0
+    index = await reopen()
+    assert await index.marks(places) == {places[0]: 9, places[1]: 0, places[2]: 2**40}
+    assert await index.get([mark_id(places[0]), SEAL_ID]) == []
+    await index.set_mark(places[0], 3)
+    assert await index.marks(places[:1]) == {places[0]: 3}, "what is filled again begins again"
 
 
 async def test_a_point_that_is_no_fact_is_an_error_that_says_so(index: FactIndex) -> None:
-    await index.upsert_facts([make_fact(confidence=2.0)])
-    with pytest.raises(ConsistencyError, match="not a fact"):
+    await index.upsert([make_fact(confidence=2.0)])
+    with pytest.raises(ConsistencyError, match="none of this version"):
         await index.get([make_fact().fact_id])

@@ -14,33 +14,35 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fact_samples import ADA, DIMENSIONS, make_fact, unit
+from fact_samples import ADA, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
 from streams.adapters.folder_lock import LOCK_FILE
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS
 
 #: Opens the folder, then upserts, embeds and deletes without end, and says after each write that it returned.
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 import numpy as np
-from fact_samples import DIMENSIONS, make_fact, unit
+from fact_samples import SPACE, make_fact, unit
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS
 
 async def main():
     # No flush: the log alone must carry what has returned.
-    index = QdrantEdgeIndex(Path(sys.argv[1]), DIMENSIONS, flush_seconds=3600.0)
+    index = QdrantEdgeIndex(Path(sys.argv[1]), FACTS, SPACE, flush_seconds=3600.0)
     print("open", flush=True)
     if sys.argv[2] == "hold":
         await asyncio.sleep(3600)
     for number in range(100_000):
         fact = make_fact(f"statement {sys.argv[2]}{number}")
-        await index.upsert_facts([fact])
+        await index.upsert([fact])
         print("fact", number, flush=True)
-        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]))
+        await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
         print("vector", number, flush=True)
-        await index.upsert_facts([make_fact(fact.statement, version=2)])
+        await index.upsert([make_fact(fact.statement, version=2)])
         print("version", number, flush=True)
         if number % 3 == 0:
             await index.erase({fact.fact_id: 2})
@@ -52,7 +54,7 @@ asyncio.run(main())
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     yield opened
     await opened.close()
 
@@ -71,7 +73,7 @@ async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_p
     owner = start_writer(tmp_path, "hold")
     try:
         with pytest.raises(ConfigurationError) as refused:
-            QdrantEdgeIndex(tmp_path, DIMENSIONS)
+            QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     finally:
         owner.kill()
         owner.communicate()
@@ -81,42 +83,42 @@ async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_p
     assert "one process" in message
     assert "SWITCHBOARD_QDRANT_URL" in message
     # The owner is dead now, and its lock with it.
-    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+    await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
 
 
 async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeIndex, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"process {os.getpid()}"):
-        QdrantEdgeIndex(tmp_path, DIMENSIONS)
-    await index.upsert_facts([make_fact()])
+        QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await index.upsert([make_fact()])
     assert await index.count() == 1
 
 
 async def test_a_lock_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).write_text("99999999\n")
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     assert (tmp_path / LOCK_FILE).read_text().splitlines()[0] == str(os.getpid())
     await opened.close()
 
 
 async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> None:
-    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+    await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
     for _ in range(2):
         with pytest.raises(ConfigurationError, match="not for vectors of 16 dimensions"):
-            QdrantEdgeIndex(tmp_path, 16)
-    await QdrantEdgeIndex(tmp_path, DIMENSIONS).close()
+            QdrantEdgeIndex(tmp_path, FACTS, SPACE._replace(dimensions=16))
+    await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
-        QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+        QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
 
 
 def test_a_file_where_the_folder_should_be_is_a_configuration_error(tmp_path: Path) -> None:
     (tmp_path / "qdrant").touch()
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
-        QdrantEdgeIndex(tmp_path / "qdrant", DIMENSIONS)
+        QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
 
 
 async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> None:
@@ -127,7 +129,7 @@ async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> N
         returned = {(word, int(number)) for word, number in map(str.split, said)}
         # The last one may have been under way; all before it were finished.
         finished = max(number for _, number in returned)
-        opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+        opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
         facts = [make_fact(f"statement {run}{number}") for number in range(finished)]
         fact_ids = [fact.fact_id for fact in facts]
         stored = {fact.fact_id: fact for fact in await opened.get(fact_ids)}
@@ -137,8 +139,8 @@ async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> N
             assert (("deleted", number) in returned) == (number % 3 == 0)
             expected = None if number % 3 == 0 else make_fact(fact.statement, version=2)
             assert stored.get(fact.fact_id) == expected
-        assert set(stored) <= {found.fact.fact_id for found in by_text}
-        assert set(stored) <= {found.fact.fact_id for found in by_vector}
+        assert set(stored) <= {found.item.fact_id for found in by_text}
+        assert set(stored) <= {found.item.fact_id for found in by_vector}
         await opened.close()
 
 
@@ -161,8 +163,8 @@ def flushed_point_ids(folder: Path) -> int:
 
 
 async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS, flush_seconds=0.0)
-    await opened.upsert_facts([make_fact()])
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, flush_seconds=0.0)
+    await opened.upsert([make_fact()])
     await asyncio.sleep(0.01)  # longer than flush_seconds: the flush has been queued
     await opened.count()  # queued behind it
     assert flushed_point_ids(tmp_path) > 0
@@ -183,37 +185,37 @@ def damage(folder: Path, pattern: str) -> None:
     ["edge_config.json", "segments/*/segment.json", "wal/open-*", "segments/*/mutable_id_tracker.mappings"],
 )
 async def test_damaged_files_are_a_configuration_error(tmp_path: Path, pattern: str) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
-    await opened.upsert_facts([make_fact()])
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await opened.upsert([make_fact()])
     await opened.close()
     damage(tmp_path, pattern)
-    with pytest.raises(ConfigurationError, match=r"cannot open the index in .* Move the folder away"):
-        QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    with pytest.raises(ConfigurationError, match=r"cannot open the index in .* delete it \(rm -r"):
+        QdrantEdgeIndex(tmp_path, FACTS, SPACE)
 
 
 async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     known, new = make_fact("known"), make_fact("new")
-    await opened.upsert_facts([known])
+    await opened.upsert([known])
     opened._minimum_free_bytes = 2**60
     for write in (
-        opened.upsert_facts([new]),
-        opened.store_vectors([known.fact_id], np.array([unit(1.0)])),
+        opened.upsert([new]),
+        opened.store_vectors([known.fact_id], np.array([unit(1.0)]), SPACE.model),
         opened.erase({known.fact_id: 1}),
     ):
         with pytest.raises(DependencyUnavailable, match="free some space"):
             await write
-    assert [found.fact for found in await opened.search_text("known", ADA, 5)] == [known]
+    assert [found.item for found in await opened.search_text("known", ADA, 5)] == [known]
     opened._minimum_free_bytes = 0
-    await opened.upsert_facts([new])
+    await opened.upsert([new])
     assert await opened.count() == 2
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="free some space"):
-        QdrantEdgeIndex(tmp_path, DIMENSIONS, minimum_free_bytes=2**60)
+        QdrantEdgeIndex(tmp_path, FACTS, SPACE, minimum_free_bytes=2**60)
 
 
 async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     opened._shard.close()
     with pytest.raises(DependencyUnavailable, match=f"the embedded index in {tmp_path} failed"):
         await opened.count()
@@ -221,7 +223,7 @@ async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
 
 
 async def test_an_error_while_flushing_is_told_to_the_next_writer(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     opened._shard.close()
     opened._flush()
     with pytest.raises(DependencyUnavailable, match="not initialized"):
@@ -247,10 +249,10 @@ async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> N
 
 
 async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS, timeout=0.05)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
     busy = opened._thread.submit(time.sleep, 0.5)
     with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
-        await opened.upsert_facts([make_fact()])
+        await opened.upsert([make_fact()])
     await asyncio.wrap_future(busy)
     opened._timeout = 30.0
     assert await opened.count() == 0
@@ -258,7 +260,7 @@ async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> N
 
 
 async def test_a_closed_index_says_so(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     await opened.close()
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="closed"):

@@ -10,23 +10,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fact_samples import ADA, DIMENSIONS, make_fact
+from fact_samples import ADA, SPACE, make_fact
 from qdrant_client import models
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from models.ports import FactIndex
-from streams.adapters.index_factory import open_fact_index
+from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_payload import to_payload
+from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.qdrant_server import QdrantServerIndex, _replace_if
 from streams.settings import load_settings
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
-    "upsert": lambda index: index.upsert_facts([make_fact()]),
+    "upsert": lambda index: index.upsert([make_fact()]),
     "without_vector": lambda index: index.without_vector([make_fact().fact_id]),
     "search_text": lambda index: index.search_text("tea", ADA, 5),
     "get": lambda index: index.get([make_fact().fact_id]),
-    "list": lambda index: index.list_facts(ADA, 5),
+    "list": lambda index: index.page(ADA, 5),
     "erase": lambda index: index.erase({make_fact().fact_id: 1}),
     "count": lambda index: index.count(),
 }
@@ -53,7 +53,7 @@ async def a_server(status: str, body: object, headers: str = "") -> AsyncIterato
 
 @asynccontextmanager
 async def an_index(url: str, patience: float = 30.0) -> AsyncIterator[QdrantServerIndex]:
-    index = QdrantServerIndex(url, "facts", dimensions=DIMENSIONS, timeout=patience)
+    index = QdrantServerIndex(url, "facts", FACTS, SPACE, timeout=patience)
     yield index
     await index.close()
 
@@ -127,9 +127,9 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
     """Between reading the versions and writing, another process may have written a newer one."""
     newer = make_fact(version=3)
     async with an_index(":memory:") as index:
-        await index.upsert_facts([newer])
+        await index.upsert([newer])
         late = [
-            _replace_if(models.Range(lt=version), newer.fact_id, to_payload(make_fact(version=version)))
+            _replace_if(models.Range(lt=version), newer.fact_id, FACTS.to_payload(make_fact(version=version)))
             for version in (2, 3)
         ]
         await index._client.batch_update_points(index._collection, late)
@@ -137,10 +137,10 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
 
 
 async def test_the_url_decides_which_index_is_used(tmp_path: Path) -> None:
-    embedded = open_fact_index(load_settings(data_dir=tmp_path, qdrant_url=""), DIMENSIONS)
+    embedded = open_index(load_settings(data_dir=tmp_path, qdrant_url=""), FACTS, SPACE)
     assert isinstance(embedded, QdrantEdgeIndex)
     assert await embedded.count() == 0
     await embedded.close()
-    server = open_fact_index(load_settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:1"), DIMENSIONS)
+    server = open_index(load_settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:1"), FACTS, SPACE)
     assert isinstance(server, QdrantServerIndex)
     await server.close()

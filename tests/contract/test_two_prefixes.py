@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from fact_samples import DIMENSIONS, make_fact
+from fact_samples import SPACE, make_fact
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
-from streams.adapters.index_factory import open_fact_index
+from streams.adapters.index_factory import open_index
+from streams.adapters.qdrant_kinds import FACTS
 from streams.namespace import Namespace
 from streams.settings import Settings, load_settings
 from streams.topics import catalog_for, load_catalog, reset
@@ -48,12 +49,12 @@ async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
     """Both indexes are open at once, as two ``recall`` workers have them."""
     fact = make_fact()
     places = [load_settings(data_dir=tmp_path, topic_prefix=prefix) for prefix in ("", "prod-", "staging-")]
-    indexes = [open_fact_index(settings, DIMENSIONS) for settings in places]
+    indexes = [open_index(settings, FACTS, SPACE) for settings in places]
     try:
-        await indexes[2].upsert_facts([fact])
+        await indexes[2].upsert([fact])
         assert [await index.get([fact.fact_id]) for index in indexes] == [[], [], [fact]]
         with pytest.raises(ConfigurationError, match="in use by process"):
-            await asyncio.to_thread(open_fact_index, places[2], DIMENSIONS)
+            await asyncio.to_thread(open_index, places[2], FACTS, SPACE)
     finally:
         for index in indexes:
             await index.close()
@@ -81,7 +82,7 @@ async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         for prefix in ("", "prod-"):
-            index = open_fact_index(load_settings(qdrant_url=url, topic_prefix=prefix), DIMENSIONS)
+            index = open_index(load_settings(qdrant_url=url, topic_prefix=prefix), FACTS, SPACE)
             with pytest.raises(Exception, match="503"):
                 await index.count()
             await index.close()
@@ -92,7 +93,7 @@ async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
 
 
 def test_a_search_under_one_prefix_does_not_open_the_index_of_another(tmp_path: Path) -> None:
-    index = open_fact_index(load_settings(data_dir=tmp_path, topic_prefix="staging-"), DIMENSIONS)
+    index = open_index(load_settings(data_dir=tmp_path, topic_prefix="staging-"), FACTS, SPACE)
     asyncio.run(index.close())
     environment = {
         "SWITCHBOARD_DATA_DIR": str(tmp_path),

@@ -13,7 +13,9 @@ import pytest
 
 from deploy.local.kafka_security import Authority
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.adapters.index_factory import open_fact_index
+from models.ports import VectorSpace
+from streams.adapters.index_factory import open_index
+from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.redis_client import answers
 from streams.settings import load_settings
 
@@ -79,7 +81,7 @@ async def test_qdrant_is_given_the_key_over_tls_that_is_checked(tmp_path: Path) 
             (trusted, r"refuses access \(SWITCHBOARD_QDRANT_API_KEY\)"),
             (access | {"qdrant_api_key_file": key}, "is not trusted .*SWITCHBOARD_QDRANT_SSL_CA_FILE"),
         ):
-            index = open_fact_index(load_settings(**given), 4)
+            index = open_index(load_settings(**given), FACTS, VectorSpace("m", 4))
             with pytest.raises(ConfigurationError, match=said) as caught:
                 await index.count()
             assert "canary" not in str(caught.value)
@@ -115,4 +117,6 @@ def test_an_authority_that_cannot_be_used_is_named(tmp_path: Path, content: str 
     if content is not None:
         ca.write_text(content)
     with pytest.raises(ConfigurationError, match=f"SWITCHBOARD_QDRANT_SSL_CA_FILE={ca} cannot be used"):
-        open_fact_index(load_settings(qdrant_url="https://q:6333", qdrant_ssl_ca_file=ca), 4)
+        open_index(
+            load_settings(qdrant_url="https://q:6333", qdrant_ssl_ca_file=ca), FACTS, VectorSpace("m", 4)
+        )

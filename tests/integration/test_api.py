@@ -20,8 +20,10 @@ from starlette.routing import Route
 from models import ids
 from models.errors import ConfigurationError
 from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.ports import VectorSpace
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.server import ApiServer, serve
@@ -90,11 +92,11 @@ class Service:
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     embedder = OnnxEmbedder()
-    index = QdrantEdgeIndex(tmp_path, embedder.dimensions)
-    await index.upsert_facts(FACTS)
+    index = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace(embedder.model, embedder.dimensions))
+    await index.upsert(FACTS)
     embedded = [fact for fact in FACTS if fact is not WAITING]
     vectors = await embedder.embed([fact.statement for fact in embedded])
-    await index.store_vectors([fact.fact_id for fact in embedded], vectors)
+    await index.store_vectors([fact.fact_id for fact in embedded], vectors, embedder.model)
     yield Service(index, embedder)
     await index.close()
     await embedder.close()

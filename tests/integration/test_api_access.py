@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from models.errors import ConfigurationError
-from models.ports import FactIndex
+from models.ports import FactIndex, VectorSpace
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.server import ApiServer, serve
@@ -29,7 +30,7 @@ EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/fact
 @pytest.fixture
 async def memory(tmp_path: Path) -> AsyncIterator[tuple[FactSearch, FactIndex]]:
     embedder = OnnxEmbedder()
-    index = QdrantEdgeIndex(tmp_path, embedder.dimensions)
+    index = QdrantEdgeIndex(tmp_path, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     yield FactSearch(index, embedder), index
     await index.close()
     await embedder.close()

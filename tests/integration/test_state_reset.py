@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
+import qdrant_edge as edge
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
@@ -23,8 +24,12 @@ from models import ids
 from models.errors import ConfigurationError
 from models.facts import Category, Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage
+from models.ports import VectorSpace
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
+from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.qdrant_edge_shard import open_shard
+from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.facts import ERASURE, FACT, Facts
 from streams.cli import broker
 from streams.runtime.marks import Layout
@@ -36,7 +41,7 @@ from streams.version import code_version
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 MESSAGES, WINDOWS = "chat.messages.v1", "memory.windows.v1"
-CANDIDATES, FACTS = "memory.fact-candidates.v1", "memory.facts.v1"
+CANDIDATES, FACTS, EMBEDDINGS = "memory.fact-candidates.v1", "memory.facts.v1", "memory.embeddings.v1"
 INGEST_CHANGELOG = "switchboard-ingest-conversations-changelog"
 FACTS_CHANGELOG = "switchboard-memory-facts-changelog"
 LAYOUT = Layout(Facts(Settings()).stage().sources)
@@ -291,7 +296,7 @@ async def more_windows(place: Place) -> set[str]:
 
 
 async def test_an_index_folder_in_use_is_left_alone(place):
-    folder = reset.index_folder(place.settings, "recall")
+    folder = reset.index_folder(place.settings, "recall") / "facts"
     (folder / "segments").mkdir(parents=True)
     lock = FolderLock(folder, "")
     with pytest.raises(ConfigurationError, match=f"in use by process {os.getpid()}"):
@@ -387,21 +392,75 @@ class House:
         return [await self.memory.stops(), await self.recall.stops()]
 
 
-async def test_rewinding_the_facts_fills_an_emptied_index(place):
+def contents(folder: Path) -> dict[str, tuple[object, object]]:
+    """Every point of the index of facts, marks included: payload and vector by id."""
+    shard = open_shard(folder / "facts", KIND, VectorSpace(MODEL, DIMENSIONS))
+    try:
+        request = edge.ScrollRequest(limit=1000, with_payload=True, with_vector=True)
+        records, _ = shard.engine.scroll(request)
+        return {str(record.id): (record.payload, record.vector) for record in records}
+    finally:
+        shard.engine.close()
+
+
+async def test_an_index_that_was_deleted_is_filled_again_and_nothing_is_embedded(place):
+    """Also when its worker was killed: nobody need rewind anything."""
     statements = {"drinks espresso", "owns three cats"}
     await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
     worker = House(place)
     api = await worker.serves()
     before = await eventually(lambda: all_found(api, statements), "the facts are found")
-    assert await worker.stops() == [0, 0]
+    await eventually(lambda: read_all(place, "recall"), "recall has read all")
+    assert await worker.memory.stops() == 0
+    worker.recall.kill()
+    folder = reset.index_folder(place.settings, "recall")
+    stored = contents(folder)
+    embedded = await place.records(EMBEDDINGS)
+    assert len(embedded) == len(statements)
 
-    shutil.rmtree(reset.index_folder(place.settings, "recall"))
-    for topic in (FACTS, "memory.embeddings.v1"):
-        status, said = await place.state("rewind", "recall", topic, "--yes")
-        assert status == 0, said
+    shutil.rmtree(folder)
     recall = place.start("worker", "recall")
     api = await recall.serves()
     assert await eventually(lambda: all_found(api, statements), "the facts are found again") == before
+    await eventually(lambda: read_all(place, "recall"), "recall has read all again")
+    assert await recall.stops() == 0
+    assert contents(folder) == stored
+    assert await place.records(EMBEDDINGS) == embedded, "no vector was computed again"
+
+
+async def test_a_rewound_topic_is_read_again_whatever_its_view_says(place):
+    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
+    worker = House(place)
+    api = await worker.serves()
+    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
+    assert await worker.stops() == [0, 0]
+    for topic in (FACTS, EMBEDDINGS):
+        status, said = await place.state("rewind", "recall", topic, "--yes")
+        assert (status, "1 record to read" in said) == (0, True), said
+    recall = place.start("worker", "recall")
+    api = await recall.serves()
+    assert await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
+    await eventually(lambda: read_all(place, "recall"), "recall has read all again")
+    assert await recall.stops() == 0
+
+
+async def test_a_broken_index_is_refused_with_the_way_out_which_works(place):
+    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
+    worker = House(place)
+    api = await worker.serves()
+    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
+    assert await worker.stops() == [0, 0]
+    folder = reset.index_folder(place.settings, "recall") / "facts"
+    (folder / "edge_config.json").write_text("garbage")
+    recall = place.start("worker", "recall")
+    assert await recall.exits() == 78
+    assert f"rm -r '{folder}'" in recall.output()
+    assert "Traceback" not in recall.output()
+
+    shutil.rmtree(folder)
+    recall = place.start("worker", "recall")
+    api = await recall.serves()
+    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found again")
     assert await recall.stops() == 0
 
 

@@ -17,7 +17,7 @@ import structlog
 from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
 from aiokafka.structs import TopicPartition
 
-from models.errors import ConsistencyError
+from models.errors import ConfigurationError, ConsistencyError
 from streams.runtime import consumer_thread
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
@@ -86,6 +86,7 @@ class Service:
         self.log = structlog.get_logger()
         self.failure: BaseException | None = None
         self.happened: list[Any] = []
+        self.marks: dict[TP, int] = {}
         self.meanwhile: dict[str, Callable[[], None]] = {}
 
     def fail(self, exc: BaseException) -> None:
@@ -101,6 +102,10 @@ class Service:
         self.happened.append(("recover", changelogs))
         await asyncio.sleep(0)
         self.meanwhile.pop("recover", lambda: None)()
+
+    async def view_marks(self, epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
+        epoch.check()
+        return {tp: mark for tp, mark in self.marks.items() if tp in tps}
 
     def on_assigned(self, assigned: set[TP]) -> None:
         self.happened.append(("assigned", assigned))
@@ -188,6 +193,38 @@ class TestSeek:
         await consumer.perform_seek()
         assert consumer._thread.sought == [{TP0: 7}, {TP0: 100}]
         assert consumer.epoch.partitions[TP0].committed is None
+
+    @pytest.mark.parametrize(
+        ("committed", "mark", "start"),
+        [(50, 50, 50), (50, 20, 20), (50, 70, 50), (50, 0, 5), (None, 20, 5), (None, 0, 5)],
+        ids=["equal", "the view is behind", "ahead", "lost, from what there is", "no commit", "neither"],
+    )
+    async def test_a_view_is_filled_from_the_lower_of_its_mark_and_the_commit(
+        self, consumer: BareConsumer, committed: int | None, mark: int, start: int
+    ) -> None:
+        consumer._thread.known = Offsets(5, 100, committed)
+        consumer.service.marks[TP0] = mark
+        await consumer.perform_seek()
+        assert consumer._thread.sought == [{TP0: start}]
+        assert consumer.epoch.partitions[TP0] == Progress.at(start, 100, committed)
+
+    async def test_what_is_read_again_for_a_view_is_committed_as_it_goes(self, consumer: BareConsumer) -> None:
+        """A crash on the way is then no matter of the views' marks alone, and the lag is seen."""
+        consumer._thread.known = Offsets(0, 100, 50)
+        consumer.service.marks[TP0] = 10
+        await consumer.perform_seek()
+        assert await consumer.force_commit()
+        assert consumer._thread.commits == [{TP0: 10}]
+
+    async def test_a_view_that_cannot_be_used_stops_the_worker(self, consumer: BareConsumer) -> None:
+        async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
+            raise ConfigurationError("of another model")
+
+        consumer.service.view_marks = refused  # type: ignore[method-assign]
+        with pytest.raises(ConfigurationError):
+            await consumer.perform_seek()
+        assert "of another model" in str(consumer.service.failure)
+        assert consumer._thread.sought == []
 
     async def test_a_seek_drops_the_epoch_that_was_sought_before(self, sought: BareConsumer) -> None:
         before = sought.epoch

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import streams
-from models.errors import ConsistencyError
+from models.errors import ConsistencyError, DependencyUnavailable
 from streams.runtime import service as service_module
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.effects import Effects, StateChange
@@ -80,6 +80,70 @@ def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
     epoch = service.consumer.epoch = Epoch()
     epoch.partitions.update({tp: Progress.at(10, 100, 10) for tp in tps})
     return epoch
+
+
+FACTS = "memory.facts.v1"
+
+
+class TestViewMarks:
+    """Of a stage that keeps views: how far they were filled."""
+
+    def runtime(self, settings: Settings, view_marks: Any) -> ServiceRuntime:
+        async def store(batch: RecordBatch, state: Any) -> Effects:
+            return Effects()
+
+        stages = [
+            Stage(name="index", sources=(FACTS,), async_step=store, view_marks=view_marks),
+            Stage(name="embedding", sources=("memory.embedding-requests.v1",), async_step=store),
+        ]
+        return ServiceRuntime(
+            "recall",
+            stages,
+            settings=settings,
+            catalog=load_catalog("x-"),
+            metrics=Metrics(),
+            health=HealthState(60),
+        )
+
+    async def test_only_a_view_is_asked_and_by_the_names_that_it_knows(self, settings: Settings) -> None:
+        async def marks(places: Any) -> dict[tuple[str, int], int]:
+            assert places == [(FACTS, 3)]
+            return {(FACTS, 3): 17}
+
+        runtime = self.runtime(settings, marks)
+        found = await runtime.view_marks(Epoch(), [at(FACTS), at("memory.embedding-requests.v1")])
+        assert found == {at(FACTS): 17}
+
+    async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
+        """To begin at the commit instead might leave a hole in it."""
+        seen: list[dict[str, float]] = []
+
+        async def marks(places: Any) -> dict[tuple[str, int], int]:
+            seen.append(dict(runtime.health.waited_for()))
+            if len(seen) < 3:
+                raise DependencyUnavailable("qdrant", "refused")
+            return dict.fromkeys(places, 5)
+
+        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
+        assert await runtime.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
+        assert [[*waited] for waited in seen] == [[], ["qdrant"], ["qdrant"]]
+        assert runtime.health.waited_for() == {}
+
+    async def test_nobody_waits_for_partitions_that_were_revoked(self, settings: Settings) -> None:
+        epoch = Epoch()
+
+        async def marks(places: Any) -> dict[tuple[str, int], int]:
+            epoch.stop()
+            raise DependencyUnavailable("qdrant", "refused")
+
+        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
+        with pytest.raises(EpochOver):
+            await runtime.view_marks(epoch, [at(FACTS)])
+        assert runtime.health.waited_for() == {}
+
+    def test_a_stage_with_state_keeps_no_view(self) -> None:
+        with pytest.raises(ValueError, match="would not be read again"):
+            Stage(name="s", sources=(FACTS,), step=step, table="t", view_marks=lambda places: None)
 
 
 class TestFaustApp:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from models import ids
 from models.errors import DependencyUnavailable
 from models.facts import Category, Fact, FactChange, FactStatus
-from models.ports import FactIndex, FoundFact, Vectors
+from models.ports import FactIndex, Found, Vectors, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.search import FactSearch, fuse
 
 DIMENSIONS = 256
@@ -80,18 +81,18 @@ def embedder() -> WordEmbedder:
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[FactIndex]:
-    opened = QdrantEdgeIndex(tmp_path, DIMENSIONS)
+    opened = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace("words-1", DIMENSIONS))
     yield opened
     await opened.close()
 
 
 async def store(index: FactIndex, embedder: WordEmbedder, *facts: Fact, waiting: Sequence[Fact] = ()) -> None:
     """Store the facts, and the vectors of all but those that are ``waiting`` for theirs."""
-    await index.upsert_facts([*facts, *waiting])
+    await index.upsert([*facts, *waiting])
     embedded = list(facts)
     if embedded:
         vectors = await embedder.embed([fact.statement for fact in embedded])
-        await index.store_vectors([fact.fact_id for fact in embedded], vectors)
+        await index.store_vectors([fact.fact_id for fact in embedded], vectors, "words-1")
 
 
 async def test_finds_by_meaning_what_shares_no_word(index: FactIndex, embedder: WordEmbedder) -> None:
@@ -180,29 +181,29 @@ async def test_a_blank_query_finds_nothing(index: FactIndex, embedder: WordEmbed
 FACTS = [make_fact(f"fact {number}") for number in range(8)]
 WAITING = {fact.fact_id for fact in FACTS[1::2]}
 rankings = st.lists(st.sampled_from(FACTS), unique=True).map(
-    lambda facts: [FoundFact(fact=fact, score=1.0 - rank / 10) for rank, fact in enumerate(facts)]
+    lambda facts: [Found(fact, 1.0 - rank / 10) for rank, fact in enumerate(facts)]
 )
 
 
 @given(by_meaning=rankings, by_words=rankings)
 def test_fusing_keeps_every_fact_once_with_scores_in_order(
-    by_meaning: list[FoundFact], by_words: list[FoundFact]
+    by_meaning: list[Found[Fact]], by_words: list[Found[Fact]]
 ) -> None:
     fused = fuse(by_meaning, by_words)
     scores = [found.score for found in fused]
     assert len(fused) == len({found.fact.fact_id for found in fused})
-    assert {found.fact for found in fused} == {found.fact for found in (*by_meaning, *by_words)}
+    assert {found.fact for found in fused} == {found.item for found in (*by_meaning, *by_words)}
     assert scores == sorted(scores, reverse=True)
     assert all(0.0 < score <= 1.0 for score in scores)
 
 
 @given(by_meaning=rankings, by_words=rankings)
 def test_a_fact_ahead_in_both_rankings_stays_ahead(
-    by_meaning: list[FoundFact], by_words: list[FoundFact]
+    by_meaning: list[Found[Fact]], by_words: list[Found[Fact]]
 ) -> None:
     """Of two facts that both have a vector."""
     order = [found.fact for found in fuse(by_meaning, by_words)]
-    meaning, words = ([found.fact for found in ranking] for ranking in (by_meaning, by_words))
+    meaning, words = ([found.item for found in ranking] for ranking in (by_meaning, by_words))
     both = [fact for fact in meaning if fact in words]
     for one in both:
         for other in both:
@@ -212,9 +213,9 @@ def test_a_fact_ahead_in_both_rankings_stays_ahead(
 
 @given(by_meaning=rankings.filter(bool), by_words=rankings.filter(bool))
 def test_the_best_match_by_words_is_in_front_if_it_has_no_vector(
-    by_meaning: list[FoundFact], by_words: list[FoundFact]
+    by_meaning: list[Found[Fact]], by_words: list[Found[Fact]]
 ) -> None:
-    first = by_words[0].fact
-    by_meaning = [found for found in by_meaning if found.fact.fact_id not in WAITING]
+    first = by_words[0].item
+    by_meaning = [found for found in by_meaning if found.item.fact_id not in WAITING]
     if first.fact_id in WAITING:
         assert fuse(by_meaning, by_words, WAITING)[0].fact == first

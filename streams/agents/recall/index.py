@@ -37,6 +37,7 @@ class Index:
             sources=(FACTS,),
             async_step=self.step,
             batch_records=8 * self._settings.call_batch_records,
+            view_marks=self._index.marks,
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -61,7 +62,8 @@ class Index:
         if erased:
             await self._index.erase(erased)
         if latest:
-            await self._index.upsert_facts(list(latest.values()))
+            await self._index.upsert(list(latest.values()))
+        await self._index.set_mark((batch.source, batch.partition), batch.next_position)
         return effects
 
     async def _known(self, batch: RecordBatch) -> dict[str, Fact]:

@@ -6,14 +6,15 @@ A vector may come before the thing that it is of; nobody finds it until that is 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
 
 from models.errors import InvalidRecord
-from models.ports import FactIndex
+from models.ports import Place, SearchIndex
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack
 from processors.text.validation import decode
@@ -29,12 +30,15 @@ log = structlog.get_logger("streams.agents.recall.vectors")
 
 
 class VectorViews:
-    """The step around the indexes, by the kind of what they hold; they all have vectors of one ``model``."""
+    """The step around the indexes, by the kind of what they hold; all their vectors are of one model.
 
-    def __init__(self, settings: Settings, indexes: Mapping[VectorKind, FactIndex], model: str) -> None:
+    An index that is filled with vectors later is one more entry.
+    """
+
+    def __init__(self, settings: Settings, indexes: Mapping[VectorKind, SearchIndex[Any, Any]]) -> None:
         self._settings = settings
         self._indexes = indexes
-        self._model = model
+        (self._model,) = {index.space.model for index in indexes.values()}
         self._named: set[str] = set()
 
     def stage(self) -> Stage:
@@ -44,7 +48,13 @@ class VectorViews:
             sources=(EMBEDDINGS,),
             async_step=self.step,
             batch_records=8 * self._settings.call_batch_records,
+            view_marks=self._marks,
         )
+
+    async def _marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Return the lowest marks of the indexes."""
+        found = [await index.marks(places) for index in self._indexes.values()]
+        return {place: min(marks[place] for marks in found) for place in places}
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Store the latest vector of each thing of the batch; take those of what was erased."""
@@ -70,7 +80,9 @@ class VectorViews:
                 await index.forget_vectors(forgotten)
             kept = {wanted_id: vector for wanted_id, vector in vectors.items() if vector is not None}
             if kept:
-                await index.store_vectors([*kept], np.stack([*kept.values()]))
+                await index.store_vectors([*kept], np.stack([*kept.values()]), self._model)
+        for index in self._indexes.values():
+            await index.set_mark((batch.source, batch.partition), batch.next_position)
         return effects
 
     def _read(self, record: SourceRecord) -> tuple[VectorKind, str, NDArray[np.float32] | None]:

@@ -1,0 +1,113 @@
+"""What the indexes hold: one :class:`Kind` for each index.
+
+To have another kind indexed: its struct, a filter in :mod:`models.ports`, and here::
+
+    TURNS = Kind(
+        name="turns",                      # its folder, and its collection on a server
+        type=Turn,
+        id_field="turn_id",                # a uuid
+        text_field="text",                 # found by its words
+        keywords=("tenant_id", "conversation_id", "role"),
+        times=("sent_at",),
+        filled_from="memory.turns.v1",
+    )
+    index = open_index(settings, TURNS, space)       # a SearchIndex[Turn, TurnFilter]
+
+and, for its vectors, its name among the indexes of :mod:`streams.agents.recall.vectors`.  Every field that a
+filter names must be among ``keywords``, ``numbers`` or ``times``; a field of a struct within is
+``"statement.kind"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from models.errors import ConsistencyError, InvalidRecord
+from models.facts import Fact
+from streams.adapters.qdrant_payload import OWNER_FIELD, VERSION_FIELD, is_point_id
+
+Item = TypeVar("Item", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Item]):
+    """How one kind of item is stored and found.
+
+    An item has ``user_id``, whose it is.  Its ``version``, if it has one, is a number that grows with each
+    change; an item without never changes.  ``keywords`` are compared as a whole, ``numbers`` and ``times`` by
+    range.
+    """
+
+    name: str
+    type: type[Item]
+    id_field: str
+    text_field: str
+    filled_from: str
+    keywords: tuple[str, ...] = ("tenant_id",)
+    numbers: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+
+    def id_of(self, item: Item) -> str:
+        """Return the id of an item's point."""
+        found: str = getattr(item, self.id_field)
+        return found
+
+    def version_of(self, item: Item) -> int:
+        """Return an item's version; 1 if it has none."""
+        found: int = getattr(item, VERSION_FIELD, 1)
+        return found
+
+    def to_payload(self, item: Item) -> dict[str, Any]:
+        """Return the item as JSON values: times as RFC 3339 text, enumerations as their values."""
+        payload: dict[str, Any] = msgspec.to_builtins(item)
+        return payload | {VERSION_FIELD: self.version_of(item)}
+
+    def from_payload(self, payload: Mapping[str, Any] | None) -> Item:
+        """Return the item that :meth:`to_payload` wrote.
+
+        Raises :class:`ConsistencyError` for a payload that is none: somebody else writes there.
+        """
+        try:
+            return msgspec.convert(payload, self.type)
+        except msgspec.ValidationError as error:
+            raise ConsistencyError(
+                f"the index of {self.name} holds a point that is none of this version ({error}). Give "
+                f"Switchboard a collection or folder of its own; it is filled from {self.filled_from}."
+            ) from error
+
+    def newest(self, items: Iterable[Item]) -> list[Item]:
+        """Return each item once, in its highest version.
+
+        Raises :class:`InvalidRecord` (``invalid_<id field>``) for an id that is not a uuid.
+        """
+        found: dict[str, Item] = {}
+        for item in items:
+            name = self.id_of(item)
+            if not is_point_id(name):
+                raise InvalidRecord(
+                    f"invalid_{self.id_field}", f"{self.id_field} is not a uuid in lower case: {name!r}"
+                )
+            known = found.get(name)
+            if known is None or self.version_of(known) < self.version_of(item):
+                found[name] = item
+        return list(found.values())
+
+    @property
+    def keyword_fields(self) -> tuple[str, ...]:
+        """The keywords besides the owner, which has an index of another sort."""
+        return tuple(field for field in self.keywords if field != OWNER_FIELD)
+
+
+FACTS: Kind[Fact] = Kind(
+    name="facts",
+    type=Fact,
+    id_field="fact_id",
+    text_field="statement",
+    keywords=("tenant_id", "status", "category"),
+    numbers=("confidence",),
+    filled_from="memory.facts.v1",
+)

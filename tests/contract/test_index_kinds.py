@@ -1,0 +1,123 @@
+"""An index of another kind than facts, as turns of a conversation are: all that it needs is its :class:`Kind`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from models import ids
+from models.messages import Role
+from models.ports import SearchIndex, TurnFilter, VectorSpace
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import Kind
+from streams.adapters.qdrant_server import QdrantServerIndex
+
+SPACE = VectorSpace("words-1", 4)
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was said.  It never changes, so it has no version."""
+
+    said_id: str
+    user_id: str
+    text: str
+    role: Role = Role.USER
+    conversation_id: str = "c-1"
+    sent_at: datetime = NOON
+    tenant_id: str = "default"
+
+
+SAID = Kind(
+    name="said",
+    type=Said,
+    id_field="said_id",
+    text_field="text",
+    keywords=("tenant_id", "conversation_id", "role"),
+    times=("sent_at",),
+    filled_from="chat.messages.v1",
+)
+
+
+def said(text: str, **changes: Any) -> Said:
+    return Said(said_id=ids.fact_id("default", "ada", text), text=text, **{"user_id": "ada", **changes})
+
+
+@pytest.fixture(params=["edge", "local"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchIndex[Said, TurnFilter]]:
+    opened: SearchIndex[Said, TurnFilter]
+    if request.param == "edge":
+        opened = QdrantEdgeIndex(tmp_path, SAID, SPACE)
+    else:
+        opened = QdrantServerIndex(str(tmp_path), "said", SAID, SPACE)
+    yield opened
+    await opened.close()
+
+
+ALL = {
+    "tea": said("tea at home"),
+    "answer": said("tea is ready", role=Role.ASSISTANT, sent_at=NOON + timedelta(minutes=1)),
+    "later": said("tea again", sent_at=NOON + timedelta(days=9), conversation_id="c-2"),
+    "bob": said("tea of bob", user_id="bob"),
+    "acme": said("tea of acme", tenant_id="acme"),
+}
+
+FILTERS: dict[str, tuple[TurnFilter, set[str]]] = {
+    "person": (TurnFilter(user_id="ada"), {"tea", "answer", "later"}),
+    "another": (TurnFilter(user_id="bob"), {"bob"}),
+    "nobody": (TurnFilter(user_id="eve"), set()),
+    "tenant": (TurnFilter(user_id="ada", tenant_id="acme"), {"acme"}),
+    "conversation": (TurnFilter(user_id="ada", conversation_id="c-2"), {"later"}),
+    "role": (TurnFilter(user_id="ada", roles=(Role.ASSISTANT,)), {"answer"}),
+    "roles": (TurnFilter(user_id="ada", roles=(Role.ASSISTANT, Role.USER)), {"tea", "answer", "later"}),
+    "since, inclusive": (TurnFilter(user_id="ada", since=NOON + timedelta(minutes=1)), {"answer", "later"}),
+    "until, exclusive": (TurnFilter(user_id="ada", until=NOON + timedelta(minutes=1)), {"tea"}),
+    "between": (
+        TurnFilter(user_id="ada", since=NOON, until=NOON + timedelta(days=1)),
+        {"tea", "answer"},
+    ),
+    "all": (
+        TurnFilter(
+            user_id="ada", conversation_id="c-1", roles=(Role.USER,), since=NOON, until=NOON + timedelta(1)
+        ),
+        {"tea"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+async def test_every_filter_holds_for_every_way_to_read(
+    index: SearchIndex[Said, TurnFilter], name: str
+) -> None:
+    where, names = FILTERS[name]
+    await index.upsert([*ALL.values()])
+    vectors = np.tile(np.eye(1, 4, dtype=np.float32), (len(ALL), 1))
+    await index.store_vectors([each.said_id for each in ALL.values()], vectors, SPACE.model)
+    expected = {ALL[each].text for each in names}
+    assert {found.item.text for found in await index.search_text("tea", where, 9)} == expected
+    assert {found.item.text for found in await index.search_vector(vectors[0], where, 9)} == expected
+    assert {item.text for item in (await index.page(where, 9))[0]} == expected
+    assert await index.count(where) == len(expected)
+
+
+async def test_what_has_no_version_is_stored_once_and_erased(index: SearchIndex[Said, TurnFilter]) -> None:
+    tea = ALL["tea"]
+    for _ in range(2):
+        await index.upsert([tea, tea])
+    assert await index.get([tea.said_id]) == [tea]
+    await index.erase({tea.said_id: 1})
+    await index.upsert([tea])
+    assert await index.get([tea.said_id]) == []
+
+
+async def test_words_are_ranked_by_bm25_which_has_no_upper_end(index: SearchIndex[Said, TurnFilter]) -> None:
+    await index.upsert([said("tea and scones"), said("nothing but scones"), said("rain")])
+    found = await index.search_text("tea scones", TurnFilter(user_id="ada"), 5)
+    assert [each.item.text for each in found] == ["tea and scones", "nothing but scones"]
+    assert found[0].score > found[1].score > 0.0
