@@ -1,4 +1,4 @@
-"""An index of another kind than facts, as turns of a conversation are: all that it needs is its :class:`Kind`."""
+"""An index of another kind than facts, as turns of a conversation are: its ``Kind`` is all that it needs."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_a_search_under_one_prefix_does_not_open_the_index_of_another(tmp_path: 
     command = [sys.executable, "-m", "streams.cli", "search", "fruit", "--user", "ada"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 78
-    assert f"{tmp_path / 'prefix=prod-' / 'qdrant'} does not exist" in done.stderr
+    assert f"{tmp_path / 'prefix=prod-' / 'qdrant' / 'facts'} does not exist" in done.stderr
 
 
 def test_one_place_names_topics_and_groups() -> None:
