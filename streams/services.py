@@ -45,7 +45,7 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     if name == "ingest":
         return _ingest(settings)
     if name == "memory":
-        return _memory(settings, resources)
+        return _memory(settings)
     if name == "recall":
         return _recall(settings, resources)
     if name == "respond":
@@ -70,19 +70,17 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
     return Service([filtering])
 
 
-def _memory(settings: Settings, resources: AsyncExitStack) -> Service:
+def _memory(settings: Settings) -> Service:
     from streams.adapters.builtin_extractor import BuiltinExtractor
     from streams.adapters.builtin_summarizer import BuiltinSummarizer
-    from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
     from streams.agents.memory.summaries import Summaries
 
-    embedder, count = OnnxEmbedder(), cl100k_counter()
-    resources.push_async_callback(embedder.close)
+    count = cl100k_counter()
     stages = [
-        Extraction(settings, BuiltinExtractor(embedder)).stage(),
+        Extraction(settings, BuiltinExtractor()).stage(),
         Facts(settings).stage(),
         Summaries(settings, BuiltinSummarizer(count), count).stage(),
     ]

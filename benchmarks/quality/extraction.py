@@ -1,34 +1,44 @@
-"""How much the built-in extractor finds in CarMem's conversations.
+"""How much the built-in extractor finds, and whether its slots carry a change of mind.
 
-``python -m benchmarks.quality.extraction FOLDER [--rules]``.
+``python -m benchmarks.quality.extraction FOLDER [--misses] [--show N]``.
 
-Each conversation of ``carmem-dev.jsonl`` reveals one preference.  It counts as found when a statement
-mentions the revealed attribute: at least half of its words (of its topic's words where the attribute is
-only "Yes", "No" or the like), compared by their first five letters.  Printed: that recall by how plainly
-the preference was put, statements per conversation, windows per second; ``--rules`` leaves the
-embeddings out, ``--misses`` lists the conversations that nothing was found in.  Exits 2 without the file.
+*Recall*: each conversation of CarMem (``carmem-dev.jsonl``) reveals one preference.  It counts as found when
+a statement mentions the revealed attribute: at least half of its words (of its topic's words where the
+attribute is only "Yes", "No" or the like), compared by their first five letters; "AC" and "Wi-Fi" are words,
+``strict`` leaves out those of two letters.  Printed for all people, and for every other one, whose words
+were not looked at.
+
+*Maintenance*: what a person says later about that preference (the same, no longer, another) must meet the slot
+of a statement of the conversation: the same value again; the same value ended or denied; another value in a
+slot that holds one.  Of all conversations, and of those where the preference was found and the later words
+state anything.
+
+``--misses`` lists what was not found.  ``--show N`` prints N statements of each set that is there (also
+``locomo-dev.json``, one speaker as the user, and ``beam-dev.jsonl``), for precision is judged by reading.
+Exits 2 without the file.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import random
 import re
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from models.messages import Role
-from models.ports import ExtractedStatement
+from models.statements import Assertion, Polarity, Statement, attribute_of
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.extraction.reading import read_window
 
-FILE = "carmem-dev.jsonl"
+FILE, LOCOMO, BEAM = "carmem-dev.jsonl", "locomo-dev.json", "beam-dev.jsonl"
 STEM = 5
+WINDOW = 10
 STOPWORDS = frozenset(
     (
         *("the", "and", "for", "not", "with", "only", "from", "yes", "first", "degree", "celcius", "price"),
@@ -36,19 +46,25 @@ STOPWORDS = frozenset(
         "considers",
     )
 )
+QUESTIONS = {
+    "equal": "question_equal_preference",
+    "negate": "question_negate_preference",
+    "different": "question_different_preference",
+}
 _BEGAN = datetime(2025, 1, 1, tzinfo=UTC)
+Turns = list[tuple[Role, str]]
 
 
-def window(name: str, turns: list[tuple[Role, str]]) -> Window:
-    """One window over a whole conversation."""
+def window(name: str, turns: Turns, began: datetime = _BEGAN) -> Window:
+    """One window over all of these turns."""
     messages = tuple(
         WindowMessage(
             message_id=f"{name}-{n}",
             user_id="person",
             role=role,
             content=content,
-            sent_at=_BEGAN + timedelta(minutes=n),
-            arrived_at=_BEGAN + timedelta(minutes=n),
+            sent_at=began + timedelta(minutes=n),
+            arrived_at=began + timedelta(minutes=n),
             index=n,
             offset=n,
         )
@@ -64,11 +80,11 @@ def window(name: str, turns: list[tuple[Role, str]]) -> Window:
         from_index=0,
         to_index=len(messages) - 1,
         overlap=0,
-        source=WindowSource(topic="carmem", partition=0, first_offset=0, last_offset=len(messages) - 1),
+        source=WindowSource(topic="dialogue", partition=0, first_offset=0, last_offset=len(messages) - 1),
     )
 
 
-def turns(conversation: dict[str, Any]) -> list[tuple[Role, str]]:
+def turns(conversation: dict[str, Any]) -> Turns:
     """The turns of a CarMem conversation."""
     return [
         (Role.USER if speaker == "USER" else Role.ASSISTANT, text)
@@ -77,62 +93,157 @@ def turns(conversation: dict[str, Any]) -> list[tuple[Role, str]]:
     ]
 
 
-def stems(text: str) -> set[str]:
+def stems(text: str, *, strict: bool) -> set[str]:
     """The words that count, cut to a stem."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"\(.*?\)", "", text).casefold())
-    return {word[:STEM] for word in words if word not in STOPWORDS and (len(word) > 2 or word.isdigit())}
+    text = re.sub(r"\(.*?\)", "", text)
+    if not strict:
+        text = re.sub(r"\b(\w{1,2})-(\w{1,2})\b", r"\1\2", text)
+    return {
+        word.casefold()[:STEM]
+        for word in re.findall(r"[A-Za-z0-9]+", text)
+        if word.casefold() not in STOPWORDS
+        and (len(word) > 2 or word.isdigit() or (len(word) == 2 and word.isupper() and not strict))
+    }
 
 
-def is_found(preference: str, statements: list[ExtractedStatement]) -> bool:
+def is_found(preference: str, statements: list[Statement], *, strict: bool = False) -> bool:
     """Whether one of the statements mentions what "main; sub; detail; attribute" reveals."""
     *_, detail, attribute = (part.strip() for part in preference.split(";"))
-    wanted = stems(attribute) or stems(detail)
-    return any(len(wanted & stems(found.statement)) * 2 >= len(wanted) for found in statements)
+    wanted = stems(attribute, strict=strict) or stems(detail, strict=strict)
+    return any(len(wanted & stems(found.statement, strict=strict)) * 2 >= len(wanted) for found in statements)
 
 
-async def measure(conversations: list[dict[str, Any]], *, rules_only: bool, list_misses: bool) -> None:
-    """Extract from all conversations and print the figures."""
-    embedder = None if rules_only else OnnxEmbedder()
-    extractor = BuiltinExtractor(embedder)
-    windows = [window(each["conversation_uuid"], turns(each)) for each in conversations]
-    if embedder is not None:
-        await embedder.start()
-    started = time.perf_counter()
-    extracted = await extractor.extract(windows)
-    seconds = time.perf_counter() - started
+def decided(kind: str, before: list[Statement], after: list[Statement]) -> bool:
+    """Whether what was said later meets a slot of what was said before, as ``kind`` wants."""
+    return any(_meets(kind, old, new) for old in before for new in after)
+
+
+def _meets(kind: str, old: Statement, new: Statement) -> bool:
+    attribute = attribute_of(old.attribute)
+    if attribute is None or (old.subject, old.attribute) != (new.subject, new.attribute):
+        return False
+    same = _plain(old.value) == _plain(new.value)
+    ended = new.assertion is Assertion.ENDED
+    if kind == "different":
+        return not same and attribute.single and new.polarity is Polarity.AFFIRMED and not ended
+    if kind == "negate":
+        return same and (ended or new.polarity is not old.polarity)
+    return same and not ended and new.polarity is old.polarity
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"\W+", "", value.casefold()).removesuffix("s")
+
+
+def measure(people: list[dict[str, Any]], *, list_misses: bool) -> None:
+    """Read all conversations and print the figures."""
     found: dict[str, list[bool]] = defaultdict(list)
-    for each, statements in zip(conversations, extracted, strict=True):
-        hit = is_found(each["user_preference"], statements)
-        found["all"].append(hit)
-        found[each["meta_info"]["preference_strength_modulation"]].append(hit)
-        if each["preference_string_in_user_sentences"]:
-            found["attribute said by the user"].append(hit)
-        if list_misses and not hit:
-            print(f"## {each['user_preference']}")
-            print("\n".join(f"   {role[0]} {text}" for role, text in turns(each)))
-            print("\n".join(f"   -> {statement.statement}" for statement in statements))
+    kept: dict[str, list[bool]] = defaultdict(list)
+    met: dict[str, list[bool]] = defaultdict(list)
+    count = windows = 0
+    started = time.process_time()
+    for n, person in enumerate(people):
+        for each in person["data"]:
+            statements = read_window(window("before", turns(each)))
+            count, windows = count + len(statements), windows + 1
+            hit = is_found(each["user_preference"], statements)
+            strict = is_found(each["user_preference"], statements, strict=True)
+            strength = each["meta_info"]["preference_strength_modulation"]
+            for name in ("all", f"people {'not ' if n % 2 else ''}looked at", strength):
+                found[name].append(hit)
+                found[f"{name}, strict"].append(strict)
+            for kind, question in QUESTIONS.items():
+                later = read_window(window("after", [(Role.USER, each["maintenance_questions"][question])]))
+                right = decided(kind, statements, later)
+                kept[kind].append(right)
+                if hit and later:
+                    met[kind].append(right)
+            if list_misses and not hit:
+                print(f"## {each['user_preference']}")
+                print("\n".join(f"   {role[0]} {text}" for role, text in turns(each)))
+                print("\n".join(f"   -> {statement.statement}" for statement in statements))
+    seconds = time.process_time() - started
     for name, hits in found.items():
-        print(f"recall  {name:28} {sum(hits) / len(hits):.3f}  of {len(hits)}")
-    print(f"statements per conversation     {sum(map(len, extracted)) / len(extracted):.2f}")
-    print(f"windows per second              {len(windows) / seconds:.0f}")
-    if embedder is not None:
-        await embedder.close()
+        print(f"recall       {name:34} {sum(hits) / len(hits):.3f}  of {len(hits)}")
+    for kind in QUESTIONS:
+        print(
+            f"maintenance  {kind:10} {sum(kept[kind]) / len(kept[kind]):.3f} of {len(kept[kind])}, "
+            f"where both were read {sum(met[kind]) / max(1, len(met[kind])):.3f} of {len(met[kind])}"
+        )
+    print(f"statements per conversation {count / windows:.2f}")
+    print(f"windows per second of CPU   {windows * (1 + len(QUESTIONS)) / seconds:.0f}")
+
+
+# --- statements to read ------------------------------------------------------------------------------------
+
+
+def carmem_windows(path: Path) -> Iterator[Window]:
+    """A window for each conversation."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        for each in json.loads(line)["data"]:
+            yield window("carmem", turns(each))
+
+
+def locomo_windows(path: Path) -> Iterator[Window]:
+    """Windows of ten turns of each dated session; the first speaker is the user."""
+    for each in json.loads(path.read_text(encoding="utf-8")):
+        talk = each["conversation"]
+        for name, session in talk.items():
+            if not re.fullmatch(r"session_\d+", name):
+                continue
+            began = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+            said = [
+                (Role.USER if turn["speaker"] == talk["speaker_a"] else Role.ASSISTANT, turn["text"])
+                for turn in session
+            ]
+            for at in range(0, len(said), WINDOW):
+                yield window("locomo", said[at : at + WINDOW], began)
+
+
+def beam_windows(path: Path) -> Iterator[Window]:
+    """Windows of ten messages."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        said = [(Role(each["role"]), each["content"]) for each in json.loads(line)["messages"]]
+        for at in range(0, len(said), WINDOW):
+            yield window("beam", said[at : at + WINDOW])
+
+
+def show(folder: Path, count: int) -> None:
+    """Print a random ``count`` of the statements of each set."""
+    for file, windows in ((FILE, carmem_windows), (LOCOMO, locomo_windows), (BEAM, beam_windows)):
+        if not (folder / file).is_file():
+            print(f"left out: no {file} in {folder}")
+            continue
+        found = [statement for each in windows(folder / file) for statement in read_window(each)]
+        print(f"== {file}: {len(found)} statements")
+        for each in random.Random(0).sample(found, min(count, len(found))):
+            slot = f"{each.subject} {each.attribute or '-'} = {each.value or '-'}"
+            quote = " ".join(each.quote.split())[:200]
+            print(f"{each.statement}\n    {slot} ({each.polarity}, {each.assertion})\n    {quote}")
 
 
 def main(arguments: list[str]) -> int:
     """Read the folder and measure."""
+    number = arguments.pop(arguments.index("--show") + 1) if "--show" in arguments[:-1] else ""
     options = {argument for argument in arguments if argument.startswith("--")}
     folders = [argument for argument in arguments if argument not in options]
     path = Path(folders[0], FILE) if folders else Path(FILE)
-    if len(folders) != 1 or not options <= {"--rules", "--misses"} or not path.is_file():
+    wrong = (
+        len(folders) != 1
+        or not options <= {"--misses", "--show"}
+        or ("--show" in options and not number.isdigit())
+    )
+    if wrong or not path.is_file():
         print(
-            f"usage: python -m benchmarks.quality.extraction FOLDER [--rules] [--misses]   (with {FILE})",
+            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--show N]   (with {FILE})",
             file=sys.stderr,
         )
         return 2
+    if number:
+        show(path.parent, int(number))
+        return 0
     people = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    conversations = [conversation for person in people for conversation in person["data"]]
-    asyncio.run(measure(conversations, rules_only="--rules" in options, list_misses="--misses" in options))
+    measure(people, list_misses="--misses" in options)
     return 0
 
 

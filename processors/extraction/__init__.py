@@ -1,6 +1,7 @@
-"""Which statements about its people a window holds: rules, no model (seed 000).
+"""What the people of a window say about themselves: tables of English, no model (seed 000).
 
-Begin with :mod:`.statements`, which reads a window; its sentences (:mod:`.own_words`) are cut into
-:mod:`.clauses`, judged by :mod:`.rules` and :mod:`.categories`, and turned to the third person by
-:mod:`.rewriting`, :mod:`.grammar` and :mod:`.lexicon`.  :mod:`.exchanges` are statements that take two to make.
+Begin with :mod:`.reading`, which reads a window.  Sentences are taken apart by :mod:`.parsing`; :mod:`.predicates`
+are the tables that say which slot a clause fills, asked by :mod:`.interpreting` and, for what is theirs,
+:mod:`.owning`; :mod:`.values` cleans what fills it.  :mod:`.requests` and :mod:`.tastes` read preferences,
+:mod:`.assistant` what is said to the assistant about itself, :mod:`.answers` and :mod:`.dialogue` what takes two.
 """

@@ -13,6 +13,9 @@ from processors.extraction.interpreting import interpret
 from processors.extraction.parsing import read
 from processors.extraction.values import clean
 
+#: A longer message is not quoted as the question that was answered.
+LONGEST_QUOTED = 300
+
 
 class Found:
     """A draft, the messages that it rests on, and its words."""
@@ -47,7 +50,10 @@ def answered(
         )
         if each is not None
     ]
-    return [Found(draft, list(used), first.strip() and message.content.strip()) for draft in drafts]
+    quote = "\n".join(
+        each.content.strip() for each in used if len(each.content) <= LONGEST_QUOTED or each is message
+    )
+    return [Found(draft, list(used), quote) for draft in drafts]
 
 
 def completed(
@@ -74,7 +80,7 @@ def completed(
         return Found(
             draft,
             [*mine.messages, *between, message] if mine.messages[-1] is not message else mine.messages,
-            quote,
+            f"{mine.quote}\n{quote}",
         )
     # The question is out of sight; nobody goes on with "especially" about what is praised, unless he likes it.
     if (
@@ -85,6 +91,7 @@ def completed(
         and (core := bare(own.content))
     ):
         value = f"{core}, {rest}"
+        quote = f"{own.content.strip()}\n{quote}"
         return Found(
             Draft("like", value, f"Likes {value}", 0.55, completes=core), [own, asking, message], quote
         )
@@ -117,4 +124,4 @@ def corrected(text: str, mine: Found | None, message: WindowMessage, quote: str)
         completes="",
     )
     earlier = [each for each in mine.messages if each is not message]
-    return Found(draft, [*earlier, message], quote)
+    return Found(draft, [*earlier, message], f"{mine.quote}\n{quote}")

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from models.statements import SELF, Assertion, Kind, Polarity, attribute_of
 from processors.extraction.english import conjugate, is_past
+from processors.extraction.values import clause_end
 from processors.text.dates import FoundDate, find_dates
 
 HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED
@@ -38,7 +39,7 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     """Make the sentence: "live in Rome" becomes "Lives in Rome", "Sister no longer lives in Rome"."""
     verb, _, rest = says.partition(" ")
     third = verb if verb in ("was", "will", "has") or is_past(verb) else conjugate(verb)
-    if assertion is ENDED:
+    if assertion is ENDED and verb != "gave":
         said = f"no longer {third} {rest}"
     elif polarity is NEGATED:
         said = f"{third} not {rest}" if verb in ("be", "was", "will") else f"does not {verb} {rest}"
@@ -59,18 +60,32 @@ def listed(value: str) -> list[str]:
 _OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)
 
 
+#: A date before one of these stands for itself; before a noun ("the 25 July workshop") it describes that.
+_FOLLOWS = re.compile(
+    r"\W|(?:with|at|in|on|to|for|by|from|via|and|but|so|because|when|where|which|as|about|of|near|after|before|together)\b|$",
+    re.IGNORECASE,
+)
+_BEGINNING = re.compile(r"\s*\b(?:starting|beginning|scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
+_LEADING = re.compile(r"(?:(?:on|in|at|by|for|the|of|around|from|during)\s+)+", re.IGNORECASE)
+
+
 def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[FoundDate | None, str]:
     """The date of an event, and ``text`` without it."""
+    end = clause_end(text)
     dates = find_dates(text, said_at, ahead=ahead)
-    if len(dates) > 1:
-        return None, ""
-    if dates:
-        if _OPEN_END.search(text, 0, dates[0].start):
-            return None, ""  # "I chose between 3 May and 5 May", "I went with June"
-        text = f"{text[: dates[0].start].rstrip(' ,')} {text[dates[0].end :].lstrip()}".strip()
-        return dates[0], text
-    around = find_dates(whole, said_at, ahead=ahead)
-    return (around[0] if around else None), text
+    if len(dates) > 1 or (dates and dates[0].start > end + 1):
+        return None, text[:end] if dates[0].start > end + 1 else ""
+    if not dates:
+        around = find_dates(whole, said_at, ahead=ahead)
+        return (around[0] if around else None), text
+    before, after = text[: dates[0].start], text[dates[0].end :].lstrip()
+    if _OPEN_END.search(before):
+        return None, ""  # "I chose between 3 May and 5 May", "I went with June"
+    if not _FOLLOWS.match(after) and (leading := _LEADING.match(text, dates[0].start)) is not None:
+        before += leading[0]
+    else:
+        before = _BEGINNING.sub("", before)
+    return dates[0], f"{before.rstrip(' ,')} {after}".strip()
 
 
 def dated(date: FoundDate) -> str:

@@ -62,7 +62,7 @@ def conjugate(verb: str) -> str:
     return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in "aeiou" else f"{verb}s"
 
 
-_DOUBLED = re.compile(r"(?:^|[^aeiou])[aeiou][bdgmnprt]$")
+_DOUBLED = re.compile(r"^[^aeiou]*[aeiou][bdgmnprt]$")
 
 
 def gerund(verb: str) -> str:

@@ -19,7 +19,7 @@ from processors.extraction.drafts import (
     listed,
     say,
 )
-from processors.extraction.english import NO_EVENT, gerund, is_past, words
+from processors.extraction.english import NO_EVENT, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.values import clean, without_article
@@ -57,6 +57,8 @@ _STRONG = words(
     "celebrated built wrote earned received opened performed competed welcomed divorced rescheduled "
     "hired accepted proposed"
 )
+#: What is done now for a day to come: "I signed up for the race on 8 November".
+_AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _VAGUE = re.compile(
     r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
@@ -176,10 +178,14 @@ def _by_table(
     value = clean(
         text, words=14 if "w" in flags or row.attribute in ("plan", "event") else 7, keep_article="a" in flags
     )
+    if "s" in flags:
+        value = third_person(text)
     if row.attribute in _PLACES and (place := _PLACE.match(text)) is not None:
         value = place[0].strip(" .,'")
     if "r" in flags:
         value = row.says.partition(" ")[2]
+    if row.attribute in ("plan", "event") and " " not in value:
+        return []
     if not value or (row.attribute == "like" and (_VAGUE.match(value) or BARE_NOUN.fullmatch(value))):
         return []
     if (
@@ -239,7 +245,7 @@ def _draft(
         sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
     if date is not None:
         sentence = f"{sentence} {dated(date)}"
-    if row.attribute == "habit" and verb not in ("do", "be"):
+    if row.attribute == "habit" and verb not in ("gave", "be"):
         value = f"{gerund(verb)} {rest}".strip()
     return Draft(
         attribute=row.attribute,
@@ -262,7 +268,7 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
     verb = clause.rest.split(" ", 1)[0].lower()
     if clause.negated and "never" not in clause.adverbs:
         return None
-    date, text = date_of(clause.rest, whole, said_at, ahead=False)
+    date, text = date_of(clause.rest, whole, said_at, ahead=verb in _AHEAD)
     if clause.negated:
         date, text = None, clause.rest
     if verb in NO_EVENT and not (

@@ -28,7 +28,7 @@ from processors.extraction.values import clean
 BARE_NOUN = re.compile(
     r"(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
     r"attitude|atmosphere|places?|spots?|names?|views?|quotes?|combo|tattoo|outfit|patterns?|results?|moments?|feeling|choices?|sound|support|"
-    r"words|advice|suggestions?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
+    r"words|advice|suggestions?|thoughts?(?: \w+)?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
     r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)",
     re.IGNORECASE,
 )

@@ -122,7 +122,7 @@ def parts(sentence: str) -> Iterator[Part]:
 
 
 OPENER = re.compile(
-    r"(?:(?:yes|yeah|yep|yup|no|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|thanks?|"
+    r"(?:(?:yes|yeah|yep|yup|no(?=[,.!:]| (?:i|i'm|i've|my|we)\b)|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|thanks?|"
     r"thank you|hey|hi|hello|wow|woohoo|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|actually|personally|"
     r"to be (?:honest|fair|clear)|tbh|btw|fyi|by the way|you know(?: what)?|i mean|like|in fact|of course|for sure|"
     r"absolutely|definitely|totally|exactly|unfortunately|luckily|guess what|just so you know|as you know|"
@@ -162,7 +162,7 @@ _ADVERB = (
     r"definitely|totally|only|mostly|generally|normally|typically|sometimes|rarely|finally|even|kinda|honestly|"
     r"particularly|especially|simply|personally|mainly|strictly|probably|already|both|ever|particularly|regularly|"
     r"hardly ever|seldom|officially|originally|genuinely|sort of|kind of|much|quite|very much|so|super|very|"
-    r"pretty|too|more|happily|newly|proudly|all|ideally|first|hardly|tend to|do|severely|extremely|highly|mildly|"
+    r"pretty|too|more|happily|newly|proudly|all|ideally|first|hardly|tend to|severely|extremely|highly|mildly|"
     r"deathly|even|long|strongly|primarily|exclusively|almost always|nearly always|generally|greatly|greatly|quickly)"
 )
 #: Whom a person speaks of as his own.

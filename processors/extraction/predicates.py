@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
     ``says`` begins with a base verb; ``flags``: ``-`` the words deny the value ("hate"), ``x`` they end it
     ("quit"), ``d`` only with a date, ``h`` only with a word of habit, ``a`` keeps the article, ``l`` a list of
-    values, ``g`` a verb that is liked, ``w`` whole phrase up to fourteen words.
+    values, ``g`` a verb that is liked, ``s`` as said, ``w`` whole phrase up to fourteen words.
     """
 
     pattern: re.Pattern[str]
@@ -85,7 +85,9 @@ LIKING = _rows(
     (r"(?:trust|rely on|swear by|depend on|stick with|stick to) V", "like", "trust {v}", LIKED, ""),
     (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting)\b", "like", "like {v}", LIKED, ""),
     (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
-    (r"(?:care(?: much)? about|worry about|mind) V", "", "mind {v}", LIKED, "n"),
+    (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
+    (r"mind V", "", "mind {v}", LIKED, "n"),
+    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?= i\b|[,.;]|$)", "", "care {v}", LIKED, "ns"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
     (r"have (?:an? )?(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
@@ -93,7 +95,7 @@ LIKING = _rows(
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
-    (r"(?:live) (?:in|on|at|near) (?P<v>(?:an?|the) .*)", "home", "live in {v}", LIKED, "a"),
+    (r"(?:live) (?:in|on|at|near) (?P<v>(?:an?|the) .*)", "", "live in {v}", LIKED, "a"),
     (r"work as (?P<v>(?:an?|the) .*)", "occupation", "work as {v}", TOLD, "a"),
     (r"work (?:at|for) V", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
@@ -117,7 +119,7 @@ DO = _rows(
     (r"volunteer (?:at|with|for) V", "habit", "volunteer at {v}", LIKED, ""),
     (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
     (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
-    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|go to|take|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
+    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
     (r"(?:dream of) (?P<v>\w+ing\b.*)", "plan", "dream of {v}", HAPPENED, "wa"),
     (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
     (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|do|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),
@@ -178,7 +180,7 @@ DID = _rows(
     (r"grew up (?:in|on) V", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?(?P<v>job)\b", "occupation", "work", TOLD, "xj"),
     (r"(?:retired)\b(?P<v>)", "occupation", "be retired", TOLD, "r"),
-    (r"(?:quit|stopped|gave up) (?P<v>(?!being|worrying|trying|thinking|feeling)[\w-]+ing(?: \S+){0,2}|coffee|sugar|meat|alcohol|dairy|caffeine|cigarettes|gluten)\b", "habit", "do {v}", TOLD, "x"),
+    (r"(?:quit|stopped|gave up) (?P<v>(?!being|worrying|trying|thinking|feeling)[\w-]+ing(?: \S+){0,2}|coffee|sugar|meat|alcohol|dairy|caffeine|cigarettes|gluten)\b", "habit", "gave up {v}", TOLD, "x"),
     (rf"(?:adopted|got|bought|rescued) (?P<v>{_COUNT} (?:[\w-]+ ){{0,3}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+)?)", "pet", "have {v}", TOLD, "a"),
     (r"(?:became|started (?:working )?as) (?P<v>an? .*)", "occupation", "be {v}", TOLD, "a"),
     (r"(?:started|began) (?:working )?(?:at|for) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, ""),

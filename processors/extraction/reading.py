@@ -22,7 +22,7 @@ from processors.extraction.interpreting import interpret
 from processors.extraction.owning import favourite_of
 from processors.extraction.parsing import KIDDING, Part, mask_quotes, parts, read, without_opener
 from processors.extraction.requests import asked_for
-from processors.extraction.tastes import preference, topic_of
+from processors.extraction.tastes import taste_of, topic_of
 from processors.extraction.values import clean
 from processors.text.sentences import sentence_spans
 
@@ -150,7 +150,7 @@ def _of_taste(draft: Draft) -> Draft | None:
         draft.assertion is not Assertion.ENDED and draft.polarity is not Polarity.NEGATED
     ):
         return None
-    taste = preference(draft.value)
+    taste = taste_of(draft.value)
     return (
         replace(draft, attribute=f"favourite/{taste.topic}", value=taste.value)
         if taste is not None and taste.topic
@@ -160,6 +160,13 @@ def _of_taste(draft: Draft) -> Draft | None:
 
 # --- one sentence ----------------------------------------------------------------------------------------
 
+#: Relative clauses that say no more than a preposition does.
+_HAVING = re.compile(
+    r" (?:that|which) (?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b)", re.IGNORECASE
+)
+_ABOUT = re.compile(
+    r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", re.IGNORECASE
+)
 _MAY_STATE = re.compile(r"\b(?:i|i'[a-z]+|we|we'[a-z]+|my|our|me|im)\b", re.IGNORECASE)
 _MINE = re.compile(
     r"(?!(?:it|that|this|these|those|he|she|they|there|here|what|who|which|one|so|and|but|to|if|when|is|are)\b)"
@@ -173,6 +180,10 @@ _THAT_ONE = re.compile(
 )
 _FOR_ME = re.compile(
     r"(?!(?:it|that|this|these|those|what|which|he|she|they|there|and|but|so)\b)(?P<v>[\w'& -]{2,40}?) (?:works? best|(?:is|are) (?:(?:very|really|so|always|just|more) )*(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b",
+    re.IGNORECASE,
+)
+_NO_MATTER = re.compile(
+    r"(?:and |but )*(?P<v>(?:the )?[\w-]+(?: [\w-]+){0,2}?)(?: (?:really|just))? (?:(?:doesn't|does not|don't|do not) (?:really )?matter|(?:is|are) (?:irrelevant|no object|not (?:important|an issue)))\b",
     re.IGNORECASE,
 )
 _NOT_FOR_ME = re.compile(
@@ -191,6 +202,7 @@ _INLINE = re.compile(
 
 
 def _sentence(text: str, message: WindowMessage, context: dict[str, str], *, after_answer: bool) -> list[Draft]:
+    text = _ABOUT.sub(" about ", _HAVING.sub(" with ", text))
     pieces = list(parts(text))
     if not pieces:
         return []
@@ -242,6 +254,12 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
         and (value := clean(suits["v"], words=5))
     ):
         return [Draft("like", value, f"Likes {value}", predicates.LIKED)]
+    if (
+        not piece.asked
+        and (any_ := _NO_MATTER.match(without_opener(text))) is not None
+        and (value := clean(any_["v"], words=3))
+    ):
+        return [Draft("", value, f"Does not care about {value}", predicates.LIKED, polarity=Polarity.NEGATED)]
     if not piece.asked and (unwanted := _NOT_FOR_ME.match(text)) is not None:
         return [Draft("constraint", unwanted["v"], f"Avoids {unwanted['v']}", predicates.LIKED)]
     if (

@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     lasting: bool
 
 
-_PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
+_PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?:van |von |de |la |the |of )?(?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
 _WANTED = r"(?:(?:to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
 #: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``s`` a setting, ``m`` a title.
@@ -42,24 +42,25 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     for pattern, says, flag in (
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|recommend|suggest|need|playing|using|showing|taking)(?: me)? (?!to\b)V", "avoid", "-"),
         (r"(?:avoid(?:ing)?|skip|exclude|ignore|disregard|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing) V", "avoid", "-"),
-        (r"(?:no|not|without) V", "avoid", "-"),
+        (r"(?:no need (?:for|of)|no|not|without) V", "avoid", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with) {_WANTED}V", "prefer", "!"),
         (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
+        (r"(?:make sure|ensure|be sure|please)(?: that| to| we| it| you| i| the \w+| my \w+)* (?:avoids?|excludes?|do not (?:use|take)|don't (?:use|take|get)|doesn't (?:have|use|include|take)|not|never|skips?|(?:is|are)n't) V", "avoid", "-"),
         (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays at)? V", "ask for", ""),
         (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
-        (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°-]+(?: [\w°-]+){0,2})", "want", "s"),
+        (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to )?(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)$", "want", "s"),
         (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as|to) my (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|the latest|songs?|tracks?|hits|tunes|music)(?: \w+)? (?:by|from) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
-        (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:in|on|at|with|by|up)\b)V", "ask for", "d"),
+        (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:my car |the car |it )?(?:in|on|at|with|by|up)\b)V", "ask for", "d"),
         (rf"(?:play|listen to|put on|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?P<v>{_PROPER})(?=$|[,.]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
         (rf"(?:find|navigate to|where(?:'s| is| are)|(?:always )?take (?:me|us) to|locate|look up|stop at|get me to|show)(?: me| us)? (?:(?:the |a |an )?(?:nearest|closest|nearby) |(?<=always take me to ))(?P<v>{_PROPER})(?! (?:station|restaurant|store|parking))", "ask for", "n"),
-        (r"(?:find|show|locate|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:some |an? |the )?V", "ask for", ""),
+        (r"(?:find|show|locate|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:some |an? |the )?V", "ask for", ""),
     )
 )
 # fmt: on
@@ -76,7 +77,7 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(
-    r"[,;:.!?]|\s[-–—]|\b(?:because|since|when(?:ever)?|while|so (?:that|i|we)|but|where|if|unless|although|though|even|"
+    r"[,;:!?]|\.(?!\d)|\s[-–—]|\b(?:because|since|when(?:ever)?|while|so (?:that|i|we)|but|where|if|unless|although|though|even|"
     r"and (?:i|it|we|my|can|could|please|make|start|find|set|turn|play|take|navigate|avoid|show|then|also|let)|rather|instead|over|than|as (?:it|i|they|long|my)|that's|it's|is|are|i)\b",
     re.IGNORECASE,
 )
@@ -84,21 +85,21 @@ _CLAUSE_END = re.compile(
 _SHORT_REPLY = 6
 #: What is turned down inside of a request: "a station without a car wash", "music that isn't rock".
 _BUT_NOT = re.compile(
-    r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|put|give|suggest|recommend|navigate|take)\b.*)"
+    r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|suggest|recommend|navigate|take)\b.*)"
     r"\b(?:without(?: considering)?|other than|anything but|that (?:does not|doesn't|do not|don't|isn't|aren't|is not|are not)(?: (?:offer|use|require|cover|include|have|accept|play))?)\s+"
     r"(?:any |a |an |the )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
     re.IGNORECASE,
 )
 _NEEDLESS = re.compile(
-    r"(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must))\b",
+    r"(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must|requirement))\b",
     re.IGNORECASE,
 )
 #: "Looking for a studio has been tricky" asks for nothing.
 _DOING_IT = re.compile(r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b", re.IGNORECASE)
-_PLAYING = re.compile(r"(?:play|listen|put on|hear|tune|turn on|start playing)\b", re.IGNORECASE)
+_PLAYING = re.compile(r"(?:.*\b)?(?:play|listen|put on|hear|tune|turn on|start playing)\b", re.IGNORECASE)
 _GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b", re.IGNORECASE)
 _NOT_BARE = re.compile(
-    r"(?:i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
+    r"(?:no|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
     r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
     r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen)\b",
     re.IGNORECASE,
@@ -116,7 +117,7 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
     for pattern in (_BUT_NOT, _NEEDLESS):
         if (
             (turned := pattern.search(text)) is not None
-            and (found := preference(turned["v"], topic_of(text) or context)) is not None
+            and (found := preference(turned["v"], topic_of(text))) is not None
             and found.topic
         ):
             return Asked(found, "do without", True, lasting)
@@ -125,57 +126,81 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
         for pattern, says, flag in _ASKED:
             if (match := pattern.match(rest)) is None:
                 continue
-            if flag == "s":
-                if (found := _setting(match["x"], match["s"], context)) is not None:
-                    return Asked(found, says, False, lasting)
-                continue
-            if flag == "f":
-                value, topic = (
-                    clean(match["v"], words=6),
-                    topic_of(match["x"]) or clean(match["x"].lower(), words=2),
-                )
-                return (
-                    Asked(Preference(topic, value, f"{value} as {match['x'].strip()}"), says, False, True)
-                    if value and topic
-                    else None
-                )
-            if flag in ("m", "n"):
-                subject = topic_of(text) or context
-                if flag == "m" and subject not in MEDIA:
-                    if not _PLAYING.match(rest):
-                        continue
-                    subject = "media"
-                value = HEAD.sub("", match["v"]).strip(" .'\"") or match["v"]
-                if " by " in match["v"]:
-                    subject, value = "music", match["v"].strip(" .'\"")
-                return Asked(Preference(subject or "shop", value, match["v"].strip(" .")), says, False, lasting)
-            if flag == "d":
-                says = "want"
-            short = len(match["v"].split()) <= _SHORT_REPLY
-            end = _CLAUSE_END.search(match["v"], 1)
-            found = preferred(
-                match["v"][: end.start()] if end else match["v"],
-                context if (short and flag == "!") or _GENERIC_HEAD.search(match["v"]) else "",
-            )
-            if found is not None and not found.topic and flag == "-" and topic_of(rest):
-                found = found._replace(topic=topic_of(rest))  # "exclude Smith's from my grocery search"
-            if found is not None and found.topic:
-                return Asked(found, says, flag == "-", lasting or flag == "!")
-            if (
-                says == "prefer"
-                and found is None
-                and (only := clean(match["v"], words=2))
-                and HEAD.fullmatch(only)
-            ):
-                return Asked(Preference("", only, only), says, False, True)
+            told = lasting or flag in ("!", "f")
+            found = _read_object(match, flag, text, context)
+            if found is not None and (found.topic or (flag == "!" and HEAD.fullmatch(found.value))):
+                return Asked(found, "want" if flag == "d" else says, flag == "-", told)
     if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
         return Asked(named, "ask for", False, lasting)  # "fast food", said of restaurants
     return None
 
 
+_TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
+#: "Routes that are longer" are not all routes.
+_QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECASE)
+
+
+def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Preference | None:
+    """What the object of a request prefers, by the flag of its row."""
+    if flag == "s":
+        return _setting(match["x"], match["s"], context)
+    if flag == "f":
+        value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
+        return Preference(topic, value, f"{value} as {match['x'].strip()}") if value and topic else None
+    if flag in ("m", "n"):
+        return _title(match["v"].strip(" .'\""), flag, match.string, topic_of(text) or context)
+    short = len(match["v"].split()) <= _SHORT_REPLY
+    end = _CLAUSE_END.search(match["v"], 1)
+    what = match["v"][: end.start()] if end else match["v"]
+    found = preferred(what, context if (short and flag == "!") or _GENERIC_HEAD.search(what) else "")
+    if (
+        found is None
+        and flag in ("-", "!")
+        and not _QUALIFIED.search(what)
+        and (only := clean(what, words=2))
+        and HEAD.fullmatch(only)
+    ):
+        if flag == "!":
+            return Preference("", only.lower(), only.lower())
+        return (
+            Preference("route", only.lower(), only.lower()) if topic_of(only) == "route" else None
+        )  # "avoid tolls"
+    if flag == "-" and (title := _TITLE.match(match["v"])) is not None:
+        return Preference("music", title[0], title[0])
+    if found is not None and not found.topic and flag == "-" and found.value[:1].isupper():
+        return found._replace(topic=topic_of(text))  # "exclude Smith's from my grocery search"
+    return found
+
+
+def _title(named: str, flag: str, request: str, subject: str) -> Preference | None:
+    """A name that is asked for: music by its title, a chain, a source of news."""
+    if " by " in named:
+        return Preference("music", named, named)
+    if flag == "m" and subject not in MEDIA:
+        if not _PLAYING.match(request):
+            return None
+        subject = "media"
+    return Preference(subject or "shop", HEAD.sub("", named).strip() or named, named)
+
+
+#: "Comfortable" and "warmer" say no setting.
+_RELATIVE = re.compile(
+    r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b",
+    re.IGNORECASE,
+)
+_WHENEVER = re.compile(r" (?:every|each|when|whenever|as)\b", re.IGNORECASE)
+_DEGREES = re.compile(r"\d ?(?:degrees?|°)", re.IGNORECASE)
+
+
 def _setting(what: str, to: str, context: str) -> Preference | None:
-    value = clean(essence(PHRASE_END.split(to)[0]), words=3)
-    topic = topic_of(what) or (context if what.lower() in ("it", "that", "them") else "")
+    value = clean(essence(PHRASE_END.split(_WHENEVER.split(to)[0])[0]), words=3)
+    if _RELATIVE.match(value):
+        return None
+    topic = (
+        "temperature"
+        if _DEGREES.search(value)
+        else topic_of(what) or (context if what.lower() in ("it", "that", "them") else "")
+    )
     if (
         not topic
         or not value

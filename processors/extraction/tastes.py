@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from processors.extraction.english import words
+from processors.extraction.english import third_person, words
 from processors.extraction.values import clean
 
 
@@ -66,13 +66,13 @@ _CLASS, _CLASSES = _table(
         "shop": r"local (?:farmers'? )?(?:markets?|farms?|produce)|farmers'? markets?",
         "payment": r"cash|cards?|credit cards?|contactless",
         "route": r"(?:fastest|quickest|shortest|scenic)(?: (?:time|distance))?|toll|motorways?|unpaved",
-        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|secured?(?! \d)|security|guarded|handicap(?:ped)?(?:[- ]accessible)?|wheelchair[- ]accessible|disabled|accessible|parking[- ](?:house|garage)",
+        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|(?:on )?the street|street|secured?(?! \d)|security|guarded|handicap(?:ped)?(?:[- ]accessible)?|wheelchair[- ]accessible|disabled|accessible|parking[- ](?:house|garage)",
         "temperature": r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)",
     }
 )
 #: These say it only where their subject is spoken of.
 _AMBIGUOUS = words(
-    "budget security accessible secure secured covered country card cards disabled soul pop folk free guarded"
+    "street budget security accessible secure secured covered country card cards disabled soul pop folk free guarded"
 )
 #: A genre is preferred in podcasts and on the radio too: their subject stays.
 _OWN_SUBJECT = frozenset(("podcast", "news", "radio station", "film", "book", "charging", "streaming", "seat"))
@@ -92,7 +92,7 @@ _DOING = {
 MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
 
 _GENERIC = re.compile(
-    r"(?:(?:the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
+    r"(?:(?:let's|there's|list|select|clean|shopping|maximi[sz]e|minimi[sz]e|pick|get|display|choose|prefer|make|have|use|take|if|the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
     r"public|good|best|better|nice|great|decent|suitable|preferred|fav(?:ou?rite|e)s?|time|all-time|usual|latest|new|newest|other|different|"
     r"another|available|possible|current|recent|relaxing|interesting|popular|top|highly|rated|well|really|very|particular|quick|"
     r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|something|those|these|that|this|it|"
@@ -102,7 +102,7 @@ _GENERIC = re.compile(
 )
 #: Here the noun phrase ends.
 PHRASE_END = re.compile(
-    r"\s+(?:with|from|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before)\b",
+    r"\s+(?:with|from|via|through|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before)\b",
     re.IGNORECASE,
 )
 #: What media are about, from whom, and by whom.
@@ -147,7 +147,7 @@ def preference(text: str, context: str = "") -> Preference | None:
             return Preference("", value, value) if value else None
         return Preference(
             _CLASSES[_row(named)] if named and (not context or context not in _OWN_SUBJECT) else context,
-            _canonical(named[0]) if named else value,
+            _canonical(named[0] if named else value),
             value,
         )
     head = heads[-1]
@@ -156,28 +156,28 @@ def preference(text: str, context: str = "") -> Preference | None:
     behind = (
         clean(essence(PHRASE_END.split(after["v"])[0]), words=4) if after is not None and not before else ""
     )
+    said_behind = behind
     last = list(HEAD.finditer(behind))
     if last and last[-1].start() and _HEADS[_row(last[-1])] == topic:
         behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
     value = before or behind
-    named = (
-        _CLASS.search(f"{before} {head[0]}".strip()) or _CLASS.search(behind)
-        if topic not in _OWN_SUBJECT
-        else None
-    )
+    named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
     if named is not None:
         topic, value = _CLASSES[_row(named)], _canonical(named[0])
     if topic == "" and named is None:
         return Preference("", f"{value} {head[0]}".strip(), f"{value} {head[0]}".strip()) if value else None
     if not value or (named is None and HEAD.fullmatch(value) and topic not in _OWN_SUBJECT):
         return None
-    return Preference(
-        topic,
-        value,
-        f"{before} {_plural(head[0])}".strip()
-        if before or not behind
-        else f"{_plural(head[0])} {'with' if after is None or topic not in MEDIA else after[0].split()[0]} {behind}",
-    )
+    if before or not behind:
+        named_by_head = not before and named is not None and head[0].lower() in named[0].lower()
+        shown = "" if named is None or before or named_by_head else named[0]
+        return Preference(
+            topic,
+            value,
+            f"{before or shown} {named[0] if named_by_head and named else _plural(head[0])}".strip(),
+        )
+    with_ = "with" if after is None or topic not in MEDIA else after[0].split()[0]
+    return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
 
 
 #: One word for what is the same.
@@ -212,14 +212,17 @@ _SAME = {
         "credit card": "card",
         "credit cards": "card",
         "on street": "on-street",
+        "street": "on-street",
+        "the street": "on-street",
+        "on the street": "on-street",
         "off street": "off-street",
     },
 }
 
 
-def _canonical(word: str) -> str:
-    word = word.lower().removesuffix(" friendly").removesuffix("-friendly")
-    return _SAME.get(word, word)
+def _canonical(said: str) -> str:
+    word = said.lower().removesuffix(" friendly").removesuffix("-friendly")
+    return _SAME.get(word, word if _CLASS.fullmatch(word) else said)
 
 
 def essence(text: str) -> str:
@@ -242,21 +245,39 @@ def _plural(noun: str) -> str:
     return f"{noun}s" if _COUNTABLE.search(noun) else noun
 
 
+#: "Parking on the street" is done, "parking spots" are not.
+_GERUND = re.compile(r"([a-z]+)ing (?:in|on|at|with|by|up|my|under|from)\b", re.IGNORECASE)
+
+
+_PLACED = re.compile(r"(?P<what>.+?) (?:at|in|on|for|of|during) (?:the |my |our )?(?P<where>.+)", re.IGNORECASE)
+
+
+def taste_of(liked: str) -> Preference | None:
+    """What is liked, or is no longer, as a preference: also "wifi at the hotel", "the temperature at 20"."""
+    found = preferred(liked)
+    if (found is None or not found.topic) and (placed := _PLACED.match(liked)) is not None:
+        what, where = placed["what"], placed["where"]
+        if topic := topic_of(where):
+            return Preference(topic, what, liked)
+        if topic := topic_of(what):
+            return Preference(topic, where, liked)
+    return found
+
+
 def preferred(text: str, context: str = "") -> Preference | None:
     """Read the object of "I prefer": the verb tells the subject where the noun does not."""
     verb, _, rest = text.strip().partition(" ")
-    doing = _DOING.get(
-        verb.lower() if verb.lower() in ("parking", "charging", "dining") else verb.lower().removesuffix("ing"),
-        "",
-    )
+    doing = _DOING.get(verb.lower(), "")
+    if not doing and (gerund := _GERUND.match(text.strip())) is not None:
+        doing = _DOING.get(gerund[1].lower(), "") or _DOING.get(gerund[1].lower()[:-1], "")
     if doing:
         rest = re.sub(
-            r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at )?(?:my |their |the |an? )?",
+            r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at |with |by )?(?:my |their |the |an? )?",
             "",
             rest,
         )
         found = preference(rest, doing)
         return found and found._replace(
-            phrase=f"{'to ' if not verb.endswith('ing') else ''}{verb.lower()} {' '.join(text.split()[1:])}"
+            phrase=f"{'to ' if not verb.endswith('ing') else ''}{verb.lower()} {third_person(' '.join(text.split()[1:]))}"
         )
     return preference(text, context)

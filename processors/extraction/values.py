@@ -9,11 +9,11 @@ from processors.extraction.english import third_person
 #: From here on it is another clause.
 _CUT = re.compile(
     r"\s*(?:,(?!\d{3})|[;:(\[{…!?]|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
-    r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe)|but|which|who|whose|where|if|"
+    r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
     r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|love|just|only|this|"
     r"these|think|avoid|don't|make|find|please|get|look|keep)(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
-    r"i've|especially|can you|could you|please|rather than|instead of|lol|haha)\b)",
+    r"i've|especially|can you|could you|please|just (?:give|get|find|take|show|tell)|rather than|instead of|lol|haha)\b)",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -23,11 +23,11 @@ _TAIL = re.compile(
     r"already|instead|today|myself|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
     r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
     r"dude|sir|there|better|best|beginning|starting|scheduled|coming up|planned|each|"
-    r"going forward|every time|in the future|in future|next time|tonight)$",
+    r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$",
     re.IGNORECASE,
 )
 _DETERMINER = re.compile(
-    r"(?:(?:the|an?|my|our|some|any|all|both|such|really|very|so|own|having|it when it's|lots of|a lot of|"
+    r"(?:(?:the|an?|my|our|some|any|all|both|only|just|such|really|very|so|own|having|it when it's|lots of|a lot of|"
     r"certain|just|nice|good|great|lovely|decent)\s+)+",
     re.IGNORECASE,
 )
@@ -64,6 +64,12 @@ def without_article(value: str) -> str:
     """ "A small dog" is a "small dog"."""
     determiner = _DETERMINER.match(value)
     return value[determiner.end() :] if determiner is not None else value
+
+
+def clause_end(text: str) -> int:
+    """Where the first clause of ``text`` ends."""
+    cut = _CUT.search(text)
+    return cut.start() if cut is not None else len(text)
 
 
 def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:

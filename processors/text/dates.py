@@ -255,7 +255,7 @@ _FORMS: tuple[tuple[str, str, Callable[[re.Match[str], _Said], _Moment]], ...] =
     (
         "f_in_month",
         rf"(?:in|by|since|early|late|mid|during|of)[\s-]+(?:early\s+|late\s+|mid-?)?"
-        rf"(?P<in_month>{_MONTH_NAME})(?:,?\s+(?:of\s+)?(?P<in_month_year>{_YEAR}))?"
+        rf"(?P<in_month>{_MONTH_NAME})(?!\s+\d{{1,2}}\b)(?:,?\s+(?:of\s+)?(?P<in_month_year>{_YEAR}))?"
         rf"|(?P<bare_month>{_MONTH_NAME})\s+(?P<bare_year>{_YEAR})",
         lambda match, said: (
             _of_year(

@@ -60,7 +60,7 @@ def test_statements_rest_on_what_was_said(turns: list[tuple[Role, str]]) -> None
     for found in read_window(window):
         sources = [by_id[each] for each in found.source_message_ids]
         assert sources == sorted(sources, key=lambda message: message.index)
-        assert any(found.quote in message.content and message.role is Role.USER for message in sources)
+        assert all(any(line in each.content for each in sources) for line in found.quote.splitlines())
         assert found.user_id in {message.user_id for message in sources if message.role is Role.USER}
         assert found.statement and found.statement == found.statement.strip()
         assert 0 < found.confidence <= 1
