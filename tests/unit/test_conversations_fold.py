@@ -1,0 +1,199 @@
+"""The fold of one conversation, at the edges of what it decides; ``tests/agents`` shows it at work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from models import ids
+from models.messages import ChatMessage, Role
+from models.summaries import SessionSummary, Summary
+from models.windows import WindowReason
+from processors.conversations import fold as fold_module
+from processors.conversations.drafts import SummaryRequestDraft
+from processors.conversations.fold import Fold
+from processors.conversations.state import ConversationPolicy, ConversationState, Kept
+from processors.conversations.windows import WindowSizes
+
+IDLE, FORGET = 900.0, 9000.0
+START = 1_700_000_000.0
+POLICY = ConversationPolicy(
+    sizes=WindowSizes(4, 1), idle_seconds=IDLE, forget_seconds=FORGET, token_threshold=1000
+)
+
+
+def count(text: str) -> int:
+    return len(text)
+
+
+class Conversation:
+    """A conversation that is frozen after each call, as the stage does it."""
+
+    def __init__(self, policy: ConversationPolicy = POLICY) -> None:
+        self.policy = policy
+        self.state: ConversationState | None = ConversationState("acme", "ada")
+        self.stored: dict[int, Sequence[Kept]] = {}
+        self.requests: list[SummaryRequestDraft] = []
+        self.said = 0
+
+    def thawed(self) -> Fold:
+        state = self.state or ConversationState("acme", "ada")
+        return Fold("c", state, self.policy, count, ("t", 3), self.stored.__getitem__)
+
+    def frozen(self, fold: Fold, now: float = START) -> Fold:
+        self.state = fold.finish(now)
+        for begins, page in fold.pages.items():
+            if page is None:
+                del self.stored[begins]
+            else:
+                self.stored[begins] = page
+        self.requests += fold.requests
+        return fold
+
+    def say(self, *contents: str, at: float = START) -> Fold:
+        fold = self.thawed()
+        run = []
+        for content in contents:
+            message = ChatMessage(
+                message_id=f"m{self.said}",
+                conversation_id="c",
+                user_id="ada",
+                role=Role.USER,
+                content=content,
+                sent_at=datetime.fromtimestamp(at, UTC),
+                tenant_id="acme",
+            )
+            run.append((message, 100 + self.said, at))
+            self.said += 1
+        fold.add(run)
+        return self.frozen(fold)
+
+    def answer(self, request: SummaryRequestDraft, tokens: int, **changes: object) -> tuple[bool, Fold]:
+        summary = Summary(
+            summary_id="s-" + request.request_id,
+            request_id=request.request_id,
+            conversation_id="c",
+            user_id="ada",
+            from_index=request.from_index,
+            to_index=request.to_index,
+            summary=SessionSummary(key_facts=("fact",)),
+            tokens=tokens,
+            source=request.source,
+            summarizer="test",
+            created_at=datetime.fromtimestamp(START, UTC),
+        )
+        fold = self.thawed()
+        taken = fold.answer(msgspec.structs.replace(summary, **changes))
+        return taken, self.frozen(fold)
+
+
+class TestSilence:
+    @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
+    def test_a_punctuation_that_long_after_ends_the_window(
+        self, after: float, reasons: list[WindowReason]
+    ) -> None:
+        conversation = Conversation()
+        conversation.say("x", "x")
+        fold = conversation.thawed()
+        fold.tick(START + after)
+        assert [window.reason for window in fold.windows] == reasons
+        assert fold.changed is bool(reasons)
+
+    @pytest.mark.parametrize(("after", "is_new"), [(FORGET - 1, False), (FORGET, True)])
+    def test_what_was_forgotten_begins_anew(self, after: float, is_new: bool) -> None:
+        conversation = Conversation()
+        conversation.say("x", "x", "x", "x", "x")
+        conversation.say("x", at=START + after)
+        state = conversation.state
+        assert state is not None
+        assert (state.next_index, state.end_mark) == ((1, "") if is_new else (6, "m4"))
+        assert state.sent_at == state.arrived_at == START + after
+
+    @pytest.mark.parametrize(("after", "second"), [(FORGET - 1, False), (FORGET, True)])
+    def test_what_is_copied_that_late_may_have_been_copied_before_all_was_forgotten(
+        self, after: float, second: bool
+    ) -> None:
+        assert Conversation().thawed().is_second_copy("t-1", 7, START, START + after) is second
+
+    def test_a_copy_that_comes_again_is_known_by_its_place(self) -> None:
+        conversation = Conversation()
+        fold = conversation.thawed()
+        assert not fold.is_second_copy("t-1", 7, START, START)
+        assert fold.changed
+        conversation.frozen(fold)
+        again = conversation.thawed()
+        assert again.is_second_copy("t-1", 7, START, START)
+        assert again.is_second_copy("t-1", 6, START, START)
+        assert not again.is_second_copy("t-2", 7, START, START), "another partition has offsets of its own"
+        assert not again.is_second_copy("t-1", 8, START, START)
+
+
+class TestRequests:
+    def asked(self) -> tuple[Conversation, SummaryRequestDraft]:
+        conversation = Conversation(msgspec.structs.replace(POLICY, token_threshold=50))
+        conversation.say(*["x" * 10] * 6, at=START + 5)
+        [request] = conversation.requests
+        return conversation, request
+
+    def test_a_request_is_made_of_the_conversation_and_its_first_and_last_message(self) -> None:
+        _, request = self.asked()
+        first, last = f"m{request.from_index}", f"m{request.to_index}"
+        assert request.request_id == ids.summary_id("acme", "c", first, last)
+        assert (request.tenant_id, request.conversation_id, request.user_id) == ("acme", "c", "ada")
+        assert (request.source.topic, request.source.partition) == ("t", 3)
+        assert (request.source.first_offset, request.source.last_offset) == (100, 100 + request.to_index)
+        assert (request.threshold, request.attempt, request.roll_up) == (50, 1, False)
+        assert request.arrived_at == datetime.fromtimestamp(START + 5, UTC)
+
+    def test_its_answer_is_taken_once(self) -> None:
+        conversation, request = self.asked()
+        taken, fold = conversation.answer(request, 5)
+        assert (taken, fold.changed) == (True, True)
+        assert conversation.state is not None
+        assert len(conversation.state.summaries) == 1
+        taken, fold = conversation.answer(request, 5)
+        assert (taken, fold.changed) == (False, False)
+
+    def test_a_roll_up_is_made_of_the_conversation_and_the_summaries_that_it_replaces(self) -> None:
+        conversation, request = self.asked()
+        conversation.answer(request, 20)
+        conversation.say(*["x" * 10] * 6, at=START + 6)
+        conversation.answer(conversation.requests[-1], 20)
+        roll_up = conversation.requests[-1]
+        assert roll_up.roll_up
+        assert len(roll_up.replaces) == len(roll_up.previous) == 2
+        assert roll_up.request_id == ids.roll_up_id("acme", "c", roll_up.replaces)
+        assert (roll_up.source.first_offset, roll_up.from_index) == (100, 0)
+        assert roll_up.messages == ()
+
+    def test_what_is_not_answered_is_asked_again_under_the_same_id(self) -> None:
+        conversation, request = self.asked()
+        fold = conversation.thawed()
+        fold.repeat(START + conversation.policy.summary_retry_seconds - 1)
+        assert fold.requests == []
+        fold.repeat(START + conversation.policy.summary_retry_seconds)
+        [again] = fold.requests
+        assert again == msgspec.structs.replace(request, attempt=2)
+
+    @pytest.mark.parametrize("cut", [1, 2])
+    def test_a_range_ends_where_a_record_is_full(self, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+        _, whole = self.asked()
+        sizes = [len(bytes(message)) + 1 for message in whole.messages]
+        monkeypatch.setattr(fold_module, "REQUEST_BYTES", sum(sizes[:-cut]))
+        _, request = self.asked()
+        assert request.messages == whole.messages[:-cut]
+        assert (request.from_index, request.to_index) == (whole.from_index, whole.to_index - cut)
+        assert request.source.last_offset == whole.source.last_offset - cut
+        assert request.request_id == ids.summary_id("acme", "c", "m0", f"m{request.to_index}")
+
+
+@pytest.mark.parametrize(("limit", "fit"), [(1, 1), (2, 1), (3, 1), (4, 2), (10, 5), (11, 5), (99, 10)])
+def test_as_many_as_fit_with_what_parts_them_and_at_least_one(
+    monkeypatch: pytest.MonkeyPatch, limit: int, fit: int
+) -> None:
+    monkeypatch.setattr(fold_module, "REQUEST_BYTES", limit)
+    messages = [Kept(offset, str(offset), b"x", START) for offset in range(10)]
+    assert fold_module._fitting(messages) == messages[:fit]
