@@ -15,8 +15,15 @@ from models.windows import WindowReason
 from processors.conversations import fold as fold_module
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
-from processors.conversations.state import ConversationPolicy, ConversationState, Kept
-from processors.conversations.windows import WindowSizes
+from processors.conversations.state import (
+    ID_HASH_BYTES,
+    ConversationPolicy,
+    ConversationState,
+    Kept,
+    id_hash,
+    remembers,
+)
+from processors.conversations.windows import Span, WindowCursor, WindowSizes
 
 IDLE, FORGET = 900.0, 9000.0
 START = 1_700_000_000.0
@@ -188,6 +195,43 @@ class TestRequests:
         assert (request.from_index, request.to_index) == (whole.from_index, whole.to_index - cut)
         assert request.source.last_offset == whole.source.last_offset - cut
         assert request.request_id == ids.summary_id("acme", "c", "m0", f"m{request.to_index}")
+
+    def ranges(self, sizes: WindowSizes, threshold: int) -> list[tuple[int, int]]:
+        conversation = Conversation(msgspec.structs.replace(POLICY, sizes=sizes, token_threshold=threshold))
+        for _ in range(30):
+            conversation.say("x" * 5)
+        assert (len(conversation.stored) > 5) is (sizes.size < 30)
+        for request in conversation.requests:  # grows with each answer
+            said = [msgspec.json.decode(message)["message_id"] for message in request.messages]
+            assert said == [f"m{n}" for n in range(request.from_index, request.to_index + 1)]
+            conversation.answer(request, 1)
+        return [(request.from_index, request.to_index) for request in conversation.requests]
+
+    @pytest.mark.parametrize("threshold", range(40, 150, 9))
+    def test_a_request_has_its_messages_wherever_they_are_kept(self, threshold: int) -> None:
+        """While one waits for its answer, the bodies of later ones go from the state to pages."""
+        in_pages, in_the_state = (self.ranges(WindowSizes(size, 1), threshold) for size in (4, 64))
+        assert in_pages == in_the_state
+        assert len(in_pages) > 1
+
+
+class TestRemembering:
+    def test_a_hash_is_found_only_where_one_begins(self) -> None:
+        a, b = b"a" * ID_HASH_BYTES, b"a" * (ID_HASH_BYTES - 1) + b"b"
+        assert remembers(a, a)
+        assert not remembers(b"b" + a + b"b" * 7, a)
+        assert remembers(b"b" + a + b"b" * 7 + a, a)
+        assert remembers(a + b, a), "also before where one seems to begin"
+        assert not remembers(a + b, a, ID_HASH_BYTES)
+        assert not remembers(b"", a)
+
+    def test_all_hashes_are_of_one_length(self) -> None:
+        assert {len(id_hash("m" * length)) for length in (1, 10, 256)} == {ID_HASH_BYTES}
+
+
+def test_a_window_repeats_no_more_than_it_has() -> None:
+    """The last window had one message of the one before it; then the setting was raised to three."""
+    assert WindowCursor(5, 1).close(7, WindowSizes(10, 3)) == (Span(5, 6, 1), WindowCursor(5, 2))
 
 
 @pytest.mark.parametrize(("limit", "fit"), [(1, 1), (2, 1), (3, 1), (4, 2), (10, 5), (11, 5), (99, 10)])
