@@ -22,6 +22,7 @@ from processors.conversations.state import (
     Kept,
     id_hash,
     remembers,
+    wake_at,
 )
 from processors.conversations.windows import Span, WindowCursor, WindowSizes
 
@@ -205,6 +206,11 @@ class TestRequests:
             said = [msgspec.json.decode(message)["message_id"] for message in request.messages]
             assert said == [f"m{n}" for n in range(request.from_index, request.to_index + 1)]
             conversation.answer(request, 1)
+        state = conversation.state
+        assert state is not None
+        assert {*conversation.stored} == {*state.pages}
+        ends = [begins + len(page) for begins, page in conversation.stored.items()]
+        assert all(end > state.tokens.from_index for end in ends), "what is summarized is let go of"
         return [(request.from_index, request.to_index) for request in conversation.requests]
 
     @pytest.mark.parametrize("threshold", range(40, 150, 9))
@@ -215,12 +221,35 @@ class TestRequests:
         assert len(in_pages) > 1
 
 
+class TestWaking:
+    def test_for_the_end_of_the_window_then_to_forget(self) -> None:
+        conversation = Conversation()
+        conversation.say("x", at=START + 5)
+        assert conversation.state is not None
+        assert wake_at(conversation.state, POLICY) == START + 5 + IDLE
+        fold = conversation.thawed()
+        fold.tick(START + 5 + IDLE)
+        conversation.frozen(fold)
+        assert wake_at(conversation.state, POLICY) == START + 5 + FORGET
+
+    def test_for_an_answer_if_that_is_sooner(self) -> None:
+        policy = msgspec.structs.replace(POLICY, token_threshold=50, summary_retry_seconds=60.0)
+        conversation = Conversation(policy)
+        conversation.say(*["x" * 10] * 6, at=START + 5)
+        assert conversation.state is not None
+        assert wake_at(conversation.state, policy) == START + 60
+        patient = msgspec.structs.replace(policy, summary_retry_seconds=1000.0)
+        assert wake_at(conversation.state, patient) == START + 5 + IDLE
+
+
 class TestRemembering:
     def test_a_hash_is_found_only_where_one_begins(self) -> None:
         a, b = b"a" * ID_HASH_BYTES, b"a" * (ID_HASH_BYTES - 1) + b"b"
         assert remembers(a, a)
         assert not remembers(b"b" + a + b"b" * 7, a)
         assert remembers(b"b" + a + b"b" * 7 + a, a)
+        assert remembers(b"b" * 7 + a + b"a", a), "one seems to begin right before it"
+        assert remembers(b"b" + a + b"b" * 7 + a + b"b" + a + b"b" * 7, a)
         assert remembers(a + b, a), "also before where one seems to begin"
         assert not remembers(a + b, a, ID_HASH_BYTES)
         assert not remembers(b"", a)
