@@ -110,6 +110,14 @@ class TestSilence:
         assert [window.reason for window in fold.windows] == reasons
         assert fold.changed is bool(reasons)
 
+    def test_late_is_what_was_sent_before_another_and_not_with_it(self) -> None:
+        conversation = Conversation(msgspec.structs.replace(POLICY, sizes=WindowSizes(10, 1)))
+        for at in (START + 1, START + 1, START, START + 1, START + 2):
+            conversation.say("x", at=at)
+        assert conversation.state is not None
+        late = [msgspec.json.decode(kept.body).get("late", False) for kept in conversation.state.kept]
+        assert late == [False, False, True, False, False]
+
     @pytest.mark.parametrize(("after", "is_new"), [(FORGET - 1, False), (FORGET, True)])
     def test_what_was_forgotten_begins_anew(self, after: float, is_new: bool) -> None:
         conversation = Conversation()

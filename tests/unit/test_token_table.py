@@ -84,6 +84,7 @@ def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
         (10, 11, 300, RangeState.UNSUMMARIZED),
     ]
     table = answer(table, tokens=80)
+    assert [row.summary_id for row in ranges(table)] == ["summary-0-9", ""]
     assert context_tokens(table) == 380
     assert table.next_index == 12
 
