@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from models import ids
+from models.errors import ConfigurationError
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
@@ -21,6 +22,8 @@ from processors.conversations.state import (
     ConversationState,
     Kept,
     id_hash,
+    is_page,
+    page_key,
     remembers,
     wake_at,
 )
@@ -264,6 +267,21 @@ class TestRemembering:
 
     def test_all_hashes_are_of_one_length(self) -> None:
         assert {len(id_hash("m" * length)) for length in (1, 10, 256)} == {ID_HASH_BYTES}
+
+
+def test_a_page_has_a_key_of_its_own_under_its_conversations() -> None:
+    """As it was stored, so it is looked for: the key is part of the format."""
+    assert page_key(b"c", 12) == b"c\x0012"
+    assert is_page(page_key(b"c", 0))
+    assert not is_page(b"c")
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(10, 10), (10, 11), (10, -1), (0, 0)])
+def test_sizes_with_which_no_window_would_get_on_are_refused(size: int, overlap: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"{size} messages cannot overlap by {overlap}"):
+        WindowSizes(size, overlap)
+    WindowSizes(1, 0)
+    WindowSizes(10, 9)
 
 
 def test_a_window_repeats_no_more_than_it_has() -> None:

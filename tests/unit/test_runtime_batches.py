@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from aiokafka.record.util import encode_varint
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.runtime.batches import HEADER_BYTES, _read, _written, empty_record, with_readable_names
+from streams.runtime.batches import HEADER_BYTES, _read, _written, batches, empty_record, with_readable_names
 from streams.runtime.faust_internals import DefaultRecordBatchBuilder
 
 #: Where a number takes one byte more.
@@ -44,9 +46,40 @@ def payload(*records: tuple[int, bytes | None, bytes | None, list[tuple[str, byt
     return bytes(builder.build())[HEADER_BYTES:]
 
 
+def batch(offset: int) -> bytes:
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1 << 30)
+    builder.append(0, 0, b"k", b"v", [])
+    data = bytearray(builder.build())
+    struct.pack_into(">q", data, 0, offset)
+    return bytes(data)
+
+
 @pytest.mark.parametrize("offset", [0, 1, *EDGES])
 def test_an_empty_record_is_what_a_producer_writes_of_nothing(offset: int) -> None:
     assert empty_record(offset) == payload((offset, None, None, []))
+
+
+class TestBatches:
+    def header(self, offset: int) -> bytes:
+        """What compaction leaves of a batch whose records are all gone."""
+        header = bytearray(batch(offset)[:HEADER_BYTES])
+        struct.pack_into(">i", header, 8, HEADER_BYTES - 12)
+        return bytes(header)
+
+    def test_all_that_are_whole_are_found_also_without_a_record(self) -> None:
+        data = batch(0) + self.header(1) + batch(2) + self.header(3)
+        found = [*batches(data)]
+        assert [one.first_offset for one in found] == [0, 1, 2, 3]
+        assert [one.end for one in found] == [one.start for one in found[1:]] + [len(data)]
+        assert found[1].payload_start == found[1].end
+        for cut in range(1, HEADER_BYTES):
+            assert [one.first_offset for one in batches(data[:-cut])] == [0, 1, 2]
+
+    @pytest.mark.parametrize("claimed", [-(1 << 31), -100, -1, 0, HEADER_BYTES - 13])
+    def test_behind_a_length_that_cannot_be_nothing_is_looked_for(self, claimed: int) -> None:
+        lying = bytearray(batch(1))
+        struct.pack_into(">i", lying, 8, claimed)
+        assert [one.first_offset for one in batches(batch(0) + lying + batch(2))] == [0]
 
 
 sized = st.none() | st.sampled_from([0, 1, 63, 64, 127, 128, 129, 8191, 8192, 9000]).map(bytes)

@@ -156,6 +156,7 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     overhead = record_bytes(RECORD.key, b"", RECORD.headers)
     whole = RECORD._replace(value=bytes(LARGEST_LETTER - overhead))
     assert not is_cut(DeadLetter(whole, "r", "m"))
+    assert is_cut(DeadLetter(whole._replace(key=b"key+"), "r", "m"))
     assert len(outputs(whole, 8 << 20)) == 3
     value = b"begin" + bytes(LARGEST_LETTER - overhead)
     larger = RECORD._replace(value=value, key=b"k" * 3000)

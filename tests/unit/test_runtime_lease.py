@@ -83,6 +83,7 @@ class TestLease:
     async def test_the_name_is_lost_to_who_is_forgotten_within_half_a_session(
         self, lease: Lease, clock: Clock, silent: float, fenced: bool
     ) -> None:
+        assert lease.fenced is False
         lease.renew(clock.now)
         clock.now += silent
         lease.lose(forgotten=True)

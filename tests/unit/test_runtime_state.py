@@ -202,6 +202,11 @@ class TestStoredPartition:
         one, two = sealed(b"open", 9), sealed(b"flushed", 9)
         assert stored((b"k", one), (b"k", two)).values == {b"k": two}
 
+    def test_every_late_write_is_counted(self) -> None:
+        partition = stored((b"k", sealed(b"new", 7, term=2)))
+        partition.fold(changelog((b"k", sealed(b"late", 3)), (b"k", sealed(b"later", 4))))
+        assert partition.stale == 2
+
     def test_every_late_tombstone_is_counted(self) -> None:
         partition = StoredPartition(ONE)
         partition.fold(changelog((b"a", sealed(b"v", 1)), (b"b", sealed(b"v", 1)), (b"a", None), (b"b", None)))

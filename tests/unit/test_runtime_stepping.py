@@ -419,6 +419,26 @@ class TestSilence:
         assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
         assert outside.calls[2] == [b"a", b"b"]
 
+    @pytest.mark.parametrize("does", ["waits", "emits", "stores"])
+    async def test_who_waited_or_did_something_was_answered(self, service: Service, does: str) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                if record.value == b"silent":
+                    await asyncio.Event().wait()
+                elif does == "waits":
+                    await asyncio.sleep(0.001)
+                elif does == "emits":
+                    effects.emit(OUT, b"k", record.value)
+                else:
+                    effects.store(b"n", b"", record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        async with asyncio.timeout(20):
+            await bench.run(b"a", b"silent")
+        assert bench.letters() == [(b"silent", "no_answer")]
+
     async def test_the_last_of_a_batch_and_one_of_two(self, service: Service) -> None:
         bench = Bench(service, stage(Outside(b"silent").step))
         await bench.run(b"a", b"silent")

@@ -342,7 +342,11 @@ class TestDecompression:
     def test_gzip_may_be_padded_with_zeros_but_not_with_anything_else(self) -> None:
         data = bytes(cramjam.gzip.compress(self.content))
         assert decompress(1, data + bytes(9), LIMIT) == self.content
-        assert self.error(1, data + b"junk") == "batch_unreadable"
+        for junk in (b"junk", b"X" * 20):
+            assert self.error(1, data + junk) == "batch_unreadable"
+        empty = bytes(cramjam.gzip.compress(b""))
+        assert decompress(1, empty, LIMIT) == b""
+        assert decompress(1, data + empty + data, LIMIT) == self.content * 2
         assert self.error(1, zlib.compress(self.content)) == "batch_unreadable"
 
     def test_no_more_is_written_than_is_allowed(self) -> None:
@@ -397,6 +401,8 @@ class TestDistrust:
         assert records[0].headers == (("h", None), ("\ufffd-\ufffd", b"x"))
         assert records[1].headers == (("h", None), ("h", b"x"))
         assert end == 103
+        behind, _ = read(self.unpack(batch(codec, 7, b"1", b"2", b"3") + bad, TP)[0], 7)
+        assert behind[3:] == records
 
     @given(st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=5), st.integers(0, 4))
     def test_everything_else_stays_as_it_was(self, values: list[bytes | None], codec: int) -> None:

@@ -21,6 +21,7 @@ from processors.conversations.token_table import (
     ranges,
     repeat_at,
     repeat_due,
+    shortened,
 )
 
 THRESHOLD = 1200
@@ -87,6 +88,23 @@ def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
     assert [row.summary_id for row in ranges(table)] == ["summary-0-9", ""]
     assert context_tokens(table) == 380
     assert table.next_index == 12
+    table = add(ask(add(table, [900])), [7])
+    assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
+        (0, 9, 80, RangeState.SUMMARIZED),
+        (10, 12, 1200, RangeState.REQUESTED),
+        (13, 13, 7, RangeState.UNSUMMARIZED),
+    ]
+
+
+def test_a_roll_up_spans_all_summaries() -> None:
+    summaries = tuple(AcceptedSummary(f"s{n}", 10 * n, 10 * n + 9, 250) for n in range(3))
+    plan = due(TokenTable(30, (), summaries), THRESHOLD)
+    assert plan == RequestPlan(0, 29, 750, ("s0", "s1", "s2"), roll_up=True)
+
+
+def test_a_shortened_request_is_the_same_attempt() -> None:
+    table = add(TokenTable(), [100] * 5)
+    assert shortened(table, RequestPlan(0, 4, 500, attempt=3), 2) == RequestPlan(0, 2, 300, attempt=3)
 
 
 def test_a_backlog_is_asked_for_range_by_range() -> None:
