@@ -68,16 +68,8 @@ class Conversation:
         fold = self.thawed()
         run = []
         for content in contents:
-            message = ChatMessage(
-                message_id=f"m{self.said}",
-                conversation_id="c",
-                user_id="ada",
-                role=Role.USER,
-                content=content,
-                sent_at=datetime.fromtimestamp(at, UTC),
-                tenant_id="acme",
-            )
-            run.append((message, 100 + self.said, at))
+            said = msgspec.structs.replace(message(self.said, at), content=content)
+            run.append((said, 100 + self.said, at))
             self.said += 1
         fold.add(run)
         return self.frozen(fold)
@@ -101,7 +93,53 @@ class Conversation:
         return taken, self.frozen(fold)
 
 
+def message(number: int, sent: float = START) -> ChatMessage:
+    return ChatMessage(
+        message_id=f"m{number}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.USER,
+        content="x",
+        sent_at=datetime.fromtimestamp(sent, UTC),
+        tenant_id="acme",
+    )
+
+
+class TestRepetitions:
+    def test_every_one_is_counted_that_of_the_very_first_message_too(self) -> None:
+        conversation = Conversation(msgspec.structs.replace(POLICY, recent_message_ids=8))
+        fold = conversation.thawed()
+        fold.add([(message(number), 100 + at, START) for at, number in enumerate((0, 0, 1, 0, 1))])
+        assert fold.duplicates == 3
+        conversation.frozen(fold)
+        assert conversation.state is not None
+        assert conversation.state.next_index == 2
+
+    def test_what_is_further_back_than_the_state_remembers_is_new(self) -> None:
+        policy = msgspec.structs.replace(POLICY, recent_message_ids=4)
+        for cut in range(6):  # wherever a run ends
+            conversation = Conversation(policy)
+            duplicates = 0
+            numbers = [0, 1, 2, 3, 4, 0, 4]
+            for run in (numbers[:cut], numbers[cut:]):
+                fold = conversation.thawed()
+                fold.add([(message(number), 100 + number, START) for number in run])
+                duplicates += fold.duplicates
+                conversation.frozen(fold)
+            assert conversation.state is not None
+            assert (duplicates, conversation.state.next_index) == (1, 6)
+
+
 class TestSilence:
+    @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
+    def test_a_message_that_was_sent_that_long_after_begins_a_window(
+        self, after: float, reasons: list[WindowReason]
+    ) -> None:
+        """However soon it arrived: in a backfill everything arrives at once."""
+        fold = Conversation().thawed()
+        fold.add([(message(0), 100, START), (message(1, START + after), 101, START)])
+        assert [window.reason for window in fold.windows] == reasons
+
     @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
     def test_a_punctuation_that_long_after_ends_the_window(
         self, after: float, reasons: list[WindowReason]
