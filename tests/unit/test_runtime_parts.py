@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
-from streams.runtime.effects import Effects
+from streams.runtime.effects import Effects, Output, StateChange
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.partitioner import murmur2, partition_of, partitions_of
@@ -376,6 +376,31 @@ class TestEffects:
         change.store(b"k", b"v")
         letter.dead_letter(Record(b"v"), InvalidRecord("invalid_json", "no"))
         assert [bool(effects) for effects in (Effects(), output, change, letter)] == [False, True, True, True]
+
+    def test_an_output_is_what_the_stage_says(self) -> None:
+        effects = Effects()
+        effects.emit("t", b"k", b"v", [("h", b"x")], route=b"r", partition=3)
+        effects.forward("t", b"k", b"v", [("h", b"x")])
+        assert effects.outputs == [
+            Output("t", b"k", b"v", [("h", b"x")], b"r", 3),
+            Output("t", b"k", b"v", [("h", b"x")], copy=True),
+        ]
+
+    def test_what_happened_after_it_is_appended_and_the_last_word_counts(self) -> None:
+        first, second = Effects(), Effects()
+        for effects, n in ((first, 1), (second, 2)):
+            effects.emit("t", b"k", b"%d" % n)
+            effects.store(b"k", b"%d" % n, n)
+            effects.wake(b"both", n)
+            effects.wake(b"only %d" % n, n)
+            effects.count("metric", "label", by=n)
+            effects.observe("size", n)
+        first.absorb(second)
+        assert [output.value for output in first.outputs] == [b"1", b"2"]
+        assert first.changes == {b"k": StateChange(b"2", 2)}
+        assert first.timers == {b"both": 2, b"only 1": 1, b"only 2": 2}
+        assert first.counts == {("metric", ("label",)): 3}
+        assert first.observations == [("size", 1), ("size", 2)]
 
     def test_changes_are_written_in_the_order_of_the_last_call_for_each_key(self) -> None:
         first, second = Effects(), Effects()

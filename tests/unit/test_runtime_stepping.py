@@ -311,6 +311,10 @@ class TestDefects:
             await bench.run(*[b"poison"] * 60, b"good", *[b"poison"] * 39, partition=n)
             await bench.run(b"good")
         assert len(bench.letters()) == 5 * 99
+        for n in range(2):
+            await bench.run(*[b"poison"] * (MOST_BURIED - 1), partition=n)
+            await bench.run(b"good")
+        assert len(bench.letters()) == 7 * 99
 
     async def test_a_topic_of_invalid_records_goes_to_its_queue_without_a_stop(self, service: Service) -> None:
         bench = Bench(service, stage())
