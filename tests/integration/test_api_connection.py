@@ -42,6 +42,12 @@ class Hasty(Connection):
     most_connections = 20
 
 
+class Small(Hasty):
+    """With as little room, and the time to fill it on any machine."""
+
+    request_seconds = 60.0
+
+
 async def short(_: Request) -> PlainTextResponse:
     return PlainTextResponse("here")
 
@@ -146,15 +152,17 @@ async def test_a_request_that_takes_long_to_answer_is_left_alone() -> None:
     await server.stop()
 
 
-async def test_one_connection_too_many_is_told_so_and_the_next_finds_room(hasty: ApiServer) -> None:
-    opened = [await asyncio.open_connection("127.0.0.1", hasty.port) for _ in range(Hasty.most_connections)]
-    await until(lambda: len(connections(hasty)) == Hasty.most_connections)
-    async with httpx.AsyncClient(base_url=hasty.url, trust_env=False) as client:
+async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> None:
+    server = await serve(app(), "127.0.0.1", 0, Small)
+    opened = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(Small.most_connections)]
+    await until(lambda: len(connections(server)) == Small.most_connections)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
         refused = await client.get("/")
         assert refused.status_code == 503
         assert refused.headers["content-type"] == "application/problem+json"
         assert "connections" in refused.json()["detail"]
-        await until(lambda: not connections(hasty))  # the idle ones have had their time
+        for _, writer in opened:
+            writer.close()
+        await until(lambda: not connections(server))
         assert (await client.get("/")).text == "here"
-    for _, writer in opened:
-        writer.close()
+    await server.stop()
