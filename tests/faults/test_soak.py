@@ -1,6 +1,6 @@
 """The long form: every fault at random, under load, for as long as one likes (``make soak``).
 
-``SWITCHBOARD_SOAK_SECONDS`` (600) and ``SWITCHBOARD_SOAK_RATE`` (12,000 messages a second) set its size,
+``SWITCHBOARD_TEST_SOAK_SECONDS`` (600) and ``SWITCHBOARD_TEST_SOAK_RATE`` (12,000 messages a second) set its size,
 ``SWITCHBOARD_TEST_SEED`` repeats its faults.
 """
 
@@ -19,8 +19,8 @@ from workers import Worker, eventually, switch
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.soak]
 
-SECONDS = float(os.environ.get("SWITCHBOARD_SOAK_SECONDS", "600"))
-RATE = float(os.environ.get("SWITCHBOARD_SOAK_RATE", "12000"))
+SECONDS = float(os.environ.get("SWITCHBOARD_TEST_SOAK_SECONDS", "600"))
+RATE = float(os.environ.get("SWITCHBOARD_TEST_SOAK_RATE", "12000"))
 
 #: Longer than a session, so that the group gives the partitions away.
 FROZEN_SECONDS = 9.0
