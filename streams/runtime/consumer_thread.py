@@ -151,7 +151,9 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         await asyncio.wrap_future(checked)
 
     async def _check_errors(self) -> None:
-        self._ensure_consumer()._coordinator.check_errors()
+        # Nobody coordinates before the client has met the broker, nor after it was stopped.
+        if self._consumer is not None and (coordinator := self._consumer._coordinator) is not None:
+            coordinator.check_errors()
 
     async def offsets(self, tps: Iterable[TP]) -> dict[TP, Offsets]:
         """Return log start, log end and commit of each partition, from the broker."""

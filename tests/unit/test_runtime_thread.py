@@ -234,6 +234,16 @@ class TestPartitions:
         with pytest.raises(TopicAuthorizationFailedError):
             await thread.check_errors()
 
+    async def test_before_the_client_has_met_the_broker_nothing_is_coordinated(
+        self, thread: BatchConsumerThread
+    ) -> None:
+        # On a loaded machine the first look comes while the client still starts.
+        thread.thread_loop = asyncio.get_running_loop()
+        thread._consumer._coordinator = None
+        await thread.check_errors()
+        thread._consumer = None
+        await thread.check_errors()
+
     async def test_where_the_thread_has_ended_nothing_is_coordinated(self, thread: BatchConsumerThread) -> None:
         # A service that stops still looks once a second, until it is told not to.
         thread.thread_loop = asyncio.new_event_loop()
