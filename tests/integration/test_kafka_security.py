@@ -21,7 +21,7 @@ from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.kafka_security import MECHANISMS, Authority, Security
-from deploy.local.ports import free_ports
+from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
 from models.responses import ResponseChunk
 from streams import kafka as clients
@@ -361,6 +361,10 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
         for topic in ("memory.facts.v1", "chat.responses.v1"):
             eventually(lambda: all(process.poll() is None for process in running), "the workers run")
             eventually(lambda topic=topic: read(people["reader"], catalog.name(topic)), f"something on {topic}")
+        here = environment(people["operator"], api_port=ports["api"], data_dir=tmp_path / "data")
+        eventually(lambda: not is_free(ports["api"]), "the API listens")
+        found = eventually(lambda: searched(switchboard, here, "what must she not eat?"), "the fact is found")
+        assert "allergic to peanuts" in found[0]["fact"]["statement"]
         _, out, said = switchboard(people["operator"], "status", "--json")  # the workers' ports are not its own
         assert said == ""
         assert any(row["started"] for row in json.loads(out)["groups"]), (
@@ -378,6 +382,12 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
     finally:
         for process in running:
             leash.end(process, 0.0)
+
+
+def searched(switchboard: Callable[..., tuple[int, str, str]], here: Mapping[str, str], query: str) -> Any:
+    status, out, said = switchboard(here, "search", query, "--user", "ada", "--json")
+    assert status in (0, 69), said  # 69: the API is not there yet
+    return status == 0 and json.loads(out)["results"]
 
 
 def conversation(name: str) -> list[bytes]:
