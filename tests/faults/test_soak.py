@@ -1,7 +1,7 @@
 """The long form: every fault at random, under load, for as long as one likes (``make soak``).
 
-``SWITCHBOARD_TEST_SOAK_SECONDS`` (600) and ``SWITCHBOARD_TEST_SOAK_RATE`` (12,000 messages a second) set its size,
-``SWITCHBOARD_TEST_SEED`` repeats its faults.
+``SWITCHBOARD_TEST_SOAK_SECONDS`` (600) and ``SWITCHBOARD_TEST_SOAK_RATE`` (12,000 messages a second) set its
+size, ``SWITCHBOARD_TEST_SEED`` repeats its faults.
 """
 
 from __future__ import annotations
