@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 import numpy as np
 import qdrant_edge as edge
+import structlog
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
@@ -23,6 +24,8 @@ from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 
 Item = TypeVar("Item", bound=msgspec.Struct)
+
+log = structlog.get_logger("streams.adapters.qdrant_edge")
 
 _NOBODYS = edge.IsEmptyCondition(stored.OWNER_FIELD)
 
@@ -131,9 +134,13 @@ class Shard(Generic[Item]):
         return stored.marks_of({str(record.id): record.payload for record in records}, places)
 
     def set_mark(self, place: Place, next_offset: int) -> None:
-        """Note it behind the writes that it is about."""
-        point = edge.Point(stored.mark_id(place), {}, stored.mark(next_offset))
-        self.engine.update(edge.UpdateOperation.upsert_points([point]))
+        """Note it behind the writes that it is about, with how many points there are now."""
+        tally = stored.tally(self.engine.info().points_count)
+        points = [
+            edge.Point(stored.mark_id(place), {}, stored.mark(next_offset)),
+            edge.Point(stored.TALLY_ID, {}, tally),
+        ]
+        self.engine.update(edge.UpdateOperation.upsert_points(points))
 
     def _versions(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the version of each point that there is."""
@@ -158,6 +165,7 @@ def open_shard(folder: Path, kind: Kind[Item], space: VectorSpace) -> Shard[Item
         for field, schema in _payload_indexes(kind).items():
             if field not in present:
                 shard.update(edge.UpdateOperation.create_field_index(field, schema))
+        _check_tally(shard, folder)
         shard.flush()
     except ConfigurationError:
         shard.close()
@@ -184,6 +192,26 @@ def _check_seal(shard: edge.EdgeShard, expected: dict[str, Any], folder: Path) -
     payloads = [record.payload for record in shard.retrieve([stored.SEAL_ID], True, False)]
     found = payloads[0] if payloads else None
     stored.check_seal(found, expected, f"the index in {folder}", rebuild(folder))
+
+
+def _check_tally(shard: edge.EdgeShard, folder: Path) -> None:
+    """Forget how far an index was filled that has fewer points than it had: it is filled again from the topics.
+
+    Points are never deleted.  The engine opens some damaged files without a word, and leaves out what they
+    held.
+    """
+    [found, *_] = [record.payload for record in shard.retrieve([stored.TALLY_ID], True, False)] or [None]
+    present, before = shard.info().points_count, stored.tallied(found)
+    if present >= before:
+        return
+    log.warning(
+        "the index has lost points; it is filled again", folder=str(folder), found=present, expected=before
+    )
+    marks = edge.Filter(must_not=[edge.IsEmptyCondition(stored.MARK_FIELD)])
+    shard.update(edge.UpdateOperation.delete_points_by_filter(marks))
+    # The deleted marks are no loss of the next time.
+    point = edge.Point(stored.TALLY_ID, {}, stored.tally(shard.info().points_count))
+    shard.update(edge.UpdateOperation.upsert_points([point]))
 
 
 def _filter(where: Where) -> edge.Filter:

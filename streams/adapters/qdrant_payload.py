@@ -38,7 +38,13 @@ WRITE_BATCH = 100
 #: Where the index's seal lies.
 SEAL_ID = str(uuid5(NAMESPACE, "index/seal"))
 
-_SEAL_FIELD, _MARK_FIELD = "seal", "next_offset"
+#: Where an embedded index counts its points: those of a damaged file are missing without a word.
+TALLY_ID = str(uuid5(NAMESPACE, "index/tally"))
+
+#: What only marks have.
+MARK_FIELD = "next_offset"
+
+_SEAL_FIELD, _TALLY_FIELD = "seal", "points"
 
 
 def gravestone(version: int) -> dict[str, Any]:
@@ -84,12 +90,22 @@ def mark_id(place: Place) -> str:
 
 def mark(next_offset: int) -> dict[str, Any]:
     """Return what such a point holds."""
-    return {_MARK_FIELD: next_offset}
+    return {MARK_FIELD: next_offset}
 
 
 def marks_of(payloads: Mapping[str, Mapping[str, Any] | None], places: Iterable[Place]) -> dict[Place, int]:
     """Return the mark of each place, 0 if there is none; ``payloads`` by point id."""
-    return {place: int((payloads.get(mark_id(place)) or {}).get(_MARK_FIELD, 0)) for place in places}
+    return {place: int((payloads.get(mark_id(place)) or {}).get(MARK_FIELD, 0)) for place in places}
+
+
+def tally(points: int) -> dict[str, Any]:
+    """Return what says how many points there are."""
+    return {_TALLY_FIELD: points}
+
+
+def tallied(payload: Mapping[str, Any] | None) -> int:
+    """Return how many points there were; 0 if nobody counted."""
+    return int((payload or {}).get(_TALLY_FIELD, 0))
 
 
 def check_space(space: VectorSpace, dimensions: int, model: str | None, rebuild: str) -> None:

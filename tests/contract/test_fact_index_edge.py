@@ -194,6 +194,35 @@ async def test_damaged_files_are_a_configuration_error(tmp_path: Path, pattern: 
         QdrantEdgeIndex(tmp_path, FACTS, SPACE)
 
 
+def cut_short(folder: Path, pattern: str) -> None:
+    """Leave the first half of the file in ``folder`` that matches."""
+    [file] = folder.glob(pattern)
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size // 2)
+
+
+async def test_an_index_that_lost_points_without_a_word_is_filled_again(tmp_path: Path) -> None:
+    """The engine opens a file that was cut short, and leaves out what it does not hold."""
+    places = [("memory.facts.v1", 0), ("memory.facts.v1", 1)]
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    for at in range(100):
+        await opened.upsert([make_fact(f"statement {at}")])
+        await opened.set_mark(places[at % 2], at)
+    await opened.close()
+    cut_short(tmp_path, "segments/*/mutable_id_tracker.versions")
+
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert await opened.count() < 100
+    assert await opened.marks(places) == dict.fromkeys(places, 0)
+    await opened.upsert([make_fact(f"statement {at}") for at in range(100)])
+    await opened.set_mark(places[0], 100)
+    await opened.close()
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert await opened.count() == 100
+    assert await opened.marks(places) == {places[0]: 100, places[1]: 0}, "the other one is not filled yet"
+    await opened.close()
+
+
 async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     known, new = make_fact("known"), make_fact("new")
