@@ -314,7 +314,7 @@ def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(demo: Dem
     (demo.folder / "qdrant").write_text("not a folder")
     status, said = demo.run(given)
     assert status == 69
-    assert "memory: it has ended by itself" in said
+    assert "recall: it has ended by itself" in said
     assert "qdrant" in said
     assert demo.left() == []
 
