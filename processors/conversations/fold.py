@@ -21,14 +21,12 @@ from models.summaries import Summary
 from models.windows import WindowMessage, WindowReason, WindowSource
 from processors.conversations import token_table
 from processors.conversations.drafts import SummaryRequestDraft, WindowDraft
+from processors.conversations.sequence import Sequencer
 from processors.conversations.state import (
-    ID_HASH_BYTES,
     ConversationPolicy,
     ConversationState,
     Kept,
     KeptSummary,
-    id_hash,
-    remembers,
 )
 from processors.conversations.token_table import RequestPlan, TokenTable
 from processors.conversations.windows import WindowCursor
@@ -58,9 +56,8 @@ class Fold:
     """
 
     __slots__ = (
-        "_arrived_at",
+        "_changed",
         "_conversation_id",
-        "_copied",
         "_count",
         "_counts",
         "_cursor",
@@ -68,23 +65,16 @@ class Fold:
         "_kept",
         "_kept_from",
         "_load_page",
-        "_next_index",
         "_pages",
         "_policy",
-        "_recent",
-        "_remembered_bytes",
         "_sent_at",
+        "_sequence",
         "_source_topic",
         "_summaries",
-        "_tenant_id",
         "_tokens",
         "_turns",
-        "_user_id",
-        "changed",
-        "duplicates",
         "pages",
         "requests",
-        "strangers",
         "windows",
     )
 
@@ -101,16 +91,11 @@ class Fold:
         self._policy = policy
         self._count = count
         self._source_topic = source
-        self._tenant_id = state.tenant_id
-        self._user_id = state.user_id
-        self._next_index = state.next_index
+        self._sequence = Sequencer(state, policy.forget_seconds, policy.recent_message_ids)
         self._cursor = state.cursor
         self._kept_from = state.kept_from
         self._kept = list(state.kept)
-        self._recent = bytearray(state.recent_ids)
-        self._remembered_bytes = max(policy.recent_message_ids, policy.sizes.size) * ID_HASH_BYTES
         self._sent_at = state.sent_at
-        self._arrived_at = state.arrived_at
         self._end_mark = state.end_mark
         self._tokens = state.tokens
         self._counts: list[int] = []
@@ -121,65 +106,52 @@ class Fold:
         self.windows: list[WindowDraft] = []
         self.requests: list[SummaryRequestDraft] = []
         self.pages: dict[int, Sequence[Kept] | None] = {}
-        self._copied = dict(state.copied)
-        self.duplicates = 0
-        self.strangers: list[int] = []
-        self.changed = False
+        self._changed = False
 
     @property
     def tenant_id(self) -> str:
         """Whose conversation it is."""
-        return self._tenant_id
+        return self._sequence.tenant_id
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing has been said yet."""
-        return not self._next_index
+        return not self._sequence.next_index
+
+    @property
+    def duplicates(self) -> int:
+        """How many messages were seen before."""
+        return self._sequence.duplicates
+
+    @property
+    def strangers(self) -> list[int]:
+        """The offsets of what belongs to another tenant."""
+        return self._sequence.strangers
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to store."""
+        return self._changed or self._sequence.changed
 
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
-        """Say whether a record was copied here before: it stands at ``offset`` of the partition ``origin``.
-
-        Copies of one partition come in its order, and all of them come again when it is read again.  ``came``
-        and ``arrived`` (epoch seconds) are the times of the record and of its copy.  What is copied
-        ``forget_seconds`` later may have been copied before the conversation was forgotten: it was.
-        """
-        if offset < self._copied.get(origin, 0) or arrived - came >= self._policy.forget_seconds:
-            return True
-        self._copied[origin] = offset + 1
-        if not self._next_index:
-            self._arrived_at = max(self._arrived_at, arrived)
-        self.changed = True
-        return False
+        """Say whether a record was copied here before (:meth:`Sequencer.is_second_copy`)."""
+        return self._sequence.is_second_copy(origin, offset, came, arrived)
 
     def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
         """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
         # This loop runs once for every message there is: what it needs often is in local variables.
-        policy, recent, count = self._policy, self._recent, self._count
+        policy, count = self._policy, self._count
         idle_seconds = policy.idle_seconds
         keep, note = self._kept.append, self._counts.append
-        index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
+        sent_at = self._sent_at
         full_at = self._cursor.full_at(policy.sizes)
-        remembered = self._remembered_bytes
         stamped, stamp = 0.0, _EPOCH
-        for message, offset, arrived in run:
-            if arrived - arrived_at >= idle_seconds:
-                self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
+        for index, message, offset, arrived in self._sequence.place(run, idle_seconds):
+            if message is None:
+                self._sent_at = sent_at
                 self._arrives(arrived)
-                index, sent_at, arrived_at = self._next_index, self._sent_at, self._arrived_at
+                sent_at = self._sent_at
                 full_at = self._cursor.full_at(policy.sizes)
-            if not index:
-                self._tenant_id, self._user_id = message.tenant_id, message.user_id
-            if message.tenant_id != self._tenant_id:
-                self.strangers.append(offset)
-                continue
-            self.changed = True
-            message_id = message.message_id
-            hashed = id_hash(message_id)
-            # Never further back than the state remembers, or it would matter where a run ends: a replay
-            # may be cut elsewhere.
-            begin = len(recent) - remembered
-            if remembers(recent, hashed, begin if begin > 0 else 0):
-                self.duplicates += 1
                 continue
             sent = message.sent_at.timestamp()
             if sent_at and sent - sent_at >= idle_seconds:
@@ -187,6 +159,7 @@ class Fold:
                 full_at = self._cursor.full_at(policy.sizes)
             if arrived != stamped:
                 stamped, stamp = arrived, datetime.fromtimestamp(arrived, UTC)
+            message_id = message.message_id
             body = _encode(
                 WindowMessage(
                     message_id=message_id,
@@ -202,25 +175,27 @@ class Fold:
             )
             keep(Kept(offset, message_id, body, arrived))
             note(message_tokens(message.role, message.content, count))
-            recent += hashed
-            index += 1
             if sent > sent_at:
                 sent_at = sent
-            if arrived > arrived_at:
-                arrived_at = arrived
-            if index >= full_at:
-                self._close(WindowReason.FULL, index)
+            if index + 1 >= full_at:
+                self._close(WindowReason.FULL, index + 1)
                 full_at = self._cursor.full_at(policy.sizes)
-        self._next_index, self._sent_at, self._arrived_at = index, sent_at, arrived_at
+        self._sent_at = sent_at
 
     def tick(self, arrived: float) -> None:
         """A punctuation arrived (epoch seconds): end what was silent until then."""
-        if arrived - self._arrived_at >= self._policy.idle_seconds:
+        if arrived - self._sequence.arrived_at >= self._policy.idle_seconds:
             self._arrives(arrived)
+            self._sequence.forget(arrived)
 
-    def close(self) -> None:
-        """End the open window: somebody says that the conversation is over."""
-        self._close(WindowReason.CLOSED, self._next_index)
+    def close(self, tenant_id: str, offset: int) -> None:
+        """End the open window: somebody of this tenant says that the conversation is over."""
+        if self.is_empty:
+            return
+        if tenant_id == self.tenant_id:
+            self._close(WindowReason.CLOSED, self._sequence.next_index)
+        else:
+            self._sequence.strangers.append(offset)
 
     def repeat(self, now: float) -> None:
         """The wall clock says ``now``: repeat an unanswered request.  Nothing else depends on it."""
@@ -238,7 +213,7 @@ class Fold:
         if tokens is self._tokens or request is None:
             return False
         self._tokens = tokens
-        self.changed = True
+        self._changed = True
         if refused:
             return True
         source, content = summary.source, _encode(summary.summary)
@@ -255,23 +230,24 @@ class Fold:
         """
         self._count_tokens(now)
         self._forget()
-        if not self._next_index and not self._copied:
+        sequence = self._sequence
+        if not sequence.next_index and not sequence.copied:
             return None
         return ConversationState(
-            self._tenant_id,
-            self._user_id,
-            self._next_index,
+            sequence.tenant_id,
+            sequence.user_id,
+            sequence.next_index,
             self._cursor,
             self._kept_from,
             tuple(self._kept),
-            bytes(self._recent[-self._remembered_bytes :]),
+            sequence.recent_ids,
             self._sent_at,
-            self._arrived_at,
+            sequence.arrived_at,
             self._end_mark,
             self._tokens,
             self._summaries,
             tuple(self._pages),
-            tuple(self._copied.items()),
+            sequence.copied,
         )
 
     def _count_tokens(self, now: float) -> None:
@@ -283,26 +259,23 @@ class Fold:
                 self._ask(plan, now)
 
     def _arrives(self, arrived: float) -> None:
-        """End the open window, and after ``forget_seconds`` of silence the conversation; the next begins anew.
-
-        Its messages count from 0 again, and nothing is known of what came before.
-        """
-        self._close(WindowReason.IDLE, self._next_index)
-        if arrived - self._arrived_at < self._policy.forget_seconds:
+        """End the open window; if the conversation is forgotten now, its next message begins it anew."""
+        self._close(WindowReason.IDLE, self._sequence.next_index)
+        if not self._sequence.is_forgotten(arrived):
             return
-        self._count_tokens(self._arrived_at)
+        self._count_tokens(self._sequence.arrived_at)
         self.pages.update(dict.fromkeys(self._pages))
-        self._next_index, self._cursor, self._kept_from = 0, WindowCursor(), 0
-        self._sent_at, self._arrived_at, self._end_mark = 0.0, 0.0, ""
-        self._tokens, self._summaries, self._copied = TokenTable(), (), {}
-        for collection in (self._kept, self._recent, self._pages, self._turns):
+        self._cursor, self._kept_from = WindowCursor(), 0
+        self._sent_at, self._end_mark = 0.0, ""
+        self._tokens, self._summaries = TokenTable(), ()
+        for collection in (self._kept, self._pages, self._turns):
             collection.clear()
-        self.changed = True
+        self._changed = True
 
     def _close(self, reason: WindowReason, next_index: int) -> None:
         if not self._cursor.pending(next_index):
             return
-        self.changed = True
+        self._changed = True
         span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
         self._turns.append(self._cursor.from_index)
         messages = self._slice(span.from_index, span.to_index)
@@ -311,10 +284,14 @@ class Fold:
         self.windows.append(
             WindowDraft(
                 ids.window_id(
-                    self._tenant_id, self._conversation_id, message_ids[0], message_ids[-1], span.overlap
+                    self.tenant_id,
+                    self._conversation_id,
+                    message_ids[0],
+                    message_ids[-1],
+                    span.overlap,
                 ),
                 self._conversation_id,
-                self._user_id,
+                self._sequence.user_id,
                 reason,
                 message_ids,
                 tuple([msgspec.Raw(message.body) for message in messages]),
@@ -322,7 +299,7 @@ class Fold:
                 span.to_index,
                 span.overlap,
                 self._source(messages[0].offset, messages[-1].offset),
-                self._tenant_id,
+                self.tenant_id,
             )
         )
 
@@ -330,7 +307,7 @@ class Fold:
         if plan.roll_up:
             messages: list[Kept] = []
             previous = tuple([msgspec.Raw(summary.body) for summary in self._summaries])
-            request_id = ids.roll_up_id(self._tenant_id, self._conversation_id, plan.replaces)
+            request_id = ids.roll_up_id(self.tenant_id, self._conversation_id, plan.replaces)
             first = min(summary.first_offset for summary in self._summaries)
             last = max(summary.last_offset for summary in self._summaries)
             arrived = max(summary.arrived_at for summary in self._summaries)
@@ -340,14 +317,14 @@ class Fold:
                 plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
             begins, ends = messages[0], messages[-1]
             request_id = ids.summary_id(
-                self._tenant_id, self._conversation_id, begins.message_id, ends.message_id
+                self.tenant_id, self._conversation_id, begins.message_id, ends.message_id
             )
             previous, first, last, arrived = (), begins.offset, ends.offset, ends.arrived_at
         self.requests.append(
             SummaryRequestDraft(
                 request_id,
                 self._conversation_id,
-                self._user_id,
+                self._sequence.user_id,
                 plan.from_index,
                 plan.to_index,
                 tuple([msgspec.Raw(message.body) for message in messages]),
@@ -359,7 +336,7 @@ class Fold:
                 plan.replaces,
                 plan.roll_up,
                 plan.attempt,
-                self._tenant_id,
+                self.tenant_id,
             )
         )
         self._tokens = token_table.opened(self._tokens, plan, request_id, now, arrived_at=arrived)

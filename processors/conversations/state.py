@@ -8,8 +8,6 @@ and of the latest message ids only hashes are kept.
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
 import msgspec
 
 from processors.conversations import token_table
@@ -18,7 +16,11 @@ from processors.conversations.windows import WindowCursor, WindowSizes
 
 
 class ConversationPolicy(msgspec.Struct, frozen=True):
-    """How conversations are cut, summarized and forgotten.  Times in seconds, tokens in cl100k."""
+    """How conversations are cut, summarized and forgotten.  Times in seconds, tokens in cl100k.
+
+    ``recent_message_ids`` is how many of its latest message ids a conversation knows again: at least those of a
+    window.
+    """
 
     sizes: WindowSizes = WindowSizes()
     idle_seconds: float = 900.0
@@ -26,6 +28,10 @@ class ConversationPolicy(msgspec.Struct, frozen=True):
     recent_message_ids: int = 64
     token_threshold: int = 1200
     summary_retry_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.recent_message_ids < self.sizes.size:
+            msgspec.structs.force_setattr(self, "recent_message_ids", self.sizes.size)
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -54,7 +60,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one conversation.
 
     ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
-    ``recent_ids`` are hashes of the latest message ids (:func:`id_hash`), to tell a producer's retry;
+    ``recent_ids`` are hashes of the latest message ids, to tell a producer's retry (:mod:`.sequence`);
     ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
     ``copied`` is, for each partition from which copies of records came here, the offset after the latest;
     ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries'
@@ -78,24 +84,8 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     copied: tuple[tuple[str, int], ...] = ()
 
 
-#: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
-ID_HASH_BYTES = 8
-
 #: What parts a page's key from its conversation's: no id holds it.
 _PAGE_MARK = b"\x00"
-
-
-def id_hash(message_id: str) -> bytes:
-    """Return the hash under which a message id is remembered."""
-    return blake2b(message_id.encode(), digest_size=ID_HASH_BYTES).digest()
-
-
-def remembers(recent_ids: bytes | bytearray, hashed: bytes, begin: int = 0) -> bool:
-    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together from ``begin`` on."""
-    at = recent_ids.find(hashed, begin)
-    while at >= 0 and at % ID_HASH_BYTES:
-        at = recent_ids.find(hashed, at + 1)
-    return at >= 0
 
 
 def page_key(conversation: bytes, from_index: int) -> bytes:

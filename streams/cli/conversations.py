@@ -17,8 +17,10 @@ from models.commands import Command
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
-from processors.conversations.state import ID_HASH_BYTES, ConversationPolicy, ConversationState, silent_at
-from streams.agents.ingest.conversations import COMMANDS, MESSAGES, STATE, SUMMARIES
+from processors.conversations.sequence import ID_HASH_BYTES
+from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
+from streams.agents.ingest.conversations import COMMANDS, STATE, SUMMARIES
+from streams.agents.message_log import MESSAGES
 from streams.cli import broker, commands
 from streams.cli.output import count, moment, print_json, print_table, printable
 from streams.runtime.partitioner import partition_of

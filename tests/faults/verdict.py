@@ -216,7 +216,7 @@ class Verdict:
         if place not in self._closes.setdefault(record.key, set()):
             self._closes[record.key].add(place)
             fold.is_second_copy(place.decode(), 0, record.timestamp / 1000, record.timestamp / 1000)
-            fold.close()
+            fold.close(fold.tenant_id, 0)
 
     def _new_fold(self, record: ConsumerRecord) -> Fold:
         source = (MESSAGES, record.partition)

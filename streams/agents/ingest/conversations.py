@@ -35,16 +35,15 @@ from processors.conversations.state import (
 )
 from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
-from processors.text.validation import decode, decode_chat_message
+from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.runtime.codec import Codec
-from streams.runtime.deadletters import HEADER_PREFIX
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import Headers, Origin, SourceRecord, header, origin, rerouted
+from streams.runtime.records import Headers, SourceRecord, rerouted
 from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 
-MESSAGES = "chat.messages.v1"
 SUMMARIES = "memory.summaries.v1"
 COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
@@ -130,12 +129,7 @@ class Conversations:
         )
 
     def _decode(self, record: SourceRecord) -> ChatMessage | Punctuation:
-        if record.headers and header(record.headers, PUNCTUATION_HEADER):
-            return decode(Punctuation, record.value)
-        limit = self._max_content_bytes
-        return decode_chat_message(
-            record.key, record.value, max_content_bytes=limit, arrived_ms=record.timestamp
-        )
+        return decode_item(record, self._max_content_bytes)
 
     def _wake_at(self, state: ConversationState) -> float:
         # A little later, since the broker's clock may be behind: it is the one that counts.
@@ -151,9 +145,9 @@ class Conversations:
         if state is None:
             state = ConversationState("", "")  # whoever speaks first says whose it is
         fold = self._fold(run.key, state, run.last.partition, work)
-        self._add(fold, items, work)
-        if fold.duplicates:
-            work.skip("duplicate", by=fold.duplicates)
+        duplicates = fold_into(fold, items) + fold.duplicates
+        if duplicates:
+            work.skip("duplicate", by=duplicates)
         if fold.strangers:
             strangers = set(fold.strangers)
             for _, record in items:
@@ -168,37 +162,6 @@ class Conversations:
             # the size for some microseconds when the conversation goes on.
             work.put(run.key, after, STATE, packed=True)
         return after
-
-    def _add(
-        self, fold: Fold, items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]], work: Work
-    ) -> None:
-        """Fold messages and punctuations in order, without those that were copied here before."""
-        if not any(record.headers for _, record in items):
-            # Neither punctuations nor copies, as most of the time.
-            fold.add([(item, record.offset, record.timestamp / 1000) for item, record in items])  # type: ignore[misc]
-            return
-        messages: list[tuple[ChatMessage, int, float]] = []
-        for item, record in items:
-            if record.headers and (came_from := _origin(record.headers)) is not None:
-                fold.add(messages)
-                messages = []
-                came, arrived = came_from.timestamp / 1000, record.timestamp / 1000
-                if fold.is_second_copy(came_from.place, came_from.offset, came, arrived):
-                    work.skip("duplicate")
-                    continue
-            if isinstance(item, ChatMessage):
-                messages.append((item, record.offset, record.timestamp / 1000))
-                continue
-            fold.add(messages)
-            messages = []
-            if item.punctuation == PunctuationKind.TICK:
-                fold.tick(record.timestamp / 1000)
-            elif item.punctuation == PunctuationKind.CLOSE and not fold.is_empty:
-                if item.tenant_id == fold.tenant_id:
-                    fold.close()
-                else:
-                    fold.strangers.append(record.offset)
-        fold.add(messages)
 
     def _fold_summary(
         self, before: ConversationState | None, run: Run[Summary], work: Work
@@ -313,14 +276,6 @@ def _punctuation(
 ) -> tuple[bytes, list[tuple[str, bytes | None]]]:
     value = Punctuation(punctuation=kind, conversation_id=conversation_id, tenant_id=tenant_id)
     return _encode(value), [(PUNCTUATION_HEADER, kind.encode())]
-
-
-def _origin(headers: Headers) -> Origin | None:
-    """Return what something is a copy of; what somebody sends again out of the dead-letter queue is none."""
-    came_from = origin(headers)
-    if came_from is not None and any(name.startswith(HEADER_PREFIX) for name, _ in headers):
-        return None
-    return came_from
 
 
 def _pages(key: bytes, work: Work) -> LoadPage:

@@ -1,0 +1,199 @@
+"""Which messages of a conversation count, and where each stands in it: repeats, strangers, copies, the index.
+
+Everybody who reads a log of messages and speaks of the "third message of a conversation" uses this sequencer,
+so that all of them mean the same one, however the log repeats itself and wherever they crashed.  It depends on
+the log alone: on the records, their order and the times of their arrival.
+
+A conversation in which nothing arrives for ``forget_seconds`` is forgotten: its next message begins it anew,
+with index 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Protocol
+
+import msgspec
+
+from models.messages import ChatMessage
+
+#: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
+ID_HASH_BYTES = 8
+
+
+class Sequenced(Protocol):
+    """What is stored of a conversation's sequence, by itself (:class:`SequenceState`) or among other things."""
+
+    @property
+    def tenant_id(self) -> str: ...
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def next_index(self) -> int: ...
+    @property
+    def recent_ids(self) -> bytes: ...
+    @property
+    def arrived_at(self) -> float: ...
+    @property
+    def copied(self) -> tuple[tuple[str, int], ...]: ...
+
+
+class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Everything that is known of a conversation's sequence.
+
+    ``tenant_id`` and ``user_id`` are those of its first message; ``next_index`` is the absolute index of the
+    next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), to tell a producer's retry;
+    ``arrived_at`` is the latest arrival (epoch seconds); ``copied`` is, for each partition from which copies of
+    records came here, the offset after the latest.
+    """
+
+    tenant_id: str = ""
+    user_id: str = ""
+    next_index: int = 0
+    recent_ids: bytes = b""
+    arrived_at: float = 0.0
+    copied: tuple[tuple[str, int], ...] = ()
+
+
+#: A message that counts: its absolute index, the message, and the offset and arrival (epoch seconds) of its
+#: record.  Without a message it is a silence that ended with this arrival, and the index is that of the next.
+#: A plain tuple: one is made for every message there is.
+Placed = tuple[int, ChatMessage | None, int, float]
+
+
+class Sequencer:
+    """Gives the messages of one conversation their indices.
+
+    ``forget_seconds``: the silence after which it is forgotten; ``message_ids``: how many of its latest message
+    ids it knows again.
+
+    Thaws the state once, takes any number of steps, and is then read by whoever stores it, under the names of
+    :class:`Sequenced`.  ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of
+    those that belong to another tenant; ``changed`` says whether there is anything to store.  Nothing here
+    reads a clock.
+    """
+
+    __slots__ = (
+        "_forget_seconds",
+        "_recent",
+        "_remembered_bytes",
+        "arrived_at",
+        "changed",
+        "copied",
+        "duplicates",
+        "next_index",
+        "strangers",
+        "tenant_id",
+        "user_id",
+    )
+
+    def __init__(self, state: Sequenced, forget_seconds: float, message_ids: int) -> None:
+        self._forget_seconds = forget_seconds
+        self._remembered_bytes = message_ids * ID_HASH_BYTES
+        self._recent = bytearray(state.recent_ids)
+        self.tenant_id = state.tenant_id
+        self.user_id = state.user_id
+        self.next_index = state.next_index
+        self.arrived_at = state.arrived_at
+        self.copied = state.copied
+        self.duplicates = 0
+        self.strangers: list[int] = []
+        self.changed = False
+
+    @property
+    def recent_ids(self) -> bytes:
+        """The hashes of the latest message ids, as stored."""
+        return bytes(self._recent[-self._remembered_bytes :])
+
+    def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
+        """Say whether a record was copied here before: it stands at ``offset`` of the partition ``origin``.
+
+        Copies of one partition come in its order, and all of them come again when it is read again.  ``came``
+        and ``arrived`` (epoch seconds) are the times of the record and of its copy.  What is copied
+        ``forget_seconds`` later may have been copied before the conversation was forgotten: it was.
+        """
+        copied = dict(self.copied)
+        if offset < copied.get(origin, 0) or arrived - came >= self._forget_seconds:
+            return True
+        copied[origin] = offset + 1
+        self.copied = tuple(copied.items())
+        if not self.next_index:
+            self.arrived_at = max(self.arrived_at, arrived)
+        self.changed = True
+        return False
+
+    def place(
+        self, run: Iterable[tuple[ChatMessage, int, float]], idle_seconds: float | None = None
+    ) -> Iterator[Placed]:
+        """Yield those of the next messages that count, in offset order: (message, offset, arrival).
+
+        With ``idle_seconds``, each silence of that length is yielded, before what ends it (which need not
+        count), and before the conversation is forgotten.  What the sequencer says of itself is true then, and
+        at the end.
+        """
+        # This loop runs once for every message there is: what it needs often is in local variables.
+        recent, remembered = self._recent, self._remembered_bytes
+        find = recent.find
+        quiet = self._forget_seconds if idle_seconds is None else idle_seconds
+        index, arrived_at, tenant_id = self.next_index, self.arrived_at, self.tenant_id
+        for message, offset, arrived in run:
+            if arrived - arrived_at >= quiet:
+                self.next_index, self.arrived_at = index, arrived_at
+                if idle_seconds is not None:
+                    yield index, None, offset, arrived
+                self.forget(arrived)
+                index, arrived_at = self.next_index, self.arrived_at
+            if not index:
+                tenant_id = self.tenant_id = message.tenant_id
+                self.user_id = message.user_id
+            if message.tenant_id != tenant_id:
+                self.strangers.append(offset)
+                continue
+            self.changed = True
+            hashed = blake2b(message.message_id.encode(), digest_size=ID_HASH_BYTES).digest()
+            # Never further back than the state remembers, or it would matter where a run ends: a replay
+            # may be cut elsewhere.
+            begin = len(recent) - remembered
+            if begin < 0:
+                begin = 0
+            if find(hashed, begin) >= 0 and remembers(recent, hashed, begin):
+                self.duplicates += 1
+                continue
+            recent += hashed
+            if arrived > arrived_at:
+                arrived_at = arrived
+            yield index, message, offset, arrived
+            index += 1
+        self.next_index, self.arrived_at = index, arrived_at
+
+    def is_forgotten(self, arrived: float) -> bool:
+        """Say whether what arrives now (epoch seconds) finds the conversation forgotten."""
+        return arrived - self.arrived_at >= self._forget_seconds
+
+    def forget(self, arrived: float) -> None:
+        """Something arrived (epoch seconds): if it finds the conversation forgotten, the next begins anew.
+
+        Its messages count from 0 again, and nothing is known of what came before.
+        """
+        if not self.is_forgotten(arrived):
+            return
+        self.next_index, self.arrived_at, self.copied = 0, 0.0, ()
+        self._recent.clear()
+        self.changed = True
+
+    def state(self) -> SequenceState | None:
+        """Return what to store of a sequence that is stored by itself; ``None``: nothing."""
+        if not self.next_index and not self.copied:
+            return None
+        return SequenceState(
+            self.tenant_id, self.user_id, self.next_index, self.recent_ids, self.arrived_at, self.copied
+        )
+
+
+def remembers(recent_ids: bytes | bytearray, hashed: bytes, begin: int = 0) -> bool:
+    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together from ``begin`` on."""
+    at = recent_ids.find(hashed, begin)
+    while at >= 0 and at % ID_HASH_BYTES:
+        at = recent_ids.find(hashed, at + 1)
+    return at >= 0

@@ -1,0 +1,86 @@
+"""Reading ``chat.messages.v1``: messages, copies of messages, and punctuations, in one order for all who read.
+
+Whoever counts messages reads the log through here into a conversation of his own
+(:class:`processors.conversations.sequence.Sequencer`), so that all count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
+from processors.text.validation import decode, decode_chat_message
+from streams.runtime.deadletters import HEADER_PREFIX
+from streams.runtime.records import Headers, Origin, SourceRecord, header, origin
+
+MESSAGES = "chat.messages.v1"
+
+
+class Conversation(Protocol):
+    """What the messages of one conversation are folded into.  Times are epoch seconds."""
+
+    def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
+        """Say whether a record was copied here before."""
+        ...
+
+    def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
+        """Take the next messages: (message, offset, arrival)."""
+        ...
+
+    def tick(self, arrived: float) -> None:
+        """Somebody found it silent."""
+        ...
+
+    def close(self, tenant_id: str, offset: int) -> None:
+        """Somebody of this tenant says that it is over, in the record at ``offset``."""
+        ...
+
+
+def decode_item(record: SourceRecord, max_content_bytes: int) -> ChatMessage | Punctuation:
+    """Return what a record of ``chat.messages.v1`` says; raises :class:`InvalidRecord` as its decoders do."""
+    if record.headers and header(record.headers, PUNCTUATION_HEADER):
+        return decode(Punctuation, record.value)
+    return decode_chat_message(
+        record.key, record.value, max_content_bytes=max_content_bytes, arrived_ms=record.timestamp
+    )
+
+
+def fold_into(
+    conversation: Conversation, items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]]
+) -> int:
+    """Fold messages and punctuations in order; return how many copies were passed over that had come before."""
+    if not any(record.headers for _, record in items):
+        # Neither punctuations nor copies, as most of the time.
+        conversation.add([(item, record.offset, record.timestamp / 1000) for item, record in items])  # type: ignore[misc]
+        return 0
+    copied = 0
+    messages: list[tuple[ChatMessage, int, float]] = []
+    for item, record in items:
+        arrived = record.timestamp / 1000
+        if record.headers and (came_from := _origin(record.headers)) is not None:
+            conversation.add(messages)
+            messages = []
+            came = came_from.timestamp / 1000
+            if conversation.is_second_copy(came_from.place, came_from.offset, came, arrived):
+                copied += 1
+                continue
+        if isinstance(item, ChatMessage):
+            messages.append((item, record.offset, arrived))
+            continue
+        conversation.add(messages)
+        messages = []
+        if item.punctuation == PunctuationKind.TICK:
+            conversation.tick(arrived)
+        elif item.punctuation == PunctuationKind.CLOSE:
+            conversation.close(item.tenant_id, record.offset)
+    conversation.add(messages)
+    return copied
+
+
+def _origin(headers: Headers) -> Origin | None:
+    """Return what something is a copy of; what somebody sends again out of the dead-letter queue is none."""
+    came_from = origin(headers)
+    if came_from is not None and any(name.startswith(HEADER_PREFIX) for name, _ in headers):
+        return None
+    return came_from
