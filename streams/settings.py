@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import msgspec
 from pydantic import ValidationError, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from models.errors import ConfigurationError
+from processors.recall.masking import compiled
 from streams.namespace import Namespace
 from streams.settings_access import AccessSettings
 from streams.settings_text import (
@@ -52,6 +54,17 @@ def _data_dir() -> Path:
     else:
         base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     return base / "switchboard"
+
+
+def _patterns(value: str) -> list[str]:
+    """Return the texts of a JSON list of texts; of an empty text none."""
+    try:
+        found = msgspec.json.decode(value, type=list[str]) if value.strip() else []
+    except msgspec.DecodeError as error:
+        raise ConfigurationError(
+            f'it must be a JSON list of texts, such as ["EMP-[0-9]{{6}}"]: {error}'
+        ) from error
+    return found
 
 
 def _instance_id() -> str:
@@ -185,6 +198,25 @@ class Settings(AccessSettings):
         60.0, "how long a summary request stays unanswered before it is sent again", "s", gt=0
     )
 
+    # Turns (recall)
+    mask: Literal["on", "off"] = _setting(
+        "on",
+        "on: card numbers, keys and tokens are masked before a turn is stored or searched; off: nothing is",
+    )
+    mask_patterns: str = _setting(
+        "",
+        'what else is masked: regular expressions (RE2 syntax), such as ["EMP-[0-9]{6}"]',
+        allowed="JSON list of texts, or empty",
+    )
+    turn_retention_days: float = _setting(
+        365.0,
+        "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again; "
+        "`topics apply` sets it",
+        "days",
+        ge=1,
+        le=36_500,
+    )
+
     # Response filter (respond)
     content_similarity_threshold: float = _setting(
         0.85, "similarity from which a sentence is a duplicate; 1: no content filtering", "ratio", ge=0, le=1
@@ -292,6 +324,15 @@ class Settings(AccessSettings):
                 raise ValueError(f"{entry!r} is not service=host:port (for example ingest=127.0.0.1:9464)")
         return value
 
+    @field_validator("mask_patterns")
+    @classmethod
+    def _check_patterns(cls, value: str) -> str:
+        try:
+            compiled(_patterns(value))
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from error
+        return value
+
     @field_validator("redis_url", "qdrant_url")
     @classmethod
     def _check_url(cls, value: str) -> str:
@@ -309,6 +350,7 @@ class Settings(AccessSettings):
 
     @field_validator(
         "api_auth",
+        "mask",
         "log_level",
         "log_format",
         "auto_offset_reset",
@@ -362,6 +404,11 @@ class Settings(AccessSettings):
     def chosen(self, *names: str) -> dict[str, object]:
         """Return the values of these settings by name."""
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def own_patterns(self) -> list[str]:
+        """The regular expressions of ``mask_patterns``."""
+        return _patterns(self.mask_patterns)
 
     @property
     def namespace(self) -> Namespace:

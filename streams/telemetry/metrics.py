@@ -73,6 +73,7 @@ class Metrics:
         self._dependencies()
         self._recovery()
         self._memory()
+        self._turns()
         self._responses()
         self.build_info = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         self.build_info.labels(installed_version(), platform.python_version()).set(1)
@@ -179,6 +180,13 @@ class Metrics:
         self.summary_requests_total = self._counter(
             "summary_requests_total",
             "Requests published; kind is range, roll_up or repeat (of an unanswered one).",
+            "kind",
+        )
+
+    def _turns(self) -> None:
+        self.masked_passages_total = self._counter(
+            "masked_passages_total",
+            "Passages of messages that were masked before they were stored as turns, by what they were.",
             "kind",
         )
 

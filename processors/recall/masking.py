@@ -1,0 +1,211 @@
+"""What must not be stored verbatim is taken out of a text: card numbers, keys, tokens, patterns of one's own.
+
+In linear time, whatever the text: the patterns below begin where a word begins and never look back, and those
+of one's own are RE2's, which has no others.  Precision before recall: what is masked by mistake cannot be
+found again, so a shape that others share (40 hexadecimal digits are a commit more often than a key) is masked
+only where its prefix or what stands before it says what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from models.errors import ConfigurationError
+from processors.recall.cards import card_numbers
+
+#: Patterns of one's own: more are a mistake, and each costs time for every message.
+MOST_PATTERNS = 32
+LONGEST_PATTERN = 500
+
+
+class _Shape(NamedTuple):
+    """A secret's shape: its name, what a text with it holds (one of these), how it looks, what else it must be.
+
+    A group named ``secret`` is what is masked, if not all of it is.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    is_one: Callable[[str], bool] = lambda secret: True
+
+
+def _shape(
+    kind: str, hints: str, pattern: str, is_one: Callable[[str], bool] = lambda secret: True, flags: int = 0
+) -> _Shape:
+    # It begins where no word goes on, so that each place of a text begins one match at most.
+    return _Shape(kind, tuple(hints.split()), re.compile(r"(?<![A-Za-z0-9_-])" + pattern, flags), is_one)
+
+
+def _is_random(secret: str) -> bool:
+    """Say whether it looks made by a machine: digits and letters, and one piece of sixteen without a hyphen."""
+    has_digit = any(character.isdigit() for character in secret)
+    has_letter = any(character.isalpha() for character in secret)
+    return has_digit and has_letter and any(len(piece) >= 16 for piece in re.split("[-_.]", secret))
+
+
+_SHAPES = (
+    _shape(
+        "json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){2,4}", lambda jwt: len(jwt) > 40
+    ),
+    _shape("aws key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape(
+        "aws key",
+        "ecret ECRET",
+        r"(?:aws_?)?secret_?(?:access_?)?key[\"']?\s{0,5}[:=]\s{0,5}[\"']?(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        flags=re.IGNORECASE,
+    ),
+    _shape("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+    _shape("github token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
+    _shape("gitlab token", "glpat-", r"glpat-[A-Za-z0-9_-]{20,255}"),
+    _shape(
+        "slack token",
+        "xox xapp",
+        r"(?:xox[abceoprs]|xapp)-[A-Za-z0-9-]{10,255}",
+        lambda t: any(map(str.isdigit, t)),
+    ),
+    _shape(
+        "slack token",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,255})",
+    ),
+    _shape("stripe key", "_live_ _test_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,255}"),
+    _shape("stripe key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,255}={0,2}"),
+    _shape("google key", "AIza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _shape("google key", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,2048}"),
+    _shape("google key", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])"),
+    _shape("api key", "sk-", r"sk-[A-Za-z0-9_-]{20,255}", _is_random),
+    _shape("npm token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+    _shape("pypi token", "pypi-", r"pypi-AgE[A-Za-z0-9_-]{50,2048}"),
+    _shape("hugging face token", "hf_", r"hf_[A-Za-z0-9]{30,255}"),
+    _shape("sendgrid key", "SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _shape(
+        "bearer token",
+        "earer EARER",
+        r"bearer[ \t]{1,5}(?P<secret>[A-Za-z0-9._~+/-]{20,8192}={0,2})",
+        lambda header: any(map(str.isdigit, header)),
+        re.IGNORECASE,
+    ),
+)
+
+_KEY_BEGINS = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+
+#: What a key that does not end consists of: lines of base64, and what may stand before them.
+_KEY_BODY = re.compile(
+    r"(?:[ \t\r\n]|\\[rn]|[A-Za-z0-9+/=]{32,}|[A-Za-z0-9+/=]+(?=[\r\n\\]|\Z)|[A-Za-z-]{1,32}:[^\r\n]{0,200})*"
+)
+
+
+class Masker:
+    """Takes secrets out of texts.
+
+    ``patterns`` are regular expressions of one's own (RE2's syntax); what they match is masked, too.
+
+    Raises:
+        ConfigurationError: one of them is none, is too long, or matches the empty text.
+    """
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        self._patterns = compiled(patterns)
+
+    def mask(self, text: str) -> tuple[str, Counter[str]]:
+        """Return ``text`` with ``[masked: <kind>]`` for each secret, and how many of each kind there were."""
+        found: Counter[str] = Counter()
+        if "PRIVATE KEY" in text:
+            text = _without_keys(text, found)
+        for shape in _SHAPES:
+            if any(hint in text for hint in shape.hints):
+                text = _without(text, shape, found)
+        text = _without_cards(text, found)
+        for pattern in self._patterns:
+            text, count = pattern.subn(lambda match: placeholder("own pattern"), text)
+            if count:
+                found["own pattern"] += count
+        return text, found
+
+
+def unmasked(text: str) -> tuple[str, Counter[str]]:
+    """Return ``text`` as it is: masking is off."""
+    return text, Counter()
+
+
+def placeholder(kind: str) -> str:
+    """Return what stands for a secret of this kind."""
+    return f"[masked: {kind}]"
+
+
+def compiled(patterns: Sequence[str]) -> list[Any]:
+    """Compile patterns of one's own; for errors see :class:`Masker`."""
+    if not patterns:
+        return []
+    import re2  # only who has patterns of his own needs it
+
+    if len(patterns) > MOST_PATTERNS:
+        raise ConfigurationError(f"{len(patterns)} patterns are too many: write at most {MOST_PATTERNS}")
+    options = re2.Options()
+    options.log_errors = False
+    found = []
+    for pattern in patterns:
+        if len(pattern) > LONGEST_PATTERN:
+            raise ConfigurationError(
+                f"the pattern {pattern[:20]!r}... has {len(pattern)} characters, {LONGEST_PATTERN} are allowed"
+            )
+        try:
+            one = re2.compile(pattern, options)
+        except re2.error as error:
+            why = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error
+            raise ConfigurationError(
+                f"{pattern!r} is no regular expression of RE2 ({why}): see github.com/google/re2/wiki/Syntax"
+            ) from error
+        if one.search("") is not None:
+            raise ConfigurationError(f"{pattern!r} matches the empty text: write what it must have at least")
+        found.append(one)
+    return found
+
+
+def _without(text: str, shape: _Shape, found: Counter[str]) -> str:
+    group = "secret" if "secret" in shape.pattern.groupindex else 0
+
+    def replace(match: re.Match[str]) -> str:
+        if not shape.is_one(match[group]):
+            return match[0]
+        found[shape.kind] += 1
+        begin, end = match.span(group)
+        begin, end = begin - match.start(), end - match.start()
+        return match[0][:begin] + placeholder(shape.kind) + match[0][end:]
+
+    return shape.pattern.sub(replace, text)
+
+
+def _without_keys(text: str, found: Counter[str]) -> str:
+    parts, at = [], 0
+    ends = [match.end() for match in _KEY_ENDS.finditer(text)]
+    ends.reverse()
+    for match in _KEY_BEGINS.finditer(text):
+        if match.start() < at:
+            continue
+        while ends and ends[-1] < match.end():
+            ends.pop()
+        end = ends[-1] if ends else _body_end(text, match.end())
+        parts += [text[at : match.start()], placeholder("private key")]
+        found["private key"] += 1
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _body_end(text: str, begin: int) -> int:
+    body = _KEY_BODY.match(text, begin)
+    return body.end() if body else begin
+
+
+def _without_cards(text: str, found: Counter[str]) -> str:
+    parts, at = [], 0
+    for begin, end in card_numbers(text):
+        parts += [text[at:begin], placeholder("card number")]
+        found["card number"] += 1
+        at = end
+    return "".join([*parts, text[at:]]) if parts else text
