@@ -71,3 +71,8 @@ def summary_id(tenant_id: str, conversation_id: str, first_message_id: str, last
 def roll_up_id(tenant_id: str, conversation_id: str, replaces: Iterable[str]) -> str:
     """Id of the summary (and of the request for it) that takes the place of the summaries ``replaces``."""
     return deterministic_id("roll-up", tenant_id, conversation_id, *replaces)
+
+
+def turn_id(tenant_id: str, conversation_id: str, message_id: str) -> str:
+    """Id of the turn that a message is: a message that comes again is the same turn."""
+    return deterministic_id("turn", tenant_id, conversation_id, message_id)

@@ -95,6 +95,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.qdrant_kinds import FACTS
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
+    from streams.agents.recall.turns import Turns
     from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
     from streams.api.app import create_api
@@ -106,6 +107,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     resources.push_async_callback(index.close)
     stages = [
+        Turns(settings).stage(),
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
         VectorViews(settings, {VectorKind.FACT: index}).stage(),

@@ -166,7 +166,8 @@ def _kept(policy: str, retention_ms: int | None) -> str:
     if retention_ms is None:
         return "as long as the broker's default"
     days = retention_ms / 86_400_000
-    return count(int(days), "day") if days >= 1 else count(round(retention_ms / 3_600_000), "hour")
+    kept = count(int(days), "day") if days >= 1 else count(round(retention_ms / 3_600_000), "hour")
+    return f"the latest per key, {kept}" if policy == "compact,delete" else kept
 
 
 def in_words(difference: Difference) -> str:

@@ -18,11 +18,13 @@ def set_aside(
 
     A batch that was not unpacked is dead-lettered as it is.  A record that lies in a partition its key does
     not hash to (rule 10) is published to the right one; larger than ``largest(source)``, it is dead-lettered.
+    A bystander passes over both.
     """
     effects = Effects()
+    bystander = bound.stage.bystander
     if UnreadBatch in map(type, batch.records):
         for record in batch.records:
-            if isinstance(record, UnreadBatch):
+            if isinstance(record, UnreadBatch) and not bystander:
                 effects.dead_letters.append(DeadLetter(record, record.reason, record.message))
         batch = batch.only([record for record in batch.records if not isinstance(record, UnreadBatch)])
     partitions = bound.hashed.get(batch.source, 0)
@@ -34,6 +36,8 @@ def set_aside(
     if wrong:
         taken = {record.offset for record in wrong}
         batch = batch.only([record for record in batch.records if record.offset not in taken])
+        if bystander:
+            return batch, effects
         for record in wrong:
             _reroute(record, batch.source, largest(batch.source), effects)
         effects.count("misrouted_records_total", bound.stage.name, batch.source, by=len(wrong))

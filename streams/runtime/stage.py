@@ -68,6 +68,9 @@ class Stage:
     that keeps views and has no state; a partition is then read from the lower of its commit and the views'
     marks, so a view that was lost is filled again.  ``decided_by`` names what decides about the outputs besides
     the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
+    ``bystander``: another service reads the same sources and answers for what is wrong with them, so what lies
+    in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
+    dead-lettered a second time.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Stage:
     codecs: tuple[Codec[Any], ...] = ()
     view_marks: ViewMarks | None = None
     decided_by: Mapping[str, Any] = field(default_factory=dict)
+    bystander: bool = False
 
     def __post_init__(self) -> None:
         if (self.step is None) == (self.async_step is None):

@@ -38,6 +38,9 @@ DEAD_LETTER_RETENTION_MS = 30 * 24 * 3_600_000
 DEFAULT_PARTITIONS = 8
 DEFAULT_SEGMENT_BYTES = 128 * 1024 * 1024
 
+#: The topic whose retention is a setting.
+TURNS = "memory.turns.v1"
+
 #: By how much of its retention a record may outlive it, and the longest that this may be.
 RETENTION_TOLERANCE = 0.1
 LONGEST_SEGMENT_MS = 7 * 24 * 3_600_000
@@ -71,7 +74,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     routed_by: str
     partitions: _Positive = DEFAULT_PARTITIONS
     co_partitioned_with: tuple[str, ...] = ()
-    cleanup_policy: Literal["delete", "compact"] = "delete"
+    cleanup_policy: Literal["delete", "compact", "compact,delete"] = "delete"
     retention_ms: _Positive | None = None
     max_message_bytes: _Positive = 1_048_576
     min_compaction_lag_ms: _Positive | None = None
@@ -96,6 +99,11 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def is_changelog(self) -> bool:
         """True for the changelog of a stage's table."""
         return self.contract_name.endswith("-changelog")
+
+    @property
+    def is_compacted(self) -> bool:
+        """True if of each key the latest record is kept, if not for ever, and a tombstone erases."""
+        return self.cleanup_policy != "delete"
 
     @property
     def segment_ms(self) -> int | None:
@@ -182,19 +190,25 @@ class Catalog:
 
 
 def catalog_for(settings: Settings) -> Catalog:
-    """Return the catalog of a deployment: with its prefix, and with the partitions that it says it has."""
-    return load_catalog(settings.topic_prefix, settings.partitions)
+    """Return the catalog of a deployment: with its prefix, its partitions, and how long it keeps turns."""
+    return load_catalog(settings.topic_prefix, settings.partitions, settings.turn_retention_days)
 
 
 @lru_cache(maxsize=64)
-def load_catalog(prefix: str = "", partitions: str = "") -> Catalog:
+def load_catalog(prefix: str = "", partitions: str = "", turn_retention_days: float = 0) -> Catalog:
     """Read ``schemas/topics`` and return its catalog, with ``prefix`` before every name on the broker.
 
-    ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  Raises
-    :class:`ConfigurationError` if a file is wrong, or if topics that must line up differ in their number of
-    partitions.
+    ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  ``turn_retention_days``, if not
+    0, is how long :data:`TURNS` is kept.  Raises :class:`ConfigurationError` if a file is wrong, or if topics
+    that must line up differ in their number of partitions.
     """
     specs = fit(read_specs(files("schemas") / "topics"), read_counts(partitions))
+    if turn_retention_days:
+        kept_ms = int(turn_retention_days * 86_400_000)
+        specs = [
+            msgspec.structs.replace(spec, retention_ms=kept_ms) if spec.contract_name == TURNS else spec
+            for spec in specs
+        ]
     return Catalog(
         [msgspec.structs.replace(spec, name=Namespace(prefix).topic(spec.name)) for spec in specs], prefix
     )
@@ -266,7 +280,7 @@ def _changelogs(file: Traversable, described: dict[str, TopicSpec]) -> list[Topi
 
 def _check_lags(specs: list[TopicSpec]) -> None:
     for spec in specs:
-        if spec.cleanup_policy != "compact":
+        if not spec.is_compacted:
             continue
         if spec.max_compaction_lag_ms is None:
             raise ConfigurationError(

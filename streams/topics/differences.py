@@ -34,6 +34,8 @@ _LOST_BY_LOWERING = {
 }
 
 _LOST_BY_POLICY = {
+    "compact,delete": "of each key, all records but the latest, records without a key are refused, and what is "
+    "older than the topic's retention.ms goes",
     "compact": "of each key, all records but the latest, and records without a key are refused",
     "delete": "records older than the topic's retention.ms, whether or not they are the latest of their key",
 }

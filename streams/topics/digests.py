@@ -45,7 +45,7 @@ class Recipe:
     """
 
     def __init__(self, spec: TopicSpec, *, exact: bool = False) -> None:
-        if not spec.digest_key and spec.cleanup_policy != "compact":
+        if not spec.digest_key and not spec.is_compacted:
             raise ConfigurationError(
                 f"{spec.name} keeps several records per key, and its file does not say what tells them apart: "
                 "only topics with digest_key in schemas/topics, and compacted ones, can be compared"

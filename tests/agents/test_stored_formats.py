@@ -20,15 +20,18 @@ import pytest
 from models.errors import ConsistencyError
 from models.facts import Category, Erasure, Fact, FactChange, FactStatus, Provenance
 from models.responses import ResponseChunk
+from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
+from processors.recall.turns import TurnsState
 from processors.responses.elements import Context, Kind
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations
 from streams.agents.memory import extraction, facts
+from streams.agents.recall import turns
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
@@ -84,6 +87,10 @@ VALUES: dict[Codec[Any], Any] = {
     ),
     conversations.PAGE: KEPT,
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
+    turns.STATE: TurnsState(
+        SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),
+        1772359000.5,
+    ),
     facts.FACT: Fact(
         fact_id="f-1",
         user_id="ada",

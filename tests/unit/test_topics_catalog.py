@@ -71,6 +71,7 @@ def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
         "switchboard-ingest-conversations-changelog",
         "switchboard-memory-extraction-changelog",
         "switchboard-memory-facts-changelog",
+        "switchboard-recall-turns-changelog",
         "switchboard-respond-responses-changelog",
     }
     for spec in changelogs.values():
@@ -104,7 +105,7 @@ def test_retention_is_kept_to_within_a_tenth_of_itself_and_a_week():
 
 
 def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():
-    compacted = [spec for spec in load_catalog() if spec.cleanup_policy == "compact"]
+    compacted = [spec for spec in load_catalog() if spec.is_compacted]
     assert len(compacted) > 4
     for spec in compacted:
         assert spec.config["max.compaction.lag.ms"] == "86400000", spec.name

@@ -1,0 +1,118 @@
+"""Messages become turns: at their absolute index, with their speaker's name, without what is to be masked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from models import ids
+from models.messages import ChatMessage
+from models.turns import Turn, TurnSource
+from processors.conversations.sequence import Sequencer, SequenceState
+
+#: Returns a text without what must not be stored verbatim, and how many passages of each kind were replaced.
+Mask = Callable[[str], tuple[str, Counter[str]]]
+
+#: A longer name is none.
+_LONGEST_NAME = 256
+
+
+class TurnsState(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is known of a conversation: its sequence, and the arrival of its message 0 (epoch seconds)."""
+
+    sequence: SequenceState = SequenceState()
+    began_at: float = 0.0
+
+
+class TurnFold:
+    """Folds a run of one conversation's messages into its turns.
+
+    ``turns`` collects them, ``masked`` what was replaced in them, by kind.  ``source`` is the topic and the
+    partition that the messages come from.  Nothing here reads a clock.
+    """
+
+    def __init__(
+        self,
+        conversation_id: str,
+        state: TurnsState,
+        *,
+        forget_seconds: float,
+        message_ids: int,
+        source: tuple[str, int],
+        mask: Mask,
+    ) -> None:
+        self._conversation_id = conversation_id
+        self._sequence = Sequencer(state.sequence, forget_seconds, message_ids)
+        self._began_at = state.began_at
+        self._source = source
+        self._mask = mask
+        self.turns: list[Turn] = []
+        self.masked: Counter[str] = Counter()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to store."""
+        return self._sequence.changed
+
+    @property
+    def duplicates(self) -> int:
+        """How many messages were seen before."""
+        return self._sequence.duplicates
+
+    def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
+        """Say whether a record was copied here before (:meth:`Sequencer.is_second_copy`)."""
+        return self._sequence.is_second_copy(origin, offset, came, arrived)
+
+    def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:
+        """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
+        for index, message, offset, arrived in self._sequence.place(run):
+            assert message is not None  # silences are not asked for
+            if not index:
+                self._began_at = arrived
+            self.turns.append(self._turn(index, message, offset, arrived))
+
+    def tick(self, arrived: float) -> None:
+        """A punctuation arrived (epoch seconds): what was silent too long until then is forgotten."""
+        self._sequence.forget(arrived)
+
+    def close(self, tenant_id: str, offset: int) -> None:
+        """Somebody says that the conversation is over: that ends a window, and changes no turn."""
+
+    def finish(self) -> TurnsState | None:
+        """Return the new state; ``None``: the conversation is forgotten."""
+        sequence = self._sequence.state()
+        return None if sequence is None else TurnsState(sequence, self._began_at)
+
+    def _turn(self, index: int, message: ChatMessage, offset: int, arrived: float) -> Turn:
+        text, masked = self._mask(message.content)
+        self.masked += masked
+        topic, partition = self._source
+        return Turn(
+            turn_id=ids.turn_id(message.tenant_id, self._conversation_id, message.message_id),
+            message_id=message.message_id,
+            conversation_id=self._conversation_id,
+            user_id=message.user_id,
+            role=message.role,
+            text=text,
+            sent_at=message.sent_at,
+            arrived_at=datetime.fromtimestamp(arrived, UTC),
+            began_at=datetime.fromtimestamp(self._began_at, UTC),
+            index=index,
+            source=TurnSource(topic=topic, partition=partition, offset=offset),
+            speaker=speaker_of(message.metadata),
+            masked=masked.total(),
+            tenant_id=message.tenant_id,
+        )
+
+
+def speaker_of(metadata: dict[str, Any]) -> str:
+    """Return the name under which a message was said: ``metadata.name``; ``""`` if that is no name."""
+    name = metadata.get("name")
+    if not isinstance(name, str):
+        return ""
+    name = " ".join(name.split())
+    return name if len(name) <= _LONGEST_NAME and name.isprintable() else ""

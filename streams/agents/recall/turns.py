@@ -1,0 +1,101 @@
+"""recall/turns: every message becomes a turn, at its absolute index and without what must not be stored.
+
+It reads along with ``ingest``, which answers for what is wrong with the log: invalid messages, those of another
+tenant, records without a key or in the wrong partition are dead-lettered or put right there, and passed over
+here.  Messages are counted by the same sequencer, so a turn has the index that the windows say.  What is kept
+of a turn elsewhere is a view of ``memory.turns.v1``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.messages import ChatMessage, Punctuation
+from processors.recall.masking import Masker, unmasked
+from processors.recall.turns import TurnFold, TurnsState
+from streams import cloudevents
+from streams.agents.message_log import MESSAGES, decode_item, fold_into
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage
+from streams.settings import Settings
+
+TURNS = "memory.turns.v1"
+
+STATE: Codec[TurnsState] = Codec("turns", TurnsState)
+
+#: The settings that decide which messages count and what is said of them.
+DECIDING = (
+    "window_size",
+    "conversation_forget_days",
+    "recent_message_ids",
+    "max_content_bytes",
+    "mask",
+    "mask_patterns",
+)
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/recall"
+
+
+class Turns:
+    """What the stage does with messages and punctuations."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._forget_seconds = settings.conversation_forget_days * 86_400
+        # As the ingest service does: a window's messages at least.
+        self._message_ids = max(settings.recent_message_ids, settings.window_size)
+        self._mask = Masker(settings.own_patterns).mask if settings.mask == "on" else unmasked
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return keyed_stage(
+            name="turns",
+            table="turns",
+            codec=STATE,
+            sources={MESSAGES: Source(decode=self._decode, fold=self._fold, key=_key)},
+            batch_records=self._settings.batch_records,
+            decided_by=self._settings.chosen(*DECIDING),
+            bystander=True,
+        )
+
+    def _decode(self, record: SourceRecord) -> ChatMessage | Punctuation | None:
+        if record.key is None:
+            return None  # it comes again under its key
+        try:
+            return decode_item(record, self._settings.max_content_bytes)
+        except InvalidRecord:
+            return None  # the ingest service has dead-lettered it
+
+    def _fold(
+        self, before: TurnsState | None, run: Run[ChatMessage | Punctuation | None], work: Work
+    ) -> TurnsState | None:
+        items = [(item, record) for item, record in run.items if item is not None]
+        fold = TurnFold(
+            run.key.decode(),
+            before or TurnsState(),
+            forget_seconds=self._forget_seconds,
+            message_ids=self._message_ids,
+            source=(MESSAGES, run.last.partition),
+            mask=self._mask,
+        )
+        if duplicates := fold_into(fold, items) + fold.duplicates:
+            work.skip("duplicate", by=duplicates)
+        causes = {record.offset: record.headers for _, record in items if record.headers}
+        for turn in fold.turns:
+            cause = cloudevents.incoming(causes.get(turn.source.offset))
+            event = cloudevents.outgoing(
+                "memory.turn.v1", _SOURCE, turn.turn_id, subject=turn.conversation_id, cause=cause
+            )
+            work.emit(TURNS, turn.turn_id.encode(), _encode(turn), event, route=run.key)
+        for kind, count in fold.masked.items():
+            work.count("masked_passages_total", kind, by=count)
+        return fold.finish() if fold.changed else before
+
+
+def _key(item: ChatMessage | Punctuation | None) -> bytes:
+    """Return the conversation; what says nothing is folded into none."""
+    return item.conversation_id.encode() if item is not None else b""

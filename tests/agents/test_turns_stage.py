@@ -1,0 +1,265 @@
+"""recall/turns, called without a broker: every message at its index, masked, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.turns import Turn
+from models.windows import Window, WindowMessage
+from processors.conversations.state import is_page
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
+from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.message_log import MESSAGES
+from streams.agents.recall.turns import STATE, TURNS, Turns
+from streams.runtime.records import Record, rerouted
+from streams.runtime.stage import Stage
+from streams.runtime.testing import START, StageHarness
+from streams.runtime.trial import Trial
+from streams.settings import Settings
+
+COUNT = cl100k_counter()
+DAY = 86_400.0
+
+#: Few ids are remembered, and a conversation is forgotten after two days.
+SETTINGS = Settings(window_size=3, window_overlap=1, recent_message_ids=3, conversation_forget_days=2)
+
+
+class Harness(StageHarness):
+    """The stage with these settings."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__(Turns(Settings(**changed)).stage())
+
+    @property
+    def turns(self) -> list[Turn]:
+        return self.values(TURNS, Turn)
+
+    def say(self, *messages: ChatMessage, **replace: Any) -> None:
+        self.feed(*[self.record(message, **replace) for message in messages])
+
+
+def message(n: int, content: str = "", **replace: Any) -> ChatMessage:
+    said = ChatMessage(
+        message_id=f"m{n}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.ASSISTANT if n % 2 else Role.USER,
+        content=content or f"message number {n}",
+        sent_at=START + timedelta(seconds=n),
+    )
+    return msgspec.structs.replace(said, **replace)
+
+
+def punctuation(harness: StageHarness, kind: str, conversation: str = "c") -> Record:
+    value = Punctuation(punctuation=kind, conversation_id=conversation)
+    return harness.record(value, headers=[(PUNCTUATION_HEADER, kind.encode())])
+
+
+def test_a_message_becomes_a_turn_that_says_where_it_stands() -> None:
+    harness = Harness()
+    harness.arrived = START + timedelta(seconds=9)
+    harness.say(message(0, metadata={"name": " Ada  Lovelace "}), message(1, "Hello."))
+    first, second = harness.turns
+    assert first == Turn(
+        turn_id=first.turn_id,
+        message_id="m0",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.USER,
+        text="message number 0",
+        sent_at=START,
+        arrived_at=harness.arrived,
+        began_at=harness.arrived,
+        index=0,
+        source=first.source,
+        speaker="Ada Lovelace",
+    )
+    assert (first.source.topic, first.source.partition, first.source.offset) == (MESSAGES, 5, 0)
+    assert (second.text, second.index, second.source.offset, second.speaker) == ("Hello.", 1, 1, "")
+    keys = [(output.key, output.route) for output in harness.outputs]
+    assert keys == [(first.turn_id.encode(), b"c"), (second.turn_id.encode(), b"c")]
+    assert first.turn_id != second.turn_id
+
+
+def test_a_name_that_is_none_is_left_out() -> None:
+    harness = Harness()
+    names: list[Any] = [7, "", "   ", "x" * 257, "a\x00b", ["Ada"], None]
+    harness.say(*[message(n, metadata={"name": name}) for n, name in enumerate(names)])
+    assert [turn.speaker for turn in harness.turns] == [""] * len(names)
+
+
+def test_what_must_not_be_stored_is_masked_and_counted() -> None:
+    harness = Harness(mask_patterns='["EMP-[0-9]{6}"]')
+    harness.say(message(0, "4111 1111 1111 1111, I mean 5555-5555-5555-4444, and EMP-123456."))
+    assert (
+        harness.turns[0].text
+        == "[masked: card number], I mean [masked: card number], and [masked: own pattern]."
+    )
+    assert harness.turns[0].masked == 3
+    assert harness.last.counts["masked_passages_total", ("card number",)] == 2
+    assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
+
+
+def test_masking_can_be_turned_off() -> None:
+    harness = Harness(mask="off", mask_patterns='["EMP-[0-9]{6}"]')
+    harness.say(message(0, "4111 1111 1111 1111 of EMP-123456"))
+    assert harness.turns[0].text == "4111 1111 1111 1111 of EMP-123456"
+    assert not any(metric == "masked_passages_total" for metric, _ in harness.last.counts)
+
+
+def test_what_is_wrong_with_the_log_is_the_ingest_services_matter() -> None:
+    harness = Harness()
+    good = harness.record(message(0))
+    harness.feed(
+        harness.record(b"{not json", key=b"c"),
+        harness.record(None, key=b"c"),
+        harness.record(message(7), key=None),
+        harness.record(message(8), key=b"other"),
+        harness.record(message(9, "x" * 70_000)),
+        good,
+        harness.record(message(1, tenant_id="other")),
+        harness.record(message(2)),
+    )
+    assert not harness.dead_letters
+    assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m2", 1)]
+    assert {output.topic for output in harness.outputs} == {TURNS}
+    assert list(harness.stored(STATE)) == [b"c"]
+
+
+def test_a_repeat_is_no_turn() -> None:
+    harness = Harness()
+    harness.say(message(0), message(1), message(0))
+    harness.say(message(1), message(2))
+    assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m1", 1), ("m2", 2)]
+    assert harness.last.counts["skipped_records_total", ("turns", "duplicate")] == 1
+
+
+def test_a_conversation_that_was_forgotten_begins_anew() -> None:
+    harness = Harness(conversation_forget_days=2)
+    harness.say(message(0), message(1))
+    began = harness.arrived
+    harness.arrived += timedelta(days=1)
+    harness.feed(punctuation(harness, "tick"))
+    assert harness.stored(STATE)[b"c"].sequence.next_index == 2
+    harness.arrived += timedelta(days=1)
+    harness.feed(punctuation(harness, "tick"))
+    assert not harness.stored(STATE)
+    harness.say(message(2))
+    assert [(turn.index, turn.began_at) for turn in harness.turns] == [
+        (0, began),
+        (1, began),
+        (0, harness.arrived),
+    ]
+
+
+def test_a_record_is_folded_in_once() -> None:
+    harness = Harness()
+    records = [harness.record(message(n)) for n in range(4)]
+    harness.feed(*records)
+    harness.recover()
+    harness.feed(*records)
+    assert len(harness.turns) == 4
+    assert not harness.last
+
+
+def test_headers_of_an_event_are_handed_on() -> None:
+    harness = Harness()
+    event = {
+        "ce_id": b"x",
+        "ce_specversion": b"1.0",
+        "ce_type": b"t",
+        "ce_source": b"s",
+        "ce_traceparent": b"00-1",
+    }
+    harness.say(message(0), headers=list(event.items()))
+    headers = dict(harness.outputs[0].headers)
+    assert headers["ce_type"] == b"memory.turn.v1"
+    assert headers["ce_id"].decode() == harness.turns[0].turn_id
+    assert headers["ce_traceparent"] == b"00-1"
+
+
+# -- the index that ingest says, too ------------------------------------------------------------------------
+
+
+def log_of(chance: Random) -> list[Record]:
+    """Messages of some conversations: retries, copies, strangers, punctuations, bad ones, silences."""
+    harness = StageHarness(ingest())
+    sent: list[ChatMessage] = []
+    log: list[Record] = []
+    for n in range(chance.randint(1, 60)):
+        harness.arrived += timedelta(seconds=chance.choice((0, 1, 1, 1, 1000, DAY, 3 * DAY)))
+        conversation = chance.choice("ab")
+        said = message(n, conversation_id=conversation, sent_at=harness.arrived)
+        said = msgspec.structs.replace(said, tenant_id=chance.choice(("default",) * 6 + ("other",)))
+        what = chance.choice(("new",) * 6 + ("again", "copy", "copy", "tick", "close", "bad", "no key"))
+        if what == "again" and sent:
+            said = chance.choice(sent[-5:])
+        sent.append(said)
+        if what in ("tick", "close"):
+            log.append(punctuation(harness, what, conversation))
+        elif what == "copy":
+            came = int((harness.arrived.timestamp() - chance.choice((0.0, 5.0, 3 * DAY))) * 1000)
+            original = Record(b"", b"", chance.randint(0, 3), MESSAGES, chance.randint(1, 2), came)
+            log.append(harness.record(said, headers=rerouted(original)))
+        elif what == "bad":
+            log.append(harness.record(b"{not json", key=conversation.encode()))
+        elif what == "no key":
+            log.append(harness.record(said, key=None))
+        else:
+            log.append(harness.record(said))
+    return log
+
+
+def ingest() -> Stage:
+    """Without its timers: what the clock does to a conversation stands in the log."""
+    return dataclasses.replace(Conversations(SETTINGS, COUNT).stage(), on_timer=None, timer_at=None)
+
+
+def played(stage: Stage, log: list[Record], chance: Random, crashes: int) -> Trial:
+    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
+    for _ in range(crashes):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+    return trial
+
+
+def indices_of_ingest(trial: Trial) -> dict[int, int]:
+    """Return the index of each message by its offset: in windows, and in what no window had yet."""
+    found: dict[int, int] = {}
+    for output in trial.outputs:
+        if output.topic == WINDOWS and output.value:
+            window = msgspec.json.decode(output.value, type=Window)
+            found.update({each.offset: each.index for each in window.messages})
+    for key, payload in trial.state().items():
+        kept = PAGE.decode(payload, key) if is_page(key) else CONVERSATION.decode(payload, key).kept
+        for each in kept:
+            said = msgspec.json.decode(each.body, type=WindowMessage)
+            found[said.offset] = said.index
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 4))
+def test_ingest_and_turns_say_the_same_index_of_every_message(seed: int, crashes: int) -> None:
+    chance = Random(seed)
+    log = log_of(chance)
+    expected = indices_of_ingest(played(ingest(), log, chance, crashes))
+    trial = played(Turns(SETTINGS).stage(), log, chance, crashes)
+    turns = [
+        msgspec.json.decode(output.value or b"", type=Turn) for output in trial.outputs if output.topic == TURNS
+    ]
+    assert {turn.source.offset: turn.index for turn in turns} == expected
+    calm = played(Turns(SETTINGS).stage(), log, Random(0), 0)
+    assert {(output.key, output.value) for output in trial.outputs} == {
+        (output.key, output.value) for output in calm.outputs
+    }
+    assert trial.state() == calm.state()
