@@ -773,6 +773,24 @@ class TestAside:
         counted = {("misrouted_records_total", ("stage", SOURCE)): 2}
         assert bench.ready[0].effects.counts == counted
 
+    async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
+        wrong = (partition_of(b"k", 8) + 1) % 8
+        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
+        unread = UnreadBatch(
+            SOURCE, wrong, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
+        )
+        records = [
+            Record(b"misplaced", b"k", 0, SOURCE, wrong),
+            unread,
+            Record(b"here", right, 5, SOURCE, wrong),
+        ]
+        bench = Bench(service, stage(bystander=True), hashed=8)
+        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        assert bench.values(OUT) == [b"here 0"]
+        assert {found[0] for found in read(bench.ready[0])} == {OUT}
+        assert not bench.letters()
+        assert not bench.ready[0].effects.counts
+
     async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
         bench = Bench(service, stage())
         prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")

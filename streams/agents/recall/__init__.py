@@ -1,5 +1,6 @@
 """The service ``recall``: what is known becomes findable.  It keeps views, which the topics fill again.
 
-:mod:`.index` keeps the facts, found by their words; :mod:`.embedding` makes the vectors that were asked for,
-which go into the log; :mod:`.vectors` keeps those, found by their meaning.
+:mod:`.turns` makes a turn of every message; :mod:`.index` keeps the facts, found by their words;
+:mod:`.embedding` makes the vectors that were asked for, which go into the log; :mod:`.vectors` keeps those, found
+by their meaning.
 """
