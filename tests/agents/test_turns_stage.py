@@ -11,15 +11,18 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.ids import text_hash
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
 from models.turns import Turn
+from models.vectors import EmbeddingRequest, VectorKind
 from models.windows import Window, WindowMessage
 from processors.conversations.state import is_page
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
 from streams.agents.message_log import MESSAGES
-from streams.agents.recall.turns import STATE, TURNS, Turns
+from streams.agents.recall.turns import EMBEDDED_CHARACTERS, STATE, TURNS, Turns
+from streams.embedding_requests import REQUESTS
 from streams.runtime.records import Record, rerouted
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
@@ -85,7 +88,7 @@ def test_a_message_becomes_a_turn_that_says_where_it_stands() -> None:
     )
     assert (first.source.topic, first.source.partition, first.source.offset) == (MESSAGES, 5, 0)
     assert (second.text, second.index, second.source.offset, second.speaker) == ("Hello.", 1, 1, "")
-    keys = [(output.key, output.route) for output in harness.outputs]
+    keys = [(output.key, output.route) for output in harness.outputs if output.topic == TURNS]
     assert keys == [(first.turn_id.encode(), b"c"), (second.turn_id.encode(), b"c")]
     assert first.turn_id != second.turn_id
 
@@ -107,6 +110,20 @@ def test_what_must_not_be_stored_is_masked_and_counted() -> None:
     assert harness.turns[0].masked == 3
     assert harness.last.counts["masked_passages_total", ("card number",)] == 2
     assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
+
+
+def test_each_turn_with_words_asks_for_its_vector_once() -> None:
+    harness = Harness()
+    harness.say(message(0, "  pay with 4111111111111111 "), message(1, " \n"), message(2, "x" * 9_000))
+    first, _, third = harness.turns
+    asked = harness.values(REQUESTS, EmbeddingRequest)
+    assert [(each.kind, each.id, each.text, each.user_id) for each in asked] == [
+        (VectorKind.TURN, first.turn_id, "pay with [masked: card number]", "ada"),
+        (VectorKind.TURN, third.turn_id, "x" * EMBEDDED_CHARACTERS, "ada"),
+    ]
+    assert [each.text_hash for each in asked] == [text_hash(each.text) for each in asked]
+    keys = [(output.key, output.route) for output in harness.outputs if output.topic == REQUESTS]
+    assert keys == [(f"turn/{turn.turn_id}".encode(), b"ada") for turn in (first, third)]
 
 
 def test_masking_can_be_turned_off() -> None:
@@ -131,7 +148,7 @@ def test_what_is_wrong_with_the_log_is_the_ingest_services_matter() -> None:
     )
     assert not harness.dead_letters
     assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m2", 1)]
-    assert {output.topic for output in harness.outputs} == {TURNS}
+    assert {output.topic for output in harness.outputs} == {TURNS, REQUESTS}
     assert list(harness.stored(STATE)) == [b"c"]
 
 

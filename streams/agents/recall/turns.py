@@ -1,4 +1,5 @@
-"""recall/turns: every message becomes a turn, at its absolute index and without what must not be stored.
+"""recall/turns: every message becomes a turn, at its absolute index and without what must not be stored, and
+asks for its vector.
 
 It reads along with ``ingest``, which answers for what is wrong with the log: invalid messages, those of another
 tenant, records without a key or in the wrong partition are dead-lettered or put right there, and passed over
@@ -12,9 +13,11 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.messages import ChatMessage, Punctuation
+from models.vectors import VectorKind
+from processors.embedding.wording import request_for
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
-from streams import cloudevents
+from streams import cloudevents, embedding_requests
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -23,6 +26,9 @@ from streams.runtime.stage import Stage
 from streams.settings import Settings
 
 TURNS = "memory.turns.v1"
+
+#: Characters of a turn that are sent to be embedded: a model reads no more than some hundred words.
+EMBEDDED_CHARACTERS = 4_000
 
 STATE: Codec[TurnsState] = Codec("turns", TurnsState)
 
@@ -91,6 +97,9 @@ class Turns:
                 "memory.turn.v1", _SOURCE, turn.turn_id, subject=turn.conversation_id, cause=cause
             )
             work.emit(TURNS, turn.turn_id.encode(), _encode(turn), event, route=run.key)
+            if text := turn.text[:EMBEDDED_CHARACTERS].strip():
+                request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id)
+                embedding_requests.ask(work, request, _SOURCE)
         for kind, count in fold.masked.items():
             work.count("masked_passages_total", kind, by=count)
         return fold.finish() if fold.changed else before
