@@ -90,10 +90,13 @@ class Effects:
         self.changes.pop(key, None)
         self.changes[key] = StateChange(payload, next_offset)
 
-    def remove(self, key: bytes) -> None:
-        """Remove ``key``.  Only for keys whose records cannot come back: in time its mark goes, too."""
+    def remove(self, key: bytes, next_offset: int | None = None) -> None:
+        """Remove ``key``; its high-water mark advances to ``next_offset`` if given.
+
+        Only for keys whose records cannot come back once they are acknowledged: in time its mark goes, too.
+        """
         self.changes.pop(key, None)
-        self.changes[key] = StateChange(None, None)
+        self.changes[key] = StateChange(None, next_offset)
 
     def dead_letter(self, record: SourceRecord, error: InvalidRecord) -> None:
         """Send ``record``, byte for byte, to its topic's dead-letter queue."""

@@ -158,7 +158,7 @@ class _KeyedStep(Generic[S]):
         if after is before:
             return
         if after is None:
-            work.remove(run.key)
+            work.remove(run.key, run.next_offset)
         else:
             work.put(run.key, after, self._codec, run.next_offset)
 

@@ -17,8 +17,6 @@ V = TypeVar("V")
 #: What a batch stores of a key: value, codec (``None``: the key is removed), next offset, packed.
 _Staged = tuple[Any, Codec[Any] | None, int | None, bool]
 
-_REMOVED: _Staged = (None, None, None, False)
-
 
 class Work(Effects):
     """What one call of a stage wants to happen, and the state that it reads and writes meanwhile.
@@ -91,13 +89,12 @@ class Work(Effects):
             packed = packed or (before[3] and before[0] is value)
         (self._first if first else self._staged)[key] = (value, codec, next_offset, packed)
 
-    def remove(self, key: bytes) -> None:
-        """Remove ``key`` and its mark, after what was put is stored.
-
-        Only for keys whose records cannot come back.
-        """
-        self._first.pop(key, None)
-        self._staged[key] = _REMOVED
+    def remove(self, key: bytes, next_offset: int | None = None) -> None:
+        """Remove ``key``, after what was put is stored; for ``next_offset`` see :meth:`Effects.remove`."""
+        before = self._staged.pop(key, None) or self._first.pop(key, None)
+        if before is not None and next_offset is None:
+            next_offset = before[2]
+        self._staged[key] = (None, None, next_offset, False)
 
     def skip(self, why: str, by: int = 1) -> None:
         """Count records that changed nothing: ``replayed`` or ``duplicate``."""
@@ -128,18 +125,18 @@ class Work(Effects):
         ``wake_at`` sets the timers of values that were put with ``codec``, and clears those of what was
         removed, unless they were set before.
         """
-        removed = []
+        removed: list[tuple[bytes, int | None]] = []
         for staged_by_key in (self._first, self._staged) if self._first else (self._staged,):
             for key, (value, its_codec, next_offset, packed) in staged_by_key.items():
                 if wake_at is not None and its_codec is codec and key not in self.timers:
                     self.timers[key] = wake_at(value)
                 if its_codec is None:
-                    removed.append(key)
+                    removed.append((key, next_offset))
                 else:
                     self.store(key, its_codec.encode(value, packed=packed), next_offset)
             staged_by_key.clear()
-        for key in removed:
-            super().remove(key)
+        for key, next_offset in removed:
+            super().remove(key, next_offset)
             if wake_at is not None:
                 self.timers.setdefault(key, None)
         self._decoded.clear()

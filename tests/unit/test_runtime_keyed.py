@@ -152,6 +152,18 @@ class TestRuns:
         assert harness.marks(b"a") == [1, 0]
 
     @pytest.mark.parametrize("each", [False, True])
+    def test_a_removal_has_a_mark_so_what_led_to_it_is_not_folded_in_again(self, each: bool) -> None:
+        harness = Harness(each=each)
+        records = [*harness.records("a1", "a2"), harness.record(b"forget", key=b"a")]
+        harness.feed(records[0])
+        harness.feed(*records[1:])
+        assert harness.stored() == {}
+        harness.recover()
+        effects = harness.feed(*records)
+        assert harness.stored() == {}
+        assert effects.counts["skipped_records_total", ("texts", "replayed")] == 3
+
+    @pytest.mark.parametrize("each", [False, True])
     def test_no_state_after_removes_it(self, each: bool) -> None:
         harness = Harness(each=each)
         harness.feed(*harness.records("a1"))
