@@ -20,7 +20,7 @@ from pydantic import ValidationError, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from models.errors import ConfigurationError
-from processors.recall.masking import compiled
+from models.patterns import compiled
 from streams.namespace import Namespace
 from streams.settings_access import AccessSettings
 from streams.settings_text import (

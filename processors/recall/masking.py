@@ -11,14 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from models.errors import ConfigurationError
+from models.patterns import compiled
 from processors.recall.cards import card_numbers
-
-#: Patterns of one's own: more are a mistake, and each costs time for every message.
-MOST_PATTERNS = 32
-LONGEST_PATTERN = 500
 
 
 class _Shape(NamedTuple):
@@ -106,7 +102,7 @@ class Masker:
     ``patterns`` are regular expressions of one's own (RE2's syntax); what they match is masked, too.
 
     Raises:
-        ConfigurationError: one of them is none, is too long, or matches the empty text.
+        ConfigurationError: as :func:`models.patterns.compiled`.
     """
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
@@ -136,35 +132,6 @@ def unmasked(text: str) -> tuple[str, Counter[str]]:
 def placeholder(kind: str) -> str:
     """Return what stands for a secret of this kind."""
     return f"[masked: {kind}]"
-
-
-def compiled(patterns: Sequence[str]) -> list[Any]:
-    """Compile patterns of one's own; for errors see :class:`Masker`."""
-    if not patterns:
-        return []
-    import re2  # only who has patterns of his own needs it
-
-    if len(patterns) > MOST_PATTERNS:
-        raise ConfigurationError(f"{len(patterns)} patterns are too many: write at most {MOST_PATTERNS}")
-    options = re2.Options()
-    options.log_errors = False
-    found = []
-    for pattern in patterns:
-        if len(pattern) > LONGEST_PATTERN:
-            raise ConfigurationError(
-                f"the pattern {pattern[:20]!r}... has {len(pattern)} characters, {LONGEST_PATTERN} are allowed"
-            )
-        try:
-            one = re2.compile(pattern, options)
-        except re2.error as error:
-            why = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error
-            raise ConfigurationError(
-                f"{pattern!r} is no regular expression of RE2 ({why}): see github.com/google/re2/wiki/Syntax"
-            ) from error
-        if one.search("") is not None:
-            raise ConfigurationError(f"{pattern!r} matches the empty text: write what it must have at least")
-        found.append(one)
-    return found
 
 
 def _without(text: str, shape: _Shape, found: Counter[str]) -> str:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
+from models.patterns import LONGEST_PATTERN, MOST_PATTERNS
 from processors.recall.cards import is_card_number
-from processors.recall.masking import LONGEST_PATTERN, MOST_PATTERNS, Masker
+from processors.recall.masking import Masker
 from streams.settings import load_settings
 
 
