@@ -36,7 +36,8 @@ def open_redis(settings: Settings) -> Redis:
 
 def in_words(error: RedisError | OSError) -> SwitchboardError:
     """Return what an error of the client means: a setting that is wrong, or a Redis to wait for."""
-    if isinstance(error, AuthenticationError | AuthorizationError):
+    # The client's own greeting (HELLO) is refused in other words than a command.
+    if isinstance(error, AuthenticationError | AuthorizationError) or "already authenticated" in str(error):
         return ConfigurationError(
             f"Redis does not let us in ({error}): see SWITCHBOARD_REDIS_USERNAME and SWITCHBOARD_REDIS_PASSWORD"
         )

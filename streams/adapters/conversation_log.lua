@@ -1,0 +1,36 @@
+-- Writes turns of one conversation into its log.
+-- KEYS: the log; then for each turn its person's conversations and what was erased of its person.
+-- ARGV: the conversation's name among its persons', seconds to live (0: for ever); then for each turn when its
+-- conversation began and when it arrived (ms), its id, index, version and value.
+local log, name, live = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local written = 0
+for turn = 1, (#ARGV - 2) / 6 do
+  local at = 3 + (turn - 1) * 6
+  local began, arrived = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  local id, index = ARGV[at + 2], ARGV[at + 3]
+  local version, value = tonumber(ARGV[at + 4]), ARGV[at + 5]
+  local person, erased = KEYS[2 * turn], KEYS[2 * turn + 1]
+  local known = redis.call('HMGET', log, 'began', 'erased', 'erased:' .. id, index, 'next')
+  local gone = math.max(
+    tonumber(redis.call('GET', erased) or -1), tonumber(known[2] or -1), tonumber(known[3] or -1))
+  local life, before, following = tonumber(known[1] or -1), known[4], tonumber(known[5] or 0)
+  if arrived > gone and began >= life then
+    if began > life then
+      -- It was forgotten and began anew: nothing of its earlier life counts.
+      for _, field in ipairs(redis.call('HKEYS', log)) do
+        if string.match(field, '^%d+$') then redis.call('HDEL', log, field) end
+      end
+      redis.call('HSET', log, 'began', ARGV[at])
+      before, following = false, 0
+    end
+    if not before or tonumber(string.match(before, '^%d+')) < version then
+      redis.call('HSET', log, index, ARGV[at + 4] .. ':' .. value,
+        'next', math.max(following, tonumber(index) + 1))
+      redis.call('ZADD', person, 'GT', ARGV[at + 1], name)
+      if live > 0 then redis.call('EXPIRE', person, live) end
+      written = written + 1
+    end
+  end
+end
+if live > 0 then redis.call('EXPIRE', log, live) end
+return written

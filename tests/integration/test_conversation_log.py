@@ -1,0 +1,297 @@
+"""The conversation log on a real Valkey, and what may be wrong with that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from redis.asyncio import Redis
+
+from models.errors import ConsistencyError, DependencyUnavailable
+from models.ids import turn_id
+from models.messages import Role
+from models.turns import Turn, TurnSource
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.local_valkey import LocalValkey
+from streams.namespace import Namespace
+from streams.runtime.testing import START
+
+SPACE = Namespace("test-")
+
+
+def turn(index: int, conversation: str = "c", **replace: object) -> Turn:
+    tenant = str(replace.get("tenant_id", "default"))
+    made = Turn(
+        turn_id=turn_id(tenant, conversation, f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id=conversation,
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=f"message {index}",
+        sent_at=START,
+        arrived_at=START + timedelta(seconds=index),
+        began_at=START,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+    return msgspec.structs.replace(made, **replace)
+
+
+def ms(index: int) -> int:
+    return int((START + timedelta(seconds=index)).timestamp() * 1000)
+
+
+@pytest.fixture
+async def valkey(tmp_path: Path) -> AsyncIterator[LocalValkey]:
+    server = LocalValkey(tmp_path, "test")
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def log(valkey: LocalValkey) -> AsyncIterator[ConversationLog]:
+    made = ConversationLog(valkey.client(), SPACE, ready=valkey.ensure)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def redis(valkey: LocalValkey) -> AsyncIterator[Redis]:
+    await valkey.ensure()
+    client = valkey.client()
+    yield client
+    await client.aclose()
+
+
+async def indices(log: ConversationLog, conversation: str = "c", tenant: str = "default") -> list[int]:
+    return [each.index for each in await log.turns(tenant, conversation, 0, 10**9)]
+
+
+class TestTurns:
+    async def test_they_are_kept_by_index_and_a_repeat_changes_nothing(self, log: ConversationLog) -> None:
+        turns = [turn(index) for index in range(5)]
+        for _ in range(2):
+            await log.write((each, each.index) for each in turns)
+        assert await log.turns("default", "c", 0, 10**9) == turns
+        assert await log.turns("default", "c", 1, 2) == turns[1:3]
+        assert await log.turns("default", "c", -5, 1) == turns[:2]
+        assert await log.turns("default", "c", 4, 4) == turns[4:]
+        assert await log.turns("default", "c", 5, 9) == []
+        assert await log.turns("default", "c", 3, 2) == []
+        assert await log.last_turns("default", "c", 2) == turns[3:]
+        assert await log.last_turns("default", "c", 99) == turns
+        assert await log.last_turns("default", "c", 0) == []
+
+    async def test_an_older_version_replaces_no_newer_one(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, text="new"), 7)])
+        await log.write([(turn(0, text="old"), 3)])
+        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["new"]
+        await log.write([(turn(0, text="newer"), 8)])
+        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["newer"]
+
+    async def test_a_conversation_that_began_anew_has_nothing_of_its_earlier_life(
+        self, log: ConversationLog
+    ) -> None:
+        await log.write((turn(index), index) for index in range(5))
+        later = START + timedelta(days=100)
+        await log.write([(turn(0, text="again", began_at=later, arrived_at=later), 9)])
+        await log.write([(turn(4), 4)])  # a copy out of the earlier life
+        assert [(each.index, each.text) for each in await log.turns("default", "c", 0, 99)] == [(0, "again")]
+        extent = await log.extent("default", "c")
+        assert extent is not None
+        assert extent.next_index == 1
+
+    async def test_tenants_and_names_share_nothing(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, "b:c", tenant_id="a"), 0), (turn(1, "c", tenant_id="a:b"), 0)])
+        assert await indices(log, "b:c", "a") == [0]
+        assert await indices(log, "c", "a:b") == [1]
+        assert await indices(log, "c") == []
+        assert await log.extent("default", "c") is None
+
+    async def test_a_persons_conversations_the_latest_first(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, "early"), 0), (turn(9, "late"), 1), (turn(5, "théirs", user_id="bob"), 2)])
+        assert await log.conversations("default", "ada", 10) == ["late", "early"]
+        assert await log.conversations("default", "ada", 1) == ["late"]
+        assert await log.conversations("default", "bob", 9) == ["théirs"]
+
+    async def test_a_log_expires(self, valkey: LocalValkey, redis: Redis) -> None:
+        log = ConversationLog(valkey.client(), SPACE, expire_seconds=3600, ready=valkey.ensure)
+        await log.write([(turn(0), 0)])
+        for key in await redis.keys():
+            assert 3500 < await redis.ttl(key) <= 3600, key
+        await log.close()
+
+
+class TestErasing:
+    async def test_a_turn_and_no_copy_of_it_comes_back(self, log: ConversationLog) -> None:
+        turns = [(turn(index), index) for index in range(3)]
+        await log.write(turns)
+        for _ in range(2):
+            await log.erase_turn("default", "c", turns[1][0].turn_id, ms(50))
+            assert await indices(log) == [0, 2]
+            await log.write(turns)
+            assert await indices(log) == [0, 2]
+
+    async def test_one_that_comes_after_its_erasure(self, log: ConversationLog) -> None:
+        await log.erase_turn("default", "c", turn(1).turn_id, ms(50))
+        await log.write((turn(index), index) for index in range(3))
+        assert await indices(log) == [0, 2]
+
+    async def test_a_conversation_up_to_a_time(self, log: ConversationLog) -> None:
+        await log.write((turn(index), index) for index in range(3))
+        await log.erase_conversation("default", "c", ms(1))
+        await log.write((turn(index), index) for index in range(4))
+        assert await indices(log) == [2, 3]
+
+    async def test_a_person_in_all_conversations_and_nobody_else(self, log: ConversationLog) -> None:
+        await log.write(
+            [(turn(0), 0), (turn(1, user_id="bob"), 1), (turn(2, "d"), 2), (turn(3, tenant_id="t"), 3)]
+        )
+        await log.erase_person("default", "ada", ms(60))
+        await log.write([(turn(0), 0), (turn(2, "d"), 2)])
+        assert await indices(log) == [1]
+        assert await indices(log, "d") == []
+        assert await indices(log, tenant="t") == [3]
+        assert await log.conversations("default", "ada", 9) == []
+        await log.write([(turn(61), 9)])
+        assert await indices(log) == [1, 61], "what is said later is kept"
+
+
+class TestMarks:
+    PLACE = ("memory.turns.v1", 3)
+
+    async def test_they_are_kept(self, log: ConversationLog) -> None:
+        assert await log.marks([self.PLACE, ("memory.turns.v1", 4)]) == {
+            self.PLACE: 0,
+            ("memory.turns.v1", 4): 0,
+        }
+        await log.set_mark(self.PLACE, 17)
+        await log.set_mark(self.PLACE, 18)
+        assert await log.marks([self.PLACE]) == {self.PLACE: 18}
+        assert await log.marks([]) == {}
+
+    async def test_an_emptied_redis_is_noticed(self, log: ConversationLog, redis: Redis) -> None:
+        await log.set_mark(self.PLACE, 17)
+        await redis.flushall()
+        with pytest.raises(ConsistencyError, match=r"was emptied or restarted.*fills Redis"):
+            await log.set_mark(self.PLACE, 18)
+        assert await log.marks([self.PLACE]) == {self.PLACE: 0}
+        await log.set_mark(self.PLACE, 5)
+
+
+class TestWhatIsWrongWithRedis:
+    async def test_a_password(self, valkey: LocalValkey, redis: Redis, log: ConversationLog) -> None:
+        await redis.config_set("requirepass", "secret")
+        stranger = ConversationLog(valkey.client(), SPACE)
+        with pytest.raises(DependencyUnavailable, match=r"does not let us in.*SWITCHBOARD_REDIS_PASSWORD"):
+            await stranger.write([(turn(0), 0)])
+        await stranger.close()
+
+    async def test_full(self, redis: Redis, log: ConversationLog) -> None:
+        await redis.config_set("maxmemory", "1")
+        with pytest.raises(DependencyUnavailable, match=r"full \(maxmemory\).*SWITCHBOARD_TURN_LOG_DAYS"):
+            await log.write([(turn(0), 0)])
+        with pytest.raises(DependencyUnavailable, match="full"):
+            await log.set_mark(("t", 0), 1)
+        await redis.config_set("maxmemory", "0")
+        await log.write([(turn(0), 0)])
+        assert await indices(log) == [0]
+
+    async def test_read_only(self, redis: Redis, log: ConversationLog) -> None:
+        await log.write([(turn(0), 0)])
+        await redis.replicaof("127.0.0.1", "1")
+        await redis.config_set("replica-serve-stale-data", "yes")
+        with pytest.raises(DependencyUnavailable, match=r"takes no writes.*primary"):
+            await log.write([(turn(1), 1)])
+        assert await indices(log) == [0]
+
+    @pytest.mark.parametrize("key", ["log:7:default:c", "person:7:default:ada", "erased:7:default:ada"])
+    async def test_another_type_under_our_key(self, redis: Redis, log: ConversationLog, key: str) -> None:
+        await redis.lpush(f"test-switchboard:{key}", "theirs")
+        with pytest.raises(
+            DependencyUnavailable, match=f"the key test-switchboard:{key} holds a list.*TOPIC_PREFIX"
+        ):
+            await log.write([(turn(0), 0)])
+        assert await redis.lrange(f"test-switchboard:{key}", 0, -1) == [b"theirs"]
+        await redis.delete(f"test-switchboard:{key}")
+        await log.write([(turn(0), 0)])
+        assert await indices(log) == [0]
+
+    async def test_gone_in_mid_answer(self, valkey: LocalValkey, log: ConversationLog) -> None:
+        await log.write([(turn(0), 0)])
+        assert valkey.pid is not None
+        os.kill(valkey.pid, signal.SIGSTOP)
+        asked = asyncio.create_task(log.turns("default", "c", 0, 9))
+        await asyncio.sleep(0)
+        os.kill(valkey.pid, signal.SIGKILL)
+        with pytest.raises(DependencyUnavailable, match="redis: no usable answer"):
+            await asked
+        await log.write([(turn(0), 0)])  # it is started again
+        assert await indices(log) == [0]
+
+    async def test_nobody_there(self, tmp_path: Path) -> None:
+        log = ConversationLog(Redis(unix_socket_path=str(tmp_path / "nobody")), SPACE)
+        with pytest.raises(DependencyUnavailable, match="no usable answer"):
+            await log.turns("default", "c", 0, 9)
+        await log.close()
+
+
+class TestLocalValkey:
+    async def test_many_who_need_it_start_one(self, valkey: LocalValkey) -> None:
+        await asyncio.gather(*[valkey.ensure() for _ in range(9)])
+        first = valkey.pid
+        await valkey.ensure()
+        assert valkey.pid == first
+        await valkey.close()
+        assert valkey.pid is None
+        assert not valkey.socket.exists()
+
+    async def test_a_long_path(self, tmp_path: Path) -> None:
+        server = LocalValkey(tmp_path / ("x" * 120), "n")
+        await server.ensure()
+        assert len(str(server.socket)) < 100
+        await server.close()
+
+    async def test_a_folder_that_takes_no_socket_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = LocalValkey(tmp_path, "n")
+        server.socket = tmp_path / "no" / "such" / "folder"
+        with pytest.raises(DependencyUnavailable, match=r"Valkey does not start: .*No such file or directory"):
+            await server.ensure()
+
+    def test_it_dies_with_its_process(self, tmp_path: Path) -> None:
+        script = (
+            "import asyncio, pathlib, sys, time\n"
+            "from streams.adapters.local_valkey import LocalValkey\n"
+            "server = LocalValkey(pathlib.Path(sys.argv[1]), 'n')\n"
+            "asyncio.run(server.ensure())\n"
+            "print(server.pid, flush=True)\n"
+            "time.sleep(600)\n"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        os.kill(pid, 0)
+        process.kill()
+        process.wait()
+        while is_alive(pid):
+            pass
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
