@@ -65,6 +65,11 @@ def check_count(service: str, settings: Settings, count: int) -> None:
             f"worker recall --processes {count}: the embedded Qdrant in {settings.folder} belongs to one "
             "process. Set SWITCHBOARD_QDRANT_URL to a Qdrant server, or run one process"
         )
+    if count > 1 and service == "recall" and not settings.redis_url:
+        raise ConfigurationError(
+            f"worker recall --processes {count}: each would start a Valkey of its own, and know its own "
+            "conversations only. Set SWITCHBOARD_REDIS_URL to one for all, or run one process"
+        )
     most = most_processes(service, settings)
     if count > most:
         raise ConfigurationError(

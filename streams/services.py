@@ -91,8 +91,10 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from models.ports import VectorSpace
     from models.vectors import VectorKind
     from streams.adapters.index_factory import open_index
+    from streams.adapters.log_factory import open_log
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import FACTS
+    from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
     from streams.agents.recall.turns import Turns
@@ -100,12 +102,14 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.api.access import Access
     from streams.api.app import create_api
     from streams.search import FactSearch
+    from streams.windows import WindowRetriever
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
     embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
     index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     resources.push_async_callback(index.close)
+    log = open_log(settings, resources)
     stages = [
         Turns(settings).stage(),
         Index(settings, index).stage(),
@@ -114,7 +118,8 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     ]
 
     def api(health: HealthState) -> ASGIApp:
-        return create_api(FactSearch(index, embedder), index, access, health.waited_for)
+        windows = WindowRetriever(log, TurnTopic(settings))
+        return create_api(FactSearch(index, embedder), index, access, health.waited_for, windows)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 

@@ -87,7 +87,7 @@ class Settings(AccessSettings):
     bootstrap_servers: str = _setting("127.0.0.1:9092", "Kafka brokers", allowed="host:port[,host:port...]")
     redis_url: str = _setting(
         "",
-        "Redis or Valkey; empty: not used",
+        "Redis or Valkey; empty: the recall service starts a Valkey of its own",
         allowed="redis://, rediss:// or unix:// URL, or empty",
         pattern=r"^(|(rediss?|unix)://.+)$",
         repr=False,
@@ -214,6 +214,15 @@ class Settings(AccessSettings):
         "`topics apply` sets it",
         "days",
         ge=1,
+        le=36_500,
+    )
+
+    turn_log_days: float = _setting(
+        30.0,
+        "how long Redis keeps a conversation's log after its latest message (0: for ever); windows of older "
+        "ones are read from memory.turns.v1",
+        "days",
+        ge=0,
         le=36_500,
     )
 

@@ -161,6 +161,17 @@ class ConversationLog:
         values = await self._ask(lambda: self._client.hmget(log, [str(index) for index in wanted]), [log])
         return [_turn(value) for value in values if value is not None]
 
+    async def length(self, tenant_id: str, conversation_id: str) -> int:
+        """Return the index of a conversation's next turn; 0: there is no log of it."""
+        extent = await self.extent(tenant_id, conversation_id)
+        return 0 if extent is None else extent.next_index
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        """Say whether the person is known in the conversation."""
+        person = self._person(tenant_id, user_id)
+        score = await self._ask(lambda: self._client.zscore(person, conversation_id), [person])
+        return score is not None
+
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
         """Return the last ``count`` turns of a conversation, oldest first."""
         extent = await self.extent(tenant_id, conversation_id)

@@ -7,6 +7,8 @@
                                all active facts about the person, a page at a time
 ``GET /v1/facts/{fact_id}``    ``user_id``, and if need be ``tenant_id``: one fact about the
                                person, whatever its status
+``GET /v1/conversations/       ``user_id``, ``first``, ``last``, and if need be ``turns`` and
+{id}/window``                  ``tenant_id``: the messages around a match
 =============================  =================================================================
 
 Who may ask for what: :mod:`streams.api.access`.
@@ -31,8 +33,10 @@ from models.messages import DEFAULT_TENANT, Identifier
 from models.ports import FactFilter, FactIndex
 from streams.api.access import Access, KnownHosts
 from streams.api.problems import HANDLERS, Problem
+from streams.api.windows import window_route
 from streams.printing import encode_json
 from streams.search import MINIMUM_CONFIDENCE, FactSearch
+from streams.windows import WindowRetriever
 
 
 class _SearchParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,11 +75,13 @@ def create_api(
     index: FactIndex,
     access: Access | None = None,
     waited_for: Callable[[], Mapping[str, float]] = dict,
+    windows: WindowRetriever | None = None,
 ) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
     A route answers 503 while the index is down, whatever else its worker waits for.  ``waited_for`` says what
-    the worker has been waiting for and for how long (seconds), for the text of that answer.
+    the worker has been waiting for and for how long (seconds), for the text of that answer.  ``windows`` looks
+    up the messages around a match; without it there is no such route.
     """
     access = access or Access()
 
@@ -116,8 +122,9 @@ def create_api(
         )
 
     routes = {"/v1/search": search_facts, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
+    more = [window_route(windows, access)] if windows is not None else []
     app = Starlette(
-        routes=[Route(path, endpoint) for path, endpoint in routes.items()],
+        routes=[*[Route(path, endpoint) for path, endpoint in routes.items()], *more],
         middleware=[Middleware(KnownHosts, access)],
         exception_handlers=HANDLERS,
     )

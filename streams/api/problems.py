@@ -56,7 +56,10 @@ def _on_http_error(request: Request, error: Exception) -> Response:
     """What the router itself raises: no such path, or no such method on it."""
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = "There is nothing here; try /v1/search, /v1/facts or /v1/facts/{fact_id}."
+        detail = (
+            "There is nothing here; try /v1/search, /v1/facts, /v1/facts/{fact_id} or "
+            "/v1/conversations/{id}/window."
+        )
     else:
         detail = f"{error.detail}: {request.method} is not possible here, use GET."
     return respond(request, Problem(HTTPStatus(error.status_code), detail, error.headers))

@@ -41,6 +41,7 @@ from streams.cli import (
     status,
     tail,
     topics,
+    window,
     worker,
 )
 from streams.exits import (
@@ -79,6 +80,7 @@ app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
+app.command("window")(window.show)
 app.add_typer(conversations.app, name="conversations")
 app.command("filter")(filter_command.show)
 app.command("status")(status.show)

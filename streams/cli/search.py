@@ -72,7 +72,7 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
     Raises :class:`DependencyUnavailable` when the service is not ready, :class:`ConfigurationError` when it
     refuses the question, when something else answers on its port, or when there is no index yet.
     """
-    base = await _base(settings)
+    base = await base_of(settings)
     parameters: dict[str, str | int] = {"q": query, "user_id": user, "tenant_id": tenant, "limit": limit}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
@@ -87,8 +87,8 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
         try:
             return msgspec.json.decode(response.content, type=Answer)
         except msgspec.DecodeError as error:
-            raise _stranger(base) from error
-    raise _refusal(response, base)
+            raise stranger(base) from error
+    raise refusal(response, base)
 
 
 async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
@@ -97,7 +97,7 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
     return [printable(line) for part in lines for line in part]
 
 
-async def _base(settings: Settings) -> str:
+async def base_of(settings: Settings) -> str:
     """Return where the API answers: as the recall service itself says, unless a setting says it."""
     host, port = reachable(settings.api_host), settings.api_port
     if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
@@ -111,18 +111,20 @@ async def _base(settings: Settings) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _refusal(response: httpx.Response, base: str) -> SwitchboardError:
+def refusal(response: httpx.Response, base: str) -> SwitchboardError:
+    """Return what an answer that is none means."""
     try:
         problem: Any = response.json()
         detail = str(problem["detail"])
     except (ValueError, KeyError, TypeError):
-        return _stranger(base)
+        return stranger(base)
     if response.status_code >= 500:
         return DependencyUnavailable("recall", detail)
     return ConfigurationError(detail)
 
 
-def _stranger(base: str) -> ConfigurationError:
+def stranger(base: str) -> ConfigurationError:
+    """Return the error of an answer that the recall service would not give."""
     return ConfigurationError(
         f"what answers at {base} is not the recall service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
         "to where it listens"

@@ -65,12 +65,15 @@ def test_the_embedded_qdrant_belongs_to_one_process(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_QDRANT_URL"):
         check_count("recall", load_settings(), 2)
     monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", "http://127.0.0.1:6333")
+    with pytest.raises(ConfigurationError, match="each would start a Valkey of its own.*SWITCHBOARD_REDIS_URL"):
+        check_count("recall", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", "redis://127.0.0.1:6379")
     check_count("recall", load_settings(), 2)
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_process_without_a_partition_is_refused(service: str) -> None:
-    settings = load_settings(qdrant_url="http://127.0.0.1:6333")
+    settings = load_settings(qdrant_url="http://127.0.0.1:6333", redis_url="redis://127.0.0.1")
     most = most_processes(service, settings)
     check_count(service, settings, most)
     with pytest.raises(ConfigurationError, match=f"at most {most}"):

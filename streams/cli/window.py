@@ -1,0 +1,90 @@
+"""``switchboard window``: the messages around a match.
+
+The recall service answers while it runs; when nobody listens on the API's port, the topic is read here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+from urllib.parse import quote
+
+import httpx
+import msgspec
+import typer
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from models.messages import DEFAULT_TENANT
+from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow, bounds
+from streams.adapters.turn_topic import TurnTopic
+from streams.cli import search
+from streams.cli.output import moment, print_json, printable
+from streams.namespace import PREFIX_HEADER
+from streams.settings import Settings, load_settings
+from streams.windows import WindowRetriever
+
+_ANSWER_SECONDS = 70.0
+
+
+def show(
+    conversation: Annotated[str, typer.Argument(help="The conversation.", show_default=False)],
+    first: Annotated[int, typer.Argument(help="Index of the first message that matched.", show_default=False)],
+    last: Annotated[int, typer.Argument(help="Index of the last one.", show_default=False)],
+    user: Annotated[str, typer.Option("--user", "-u", help="Who takes part in it.", show_default=False)],
+    turns: Annotated[
+        int, typer.Option("--turns", "-n", help="Turns (of two messages) to each side.")
+    ] = DEFAULT_TURNS,
+    tenant: Annotated[
+        str, typer.Option("--tenant", help="The tenant that the conversation belongs to.")
+    ] = DEFAULT_TENANT,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object, as the HTTP API answers.")] = False,
+) -> None:
+    """Show the messages around a match, by their place in the conversation."""
+    settings = load_settings()
+    try:
+        bounds(conversation, first, last, turns)
+    except InvalidWindow as error:
+        raise ConfigurationError(str(error)) from error
+    found = asyncio.run(_find(settings, tenant, user, conversation, first, last, turns))
+    if json:
+        print_json(found)
+        return
+    if not found.messages:
+        print(
+            f"There is no message from {found.window_start} to {found.window_end} in {printable(conversation)}."
+        )
+    for turn in found.messages:
+        mark = ">" if first <= turn.index <= last else " "
+        who = turn.speaker or (turn.user_id if turn.role == "user" else turn.role.value)
+        print(
+            f"{mark} {turn.index:>5}  {moment(turn.sent_at.timestamp())}  "
+            f"{printable(who)}: {printable(turn.text)}"
+        )
+
+
+async def _find(
+    settings: Settings, tenant: str, user: str, conversation: str, first: int, last: int, turns: int
+) -> MessageWindow:
+    base = await search.base_of(settings)
+    parameters: dict[str, str | int] = {
+        "user_id": user,
+        "tenant_id": tenant,
+        "first": first,
+        "last": last,
+        "turns": turns,
+    }
+    path = f"/v1/conversations/{quote(conversation, safe='')}/window"
+    try:
+        async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
+            response = await client.get(path, params=parameters, headers={PREFIX_HEADER: settings.topic_prefix})
+    except (httpx.ConnectError, httpx.ConnectTimeout):
+        retriever = WindowRetriever(None, TurnTopic(settings))
+        return await retriever.window(tenant, user, conversation, first, last, turns)
+    except httpx.TransportError as error:
+        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
+    if response.is_success:
+        try:
+            return msgspec.json.decode(response.content, type=MessageWindow)
+        except msgspec.DecodeError as error:
+            raise search.stranger(base) from error
+    raise search.refusal(response, base)

@@ -1,0 +1,79 @@
+"""Windows over HTTP and from the topic: a real Valkey, a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from starlette.applications import Starlette
+from test_conversation_log import turn
+
+from models.turns import Turn
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.local_valkey import LocalValkey
+from streams.api.access import Access
+from streams.api.problems import HANDLERS
+from streams.api.windows import window_route
+from streams.namespace import Namespace
+from streams.windows import WindowRetriever
+
+
+class NoTopic:
+    async def turns(self, tenant_id: str, conversation_id: str) -> list[Turn]:
+        return []
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    valkey = LocalValkey(tmp_path, "n")
+    log = ConversationLog(valkey.client(), Namespace("w-"), ready=valkey.ensure)
+    await log.write((turn(index, "chat/1"), index) for index in range(20))
+    app = Starlette(
+        routes=[window_route(WindowRetriever(log, NoTopic()), Access())], exception_handlers=HANDLERS
+    )
+    app.state.waited_for = dict
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
+        yield made
+    await log.close()
+    await valkey.close()
+
+
+PATH = "/v1/conversations/chat%2F1/window"
+GOOD = {"user_id": "ada", "first": "10", "last": "11"}
+
+
+async def test_a_window(client: httpx.AsyncClient) -> None:
+    answer = await client.get(PATH, params=GOOD)
+    assert answer.status_code == 200
+    found = answer.json()
+    assert (found["windowStart"], found["windowEnd"], found["matchedSequenceRange"]) == (4, 17, [10, 11])
+    assert found["conversationId"] == "chat/1"
+    assert [each["index"] for each in found["messages"]] == list(range(4, 18))
+    assert msgspec.convert(found["messages"][0], Turn) == turn(4, "chat/1")
+    assert (await client.get(PATH, params=GOOD | {"turns": "1"})).json()["windowStart"] == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        ({"first": "-1"}, 400, "Sequence numbers must be non-negative"),
+        ({"first": "12"}, 400, "matchedStartSeq (12) must be <= matchedEndSeq (11)"),
+        ({"turns": "-1"}, 400, "windowSize (-1) must be between 0 and 500 turns"),
+        ({"turns": "10000"}, 400, "windowSize (10000) must be between 0 and 500 turns"),
+        ({"first": "x"}, 400, "first"),
+        ({"last": "1" + "0" * 30}, 400, "last"),
+        ({"window": "3"}, 400, "window"),
+        ({"user_id": ""}, 400, "user_id"),
+        ({"user_id": "bob"}, 404, "bob takes part in no conversation chat/1"),
+        ({"tenant_id": "other"}, 403, "tenant"),
+    ],
+)
+async def test_what_cannot_be_answered(
+    client: httpx.AsyncClient, changes: dict[str, str], status: int, said: str
+) -> None:
+    answer = await client.get(PATH, params=GOOD | changes)
+    assert answer.status_code == status, answer.text
+    assert said in answer.json()["detail"]
