@@ -93,10 +93,11 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_log
     from streams.adapters.onnx_embedder import OnnxEmbedder
-    from streams.adapters.qdrant_kinds import FACTS
+    from streams.adapters.qdrant_kinds import FACTS, TURNS
     from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
+    from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
     from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
@@ -107,14 +108,18 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
     embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
-    index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
+    space = VectorSpace(embedder.model, embedder.dimensions)
+    index = open_index(settings, FACTS, space)
     resources.push_async_callback(index.close)
+    turns = open_index(settings, TURNS, space)
+    resources.push_async_callback(turns.close)
     log = open_log(settings, resources)
     stages = [
         Turns(settings).stage(),
+        TurnLog(settings, log, turns).stage(),
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
-        VectorViews(settings, {VectorKind.FACT: index}).stage(),
+        VectorViews(settings, {VectorKind.FACT: index, VectorKind.TURN: turns}).stage(),
     ]
 
     def api(health: HealthState) -> ASGIApp:

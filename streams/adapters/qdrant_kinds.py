@@ -28,6 +28,7 @@ import msgspec
 
 from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Fact
+from models.turns import Turn
 from streams.adapters.qdrant_payload import OWNER_FIELD, VERSION_FIELD, is_point_id
 
 Item = TypeVar("Item", bound=msgspec.Struct)
@@ -110,4 +111,14 @@ FACTS: Kind[Fact] = Kind(
     keywords=("tenant_id", "status", "category"),
     numbers=("confidence",),
     filled_from="memory.facts.v1",
+)
+
+TURNS: Kind[Turn] = Kind(
+    name="turns",
+    type=Turn,
+    id_field="turn_id",
+    text_field="text",
+    keywords=("tenant_id", "conversation_id", "role"),
+    times=("sent_at",),
+    filled_from="memory.turns.v1",
 )

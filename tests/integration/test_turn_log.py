@@ -1,0 +1,168 @@
+"""recall/turn-log with a real Valkey and the embedded index: filled, erased, lost and filled again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from test_conversation_log import turn
+
+from models.errors import ConsistencyError
+from models.ports import SearchIndex, TurnFilter, VectorSpace
+from models.turns import Turn
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.index_factory import open_index
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.qdrant_kinds import TURNS as KIND
+from streams.agents.recall.turn_log import CONVERSATION_HEADER, UNTIL_HEADER, TurnLog
+from streams.agents.recall.turns import TURNS
+from streams.embedding_requests import REQUESTS
+from streams.runtime.records import Record
+from streams.runtime.testing import START, StageHarness
+from streams.settings import Settings
+
+ADA = TurnFilter(user_id="ada")
+
+
+class Rig:
+    """The stage, its views, and a log of records to read from any offset."""
+
+    def __init__(self, valkey: LocalValkey, log: ConversationLog, index: SearchIndex[Turn, TurnFilter]) -> None:
+        self.valkey, self.log, self.index = valkey, log, index
+        self.harness = StageHarness(TurnLog(Settings(), log, index).stage())
+        self.harness.arrived = START + timedelta(hours=1)
+        self.records: list[Record] = []
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return TURNS, self.harness.partition
+
+    def say(self, *turns: Turn) -> None:
+        self.records += [self.harness.record(each) for each in turns]
+
+    def erase(self, gone: Turn, **headers: str) -> None:
+        given = {CONVERSATION_HEADER: gone.conversation_id, **headers}
+        self.records.append(
+            self.harness.record(
+                None, key=gone.turn_id.encode(), headers=[(name, text.encode()) for name, text in given.items()]
+            )
+        )
+
+    async def read(self, start: int = 0) -> None:
+        await self.harness.call(*self.records[start:])
+
+    async def refill(self) -> None:
+        """Read from where the runtime would begin."""
+        assert self.harness.spec.view_marks is not None
+        await self.read((await self.harness.spec.view_marks([self.place]))[self.place])
+
+    async def state(self) -> tuple[list[Turn], list[Turn]]:
+        found, _ = await self.index.page(ADA, 100)
+        return await self.log.turns("default", "c", 0, 99), sorted(found, key=lambda each: each.index)
+
+    async def words(self, query: str) -> list[int]:
+        return sorted(found.item.index for found in await self.index.search_text(query, ADA, 10))
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with AsyncExitStack() as resources:
+        valkey = LocalValkey(tmp_path, "n")
+        resources.push_async_callback(valkey.close)
+        log = ConversationLog(valkey.client(), Settings().namespace, ready=valkey.ensure)
+        resources.push_async_callback(log.close)
+        index = open_index(Settings(data_dir=tmp_path), KIND, VectorSpace("test", 4))
+        resources.push_async_callback(index.close)
+        yield Rig(valkey, log, index)
+
+
+async def test_a_turn_is_kept_and_found_by_its_words_at_once(rig: Rig) -> None:
+    turns = [
+        turn(0, text="I keep bees in Lucerne"),
+        turn(1, text="How many hives?"),
+        turn(2, text="Four hives"),
+    ]
+    rig.say(*turns)
+    await rig.read()
+    assert await rig.state() == (turns, turns)
+    assert await rig.words("hives") == [1, 2]
+    assert await rig.log.marks([rig.place]) == await rig.index.marks([rig.place]) == {rig.place: 3}
+
+
+async def test_what_is_erased_is_gone_from_both_and_its_vector_is_to_be_forgotten(rig: Rig) -> None:
+    turns = [turn(index) for index in range(3)]
+    rig.say(*turns)
+    rig.erase(turns[1])
+    rig.erase(turns[2], **{UNTIL_HEADER: START.isoformat()})  # it arrived later
+    await rig.read(0)
+    assert (await rig.state())[0] == [turns[0], turns[2]]
+    await rig.read(0)
+    assert (await rig.state())[0] == [turns[0], turns[2]]
+    assert [each.index for each in (await rig.state())[1]] == [0, 2]
+    assert rig.harness.dead_letters == []
+
+
+async def test_a_vector_is_forgotten_where_the_person_lies(rig: Rig) -> None:
+    rig.say(turn(0))
+    await rig.read()
+    rig.erase(turn(0))
+    await rig.read(1)
+    (forgotten,) = [output for output in rig.harness.outputs if output.topic == REQUESTS]
+    assert (forgotten.key, forgotten.value, forgotten.route) == (
+        f"turn/{turn(0).turn_id}".encode(),
+        None,
+        b"ada",
+    )
+
+
+@pytest.mark.parametrize("lost", ["redis", "index marks", "both"])
+async def test_a_lost_view_is_filled_again_and_equals_the_old_one(rig: Rig, lost: str) -> None:
+    chance = Random(7)
+    turns = [turn(index) for index in range(12)]
+    rig.say(*turns)
+    rig.erase(turns[4])
+    rig.say(chance.choice(turns[:4]))
+    await rig.read()
+    before = await rig.state()
+    if lost != "index marks":
+        client = rig.valkey.client()
+        await client.flushall()
+        await client.aclose()
+        rig.say(turn(12))
+        with pytest.raises(ConsistencyError, match="emptied or restarted"):
+            await rig.read(len(rig.records) - 1)
+        rig.records.pop()
+    if lost != "redis":
+        await rig.index.set_mark(rig.place, 0)
+    await rig.refill()
+    logged, indexed = await rig.state()
+    assert [each for each in logged if each.index < 12] == before[0]
+    assert [each for each in indexed if each.index < 12] == before[1]
+
+
+async def test_what_is_none_of_ours_is_dead_lettered_alone(rig: Rig) -> None:
+    good = turn(0)
+    rig.say(good)
+    rig.records += [
+        rig.harness.record(b"{not json", key=b"x"),
+        rig.harness.record(msgspec.structs.replace(good, turn_id="no uuid")),
+        rig.harness.record(None, key=good.turn_id.encode()),
+        rig.harness.record(None, key=b"no uuid", headers=[(CONVERSATION_HEADER, b"c")]),
+        rig.harness.record(
+            None, key=good.turn_id.encode(), headers=[(CONVERSATION_HEADER, b"c"), (UNTIL_HEADER, b"soon")]
+        ),
+    ]
+    await rig.read()
+    assert [letter.reason for letter in rig.harness.dead_letters] == [
+        "invalid_json",
+        "invalid_turn_id",
+        "invalid_erasure",
+        "invalid_turn_id",
+        "invalid_erasure",
+    ]
+    assert await rig.state() == ([good], [good])
