@@ -67,7 +67,7 @@ def test_refusals_name_the_way_out() -> None:
     with pytest.raises(ConfigurationError, match=r"switchboard state reset memory"):
         reset.rewindable(CATALOG, "memory", "memory.facts.v1")
     with pytest.raises(ConfigurationError, match=r"does not read.*memory\.facts\.v1"):
-        reset.rewindable(CATALOG, "recall", "chat.messages.v1")
+        reset.rewindable(CATALOG, "recall", "memory.windows.v1")
     with pytest.raises(ConfigurationError, match=r"read again: nothing"):
         reset.rewindable(CATALOG, "ingest", "memory.facts.v1")
 
