@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import Element, Kind, may_be_bold_line
+from processors.responses.elements import BOLD_LEVEL, Element, Kind, may_be_bold_line
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
 from processors.responses.history import History, Said, after, introduces, may_stand_alone, stands_in_verse
 from processors.responses.passages import is_repetition, may_begin, may_join
@@ -127,17 +127,21 @@ class Decisions:
             state.run = run or self._try(lambda: History(state.said).saying(said.text), _NOWHERE)
         elif repeats:  # a heading is not left alone: wait for what else stands under it
             self._hold(held, self._try(lambda: History(state.said).saying(said.text), _NOWHERE))
-        elif short and (begun := self._try(lambda: self._begun(said), _NOWHERE)):
+        elif short and (begun := self._try(lambda: self._begun(said, element.level), _NOWHERE)):
             self._hold(held, begun)
         else:
             self._tell(match, said, element.gap)
             self._release.emit(held, sent=state.sent)
 
-    def _begun(self, said: Said) -> tuple[int, ...]:
+    def _begun(self, said: Said, level: int) -> tuple[int, ...]:
         """Return the places of a passage that begins like this element."""
         if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
             return _NOWHERE
-        return History(self.state.said).beginning_with(said.kind, said.text)
+        history = History(self.state.said)
+        places = history.beginning_with(said.kind, said.text)
+        # What only introduces something goes with it in its own section: elsewhere it need not wait.
+        label = level in (0, BOLD_LEVEL) if said.kind == Kind.HEADING else introduces(said.text)
+        return history.in_reach(places) if label else places
 
     def _hold(self, held: Held, run: tuple[int, ...]) -> None:
         self.state.held, self.state.run = (*self.state.held, held), run

@@ -223,11 +223,12 @@ class _Step:
         return over
 
     def _waiting_at(self) -> int | None:
-        """Return the position of what the hold time is counted for: the open element, or the one before."""
+        """Return the position of what the hold time is counted for: the last sentence or element that waits."""
         state = self.state
         unsent = state.text[state.sent :].lstrip()
         if unsent:
-            return state.position + len(state.text) - len(unsent)
+            within = max(unsent.rfind(stop) for stop in (". ", "! ", "? ")) + 1  # several, if they are quoted
+            return state.position + len(state.text) - len(unsent) + within
         return state.held[-1].position if state.held else None
 
     def _result(self, added: int, now: float) -> Filtered:

@@ -238,6 +238,26 @@ def test_a_stream_that_stands_still_lets_go_of_all_that_is_held() -> None:
     assert stream.tick(1.0) == "\n\nBring these things with you:\n\n- a warm jacket\n- an umb"
 
 
+def test_a_label_under_another_heading_does_not_make_its_text_wait() -> None:
+    stream = Stream()
+    stream.push("# A\n\n**Steps**\n\n1. Open the lid\n\nTake these:\n\n- one\n\n# B\n\n")
+    stream.push("**Steps**\n\n")
+    assert stream.push("1. Open").endswith("1. Open")
+    stream.push(" it\n\nTake these:\n\n")
+    assert stream.push("- one").endswith("- one")
+
+
+def test_a_long_quotation_waits_sentence_by_sentence() -> None:
+    quoted = " ".join(f"The number of this very sentence is {number}." for number in range(20))
+    text = f'# A\n\nShe said this of it.\n\n"{quoted}"\n\nAnd so on, and so on.\n\n'
+    stream, sent = Stream(), ""
+    for at in range(0, len(text + text), 6):
+        if (due := stream.filter.wake_at(stream.state)) is not None and due <= stream.now + 0.5:
+            sent += stream.tick(due - stream.now)
+        sent += stream.push((text + text)[at : at + 6], after=0.5)
+    assert sent + stream.push("", final=True) == text
+
+
 def test_code_is_not_taken_out_by_itself() -> None:
     shown = "Here is the code for it:\n\n```py\nopen(museum)\n```"
     text = f"{OPENING}\n\n{shown}\n\n{PARKING}\n\n{shown}\n\n{TICKETS}"
