@@ -8,36 +8,50 @@ from typing import Annotated
 import msgspec
 
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from models.statements import SELF, Assertion, Kind, Polarity, Precision
 
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
+Version = Annotated[int, msgspec.Meta(ge=1)]
+Subject = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+AttributeName = Annotated[str, msgspec.Meta(max_length=128)]
+Value = Annotated[str, msgspec.Meta(max_length=1024)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
 
-
-class Category(StrEnum):
-    """What kind of thing a statement says about a person."""
-
-    PREFERENCE = "preference"
-    FEEDBACK = "feedback"
-    PROFILE = "profile"
-    EVENT = "event"
+#: How many of its latest changes a fact names.
+CHANGES_LIMIT = 64
 
 
 class FactStatus(StrEnum):
-    """Where a fact is in its life."""
+    """Where a fact is in its life.
+
+    ``active``: it holds.  ``superseded``: the slot has another value since.  ``contradicted``: the opposite was
+    said since.  ``ended``: it was so, and the person said that it is no longer.  ``merged_into``: another fact
+    says the same and more.  ``deprecated``: it never was so, the person corrected it.
+    """
 
     ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    CONTRADICTED = "contradicted"
+    ENDED = "ended"
     MERGED_INTO = "merged_into"
     DEPRECATED = "deprecated"
 
 
 class FactChange(StrEnum):
-    """What the last change to a fact was."""
+    """What the last change to a fact was.
+
+    ``reinforced``: said again, after an end too.  ``erased``: some of what it rested on, or what had ended it,
+    was erased.
+    """
 
     CREATED = "created"
     REINFORCED = "reinforced"
+    SUPERSEDED = "superseded"
     MERGED = "merged"
     CONTRADICTED = "contradicted"
-    DECAYED = "decayed"
+    ENDED = "ended"
+    CORRECTED = "corrected"
     DEPRECATED = "deprecated"
     ERASED = "erased"
 
@@ -47,7 +61,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
 
     ``quote`` is the sentence (or sentences) as written; ``offsets`` are those of ``message_ids`` in
     ``topic``/``partition``, in the same order; ``window_end_id`` is the end mark of the window.
-    ``arrived_at`` is when the last of the messages arrived, by the log's clock.
+    ``sent_at`` is when the last of the messages was sent, ``arrived_at`` when it arrived, by the log's clock.
     """
 
     conversation_id: Identifier
@@ -58,52 +72,104 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     partition: Count
     offsets: tuple[Count, ...]
+    sent_at: Timestamp
     arrived_at: Timestamp
 
 
 class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A statement about a person, before it is compared with what is known.  Key: ``user_id``.
 
-    ``refines`` lists the ``fact_id`` of partial statements that this one completes (seed 000:
-    "likes blueberries" and then "likes blueberries, especially in smoothies").
+    What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
+    of partial statements in the same slot that this one completes (seed 000: "likes blueberries" and then
+    "likes blueberries, especially in smoothies").
     """
 
     candidate_id: Identifier
     user_id: Identifier
-    category: Category
-    statement: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: Kind
+    statement: Text
     confidence: Confidence
     source_message_ids: tuple[Identifier, ...]
     provenance: Provenance
-    valid_from: Timestamp
     extractor: str
+    subject: Subject = SELF
+    attribute: AttributeName = ""
+    value: Value = ""
+    polarity: Polarity = Polarity.AFFIRMED
+    assertion: Assertion = Assertion.HOLDS
+    event_at: Timestamp | None = None
+    event_precision: Precision | None = None
     refines: tuple[Identifier, ...] = ()
     tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Period(msgspec.Struct, frozen=True):
+    """A time in which a fact held before."""
+
+    valid_from: Timestamp
+    valid_to: Timestamp
+
+
+class Revision(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a fact, and what caused it: a window and its message, or what was said of another fact.
+
+    ``at`` is when the message arrived; ``confidence_before`` is ``None`` for the first.
+    """
+
+    version: Version
+    change: FactChange
+    at: Timestamp
+    confidence_after: Confidence
+    confidence_before: Confidence | None = None
+    window_id: Identifier | None = None
+    message_id: Identifier | None = None
+    fact_id: Identifier | None = None
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """A whole fact after its latest change.  Key: ``fact_id``; partition: that of ``user_id``.
 
-    Two clocks: ``valid_from``/``valid_to`` say when it was true, ``recorded_at`` when we learned it: when the
-    latest message that it rests on arrived.  ``version`` grows with every change; a view never lets an older
-    version replace a newer one.  ``erased_until``: what arrived up to then was erased and is no part of it.
+    ``attribute`` and ``value`` fill the slot ``slot_id`` of ``subject``; both are empty for what fits no slot,
+    and the value alone where nothing fills it ("has no pets", ``polarity`` negated).  ``statement`` is for
+    display.
+
+    Clocks: ``valid_from``/``valid_to`` say when it was true, by what people said when; ``past`` when it had
+    been before.  ``learned_at``, ``changed_at`` and ``last_evidence_at`` are times of arrival: of the first
+    message that said it, of the last that changed it, of the last that supports it.  ``confidence`` is that of
+    ``last_evidence_at``: it fades as time goes by (:mod:`processors.facts.confidence`).
+
+    ``version`` grows with every change; a view never lets an older version replace a newer one.
+    ``changes``: the latest of them, up to :data:`CHANGES_LIMIT`, the last one being this.  ``erased_until``:
+    what arrived up to then was erased and is no part of it.
     """
 
     fact_id: Identifier
+    slot_id: Identifier
     user_id: Identifier
-    category: Category
-    statement: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: Kind
+    statement: Text
     confidence: Confidence
     status: FactStatus
     change: FactChange
-    version: Annotated[int, msgspec.Meta(ge=1)]
+    version: Version
     evidence_count: Annotated[int, msgspec.Meta(ge=1)]
     provenance: tuple[Provenance, ...]
     valid_from: Timestamp
-    recorded_at: Timestamp
+    learned_at: Timestamp
+    changed_at: Timestamp
+    last_evidence_at: Timestamp
+    subject: Subject = SELF
+    attribute: AttributeName = ""
+    value: Value = ""
+    polarity: Polarity = Polarity.AFFIRMED
+    event_at: Timestamp | None = None
+    event_precision: Precision | None = None
     valid_to: Timestamp | None = None
+    past: tuple[Period, ...] = ()
+    superseded_by: Identifier | None = None
     merged_into_id: Identifier | None = None
     erased_until: Timestamp | None = None
+    changes: tuple[Revision, ...] = ()
     tenant_id: Identifier = DEFAULT_TENANT
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from hashlib import blake2b, sha1
+from unicodedata import normalize
 from uuid import NAMESPACE_URL, uuid5
 
 #: Root of all ids.  Changing it orphans everything ever written.
@@ -43,19 +44,34 @@ def window_id(
     return deterministic_id("window", tenant_id, conversation_id, first_message_id, last_message_id, overlap)
 
 
-def normalize_statement(statement: str) -> str:
-    """Fold what does not change a statement's meaning: case, white space, the closing stop."""
-    return _SPACES.sub(" ", statement).strip().rstrip(".!").casefold()
-
-
-def fact_id(tenant_id: str, user_id: str, statement: str) -> str:
-    """Id of a statement about a person: the same statement again is the same fact."""
-    return deterministic_id("fact", tenant_id, user_id, normalize_statement(statement))
-
-
 def text_hash(text: str) -> str:
     """What tells one text from another: 32 hexadecimal digits."""
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def normalize_statement(statement: str) -> str:
+    """Fold what does not change a statement's meaning: case, white space, the closing stop, forms of a
+    letter.
+    """
+    return _SPACES.sub(" ", normalize("NFKC", statement)).strip().rstrip(".!").casefold()
+
+
+def slot_id(tenant_id: str, user_id: str, subject: str, attribute: str) -> str:
+    """Id of what is known of one attribute of one subject: "where does Ada's sister live".
+
+    ``subject`` and ``attribute`` are normalized (:mod:`processors.facts.claims`).
+    """
+    return deterministic_id("slot", tenant_id, user_id, subject, attribute)
+
+
+def fact_id(slot: str, value: str, polarity: str, day: str = "") -> str:
+    """Id of a value, normalized, that fills a slot or is said not to; ``day``: that of an event."""
+    return deterministic_id("fact", slot, value, polarity, day)
+
+
+def text_fact_id(tenant_id: str, user_id: str, statement: str) -> str:
+    """Id of a statement that fits no slot: the same text again is the same fact."""
+    return deterministic_id("fact", tenant_id, user_id, normalize_statement(statement))
 
 
 def candidate_id(fact: str, conversation_id: str, message_ids: Iterable[str]) -> str:

@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.facts import Category, Fact, FactStatus
+from models.facts import Fact, FactStatus
 from models.messages import Role
-from models.statements import Statement
+from models.statements import Kind, Statement
 from models.summaries import SessionSummary, SummaryRequest
 from models.windows import Window
 
@@ -47,22 +47,6 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape ``(len(texts), dimensions)``."""
         ...
-
-
-class ExtractedStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extractor found: a statement about ``user_id`` and the messages it rests on.
-
-    ``source_message_ids`` are ids of messages of the window, in their order; ``quote`` is the text it
-    came from; ``completes`` is the shorter statement that this one extends, or ``""``.
-    """
-
-    user_id: str
-    category: Category
-    statement: str
-    confidence: float
-    source_message_ids: tuple[str, ...]
-    quote: str
-    completes: str = ""
 
 
 class Extracted(msgspec.Struct, frozen=True):
@@ -96,8 +80,11 @@ class Extractor(Protocol):
         """Name and version, as stored in each candidate."""
         ...
 
-    async def extract(self, windows: Sequence[Window]) -> list[list[ExtractedStatement]]:
-        """Return the statements of each window, in the order of ``windows``."""
+    async def extract(self, windows: Sequence[Window]) -> Sequence[Extraction]:
+        """Return what became of each window, in the order of ``windows``.
+
+        What it states is checked by whoever asked: a statement that the window does not bear out is dropped.
+        """
         ...
 
 
@@ -145,13 +132,19 @@ class Where(Protocol):
 
 
 class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which facts a search may return.  ``statuses`` and ``categories`` empty mean any."""
+    """Which facts a search may return.  ``statuses`` and ``kinds`` empty mean any.
+
+    ``minimum_confidence`` is that of the latest evidence.  ``active_at``, ``passive_at``: only facts that are
+    sure enough then to answer a search, or to be offered unasked (:mod:`processors.facts.confidence`).
+    """
 
     user_id: str
     tenant_id: str = "default"
     statuses: tuple[FactStatus, ...] = (FactStatus.ACTIVE,)
-    categories: tuple[Category, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     minimum_confidence: float = 0.0
+    active_at: datetime | None = None
+    passive_at: datetime | None = None
 
     def conditions(self) -> list[AnyOf | Within]:
         """See :class:`Where`."""
@@ -159,10 +152,13 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
             AnyOf("user_id", (self.user_id,)),
             AnyOf("tenant_id", (self.tenant_id,)),
             AnyOf("status", self.statuses),
-            AnyOf("category", self.categories),
+            AnyOf("kind", self.kinds),
         ]
         if self.minimum_confidence > 0.0:
             wanted.append(Within("confidence", self.minimum_confidence))
+        for field, at in (("active_until", self.active_at), ("passive_until", self.passive_at)):
+            if at is not None:
+                wanted.append(Within(field, at))
         return [each for each in wanted if isinstance(each, Within) or each.values]
 
 

@@ -7,7 +7,8 @@ holds for all facts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,14 @@ from models.errors import DependencyUnavailable
 from models.facts import Fact
 from models.messages import DEFAULT_TENANT
 from models.ports import Embedder, FactFilter, FactIndex, Found, FoundFact
+from models.statements import Kind
+from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at
 
 #: Candidates that each way of searching brings in (seed 002: "Top 20 candidates").
 CANDIDATES = 20
 
-#: Below this a fact is no answer to an explicit search (seed 002).
-MINIMUM_CONFIDENCE = 0.3
+#: Below this a fact is no answer to an explicit search.
+MINIMUM_CONFIDENCE = ACTIVE_FROM
 
 #: How much the first ranks outweigh the next ones.  Cormack, Clarke and Büttcher, "Reciprocal rank fusion
 #: outperforms Condorcet and individual rank learning methods", SIGIR 2009.
@@ -37,12 +40,24 @@ class FoundFacts(list[FoundFact]):
 
 
 class FactSearch:
-    """Searches one fact index.  ``embed_timeout`` (seconds) bounds the wait for the query's vector."""
+    """Searches one fact index.
 
-    def __init__(self, index: FactIndex, embedder: Embedder, *, embed_timeout: float = 2.0) -> None:
+    ``embed_timeout`` (seconds) bounds the wait for the query's vector.  ``rates``: how fast facts of each kind
+    fade, per day.
+    """
+
+    def __init__(
+        self,
+        index: FactIndex,
+        embedder: Embedder,
+        *,
+        embed_timeout: float = 2.0,
+        rates: Mapping[Kind, float] = RATES,
+    ) -> None:
         self._index = index
         self._embedder = embedder
         self._embed_timeout = embed_timeout
+        self._rates = rates
 
     async def search(
         self,
@@ -52,25 +67,35 @@ class FactSearch:
         limit: int = 5,
         minimum_confidence: float = MINIMUM_CONFIDENCE,
     ) -> FoundFacts:
-        """Return up to ``limit`` active facts about ``user_id``, best first.
+        """Return up to ``limit`` facts about ``user_id`` that hold and are sure enough by now, best first.
 
         A blank query finds nothing.  Raises :class:`DependencyUnavailable` when the index is down; when the
         embedder is, the results are ``degraded`` and their scores those of the comparison of words.
         """
         if not query.strip() or limit < 1:
             return FoundFacts()
-        where = FactFilter(user_id=user_id, tenant_id=tenant_id, minimum_confidence=minimum_confidence)
+        now = datetime.now(UTC)
+        where = FactFilter(
+            user_id=user_id,
+            tenant_id=tenant_id,
+            minimum_confidence=minimum_confidence,
+            active_at=now if minimum_confidence >= ACTIVE_FROM else None,
+        )
         candidates = max(CANDIDATES, limit)
         by_words = await self._index.search_text(query, where, candidates)
         vector = await self._embed(query)
         if vector is None:
-            named = [FoundFact(fact=each.item, score=text_score(each.score)) for each in by_words[:limit]]
-            return FoundFacts(named, degraded=True)
+            named = [FoundFact(fact=each.item, score=text_score(each.score)) for each in by_words]
+            return FoundFacts(self._sure(named, minimum_confidence, now)[:limit], degraded=True)
         by_meaning = await self._index.search_vector(vector, where, candidates)
         ranked = {found.item.fact_id for found in by_meaning}
         unranked = [found.item.fact_id for found in by_words if found.item.fact_id not in ranked]
         waiting = await self._index.without_vector(unranked) if unranked else set()
-        return FoundFacts(fuse(by_meaning, by_words, waiting)[:limit])
+        return FoundFacts(self._sure(fuse(by_meaning, by_words, waiting), minimum_confidence, now)[:limit])
+
+    def _sure(self, found: Sequence[FoundFact], minimum: float, now: datetime) -> list[FoundFact]:
+        """Leave out what is less sure by now than a minimum that the index knows no date for."""
+        return [each for each in found if confidence_at(each.fact, now, self._rates) >= minimum]
 
     async def _embed(self, query: str) -> NDArray[np.float32] | None:
         """Return the query's vector, or None while the embedder is down."""

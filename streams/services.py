@@ -93,7 +93,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_log
     from streams.adapters.onnx_embedder import OnnxEmbedder
-    from streams.adapters.qdrant_kinds import FACTS, TURNS
+    from streams.adapters.qdrant_kinds import TURNS, facts_kind
     from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.index import Index
@@ -109,7 +109,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
     space = VectorSpace(embedder.model, embedder.dimensions)
-    index = open_index(settings, FACTS, space)
+    index = open_index(settings, facts_kind(settings.decay_rates), space)
     resources.push_async_callback(index.close)
     turns = open_index(settings, TURNS, space)
     resources.push_async_callback(turns.close)
@@ -124,7 +124,8 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
 
     def api(health: HealthState) -> ASGIApp:
         windows = WindowRetriever(log, TurnTopic(settings))
-        return create_api(FactSearch(index, embedder), index, access, health.waited_for, windows)
+        search = FactSearch(index, embedder, rates=settings.decay_rates)
+        return create_api(search, index, access, health.waited_for, windows)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 

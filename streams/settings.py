@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from pydantic_settings import SettingsConfigDict
 
 from models.errors import ConfigurationError
 from models.patterns import compiled
+from models.statements import Kind
 from streams.namespace import Namespace
 from streams.settings_access import AccessSettings
 from streams.settings_text import (
@@ -226,6 +228,17 @@ class Settings(AccessSettings):
         le=36_500,
     )
 
+    # Facts (recall): how fast they fade.  Allergies and constraints do not.
+    decay_event_per_day: float = _setting(
+        0.01, "how fast an event fades since it was last said", "1/d", ge=0, le=1
+    )
+    decay_instruction_per_day: float = _setting(0.0, "how fast an instruction fades", "1/d", ge=0, le=1)
+    decay_preference_per_day: float = _setting(0.01, "how fast a preference fades", "1/d", ge=0, le=1)
+    decay_profile_per_day: float = _setting(0.01, "how fast a person's profile fades", "1/d", ge=0, le=1)
+    decay_state_per_day: float = _setting(
+        0.01, "how fast a state (home, employer, pets) fades; not: allergy, constraint", "1/d", ge=0, le=1
+    )
+
     # Response filter (respond)
     content_similarity_threshold: float = _setting(
         0.85, "similarity from which a sentence is a duplicate; 1: no content filtering", "ratio", ge=0, le=1
@@ -428,6 +441,11 @@ class Settings(AccessSettings):
     def folder(self) -> Path:
         """Where this deployment keeps what is local; inside ``data_dir``, which deployments may share."""
         return self.namespace.folder(self.data_dir)
+
+    @property
+    def decay_rates(self) -> Mapping[Kind, float]:
+        """How fast facts fade, per day, by kind."""
+        return {kind: float(getattr(self, f"decay_{kind.value}_per_day")) for kind in Kind}
 
     def group(self, service: str) -> str:
         """Return the consumer group (and Faust app id) of ``service``; see :class:`Namespace`."""

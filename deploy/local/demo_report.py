@@ -12,9 +12,10 @@ from typing import NamedTuple
 from rich.text import Text
 
 from deploy.local.demo_watch import View
-from models.facts import Category, Fact
+from models.facts import Fact
 from models.ports import FoundFact
 from models.responses import ContentDuplicationEvent
+from models.statements import Kind
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
 
@@ -83,9 +84,9 @@ def heading(text: str) -> None:
 def print_facts(view: View) -> None:
     """Print what is known of each person, with the sentence that each fact came from."""
     heading("What is known now, and the sentence it came from")
-    order = list(Category)
+    order = list(Kind)
     facts = sorted(
-        view.known, key=lambda fact: (fact.user_id, order.index(fact.category), fact.valid_from, fact.fact_id)
+        view.known, key=lambda fact: (fact.user_id, order.index(fact.kind), fact.valid_from, fact.fact_id)
     )
     if not facts:
         print("Nothing: no message says anything lasting about a person.")
@@ -101,7 +102,7 @@ def _print_person(user: str, facts: Sequence[Fact]) -> None:
     out.print()
     out.print(f"{printable(user)}: {count(len(facts), 'fact')}", style="bold")
     for fact in facts[:_SHOWN_PER_PERSON]:
-        out.print(f"  {fact.confidence:.2f} {fact.category.value:<10} {printable(fact.statement)}")
+        out.print(f"  {fact.confidence:.2f} {fact.kind.value:<10} {printable(fact.statement)}")
         for source in fact.provenance[-1:]:
             where = f"{printable(source.conversation_id)}, {fact.valid_from:%d %b %Y}"
             quote = printable(" … ".join(source.quote.splitlines()))

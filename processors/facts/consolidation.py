@@ -1,246 +1,348 @@
-"""What becomes of a candidate: a new fact, more evidence for one, or the end of a partial one.
+"""What becomes of a candidate: a new fact, more evidence for one, the end or the correction of others.
 
-Pure decisions for the facts stage (seeds 000 and 002).  A fact is never changed, a changed copy is
-returned; a function that finds nothing to change returns *the same object*, so that the stage publishes
-real changes only and a replay publishes nothing.
-
-Nothing here depends on when it is decided: times are those of the messages.
+Pure decisions for the facts stage (seeds 000 and 002).  Nothing here depends on when it is decided: times are
+those of the messages.  And nothing depends on a state that only later candidates made: a batch whose state was
+stored in part is read again, the slot's own line is stored last, and of the other lines those that were stored
+already are left as they are (:meth:`Lines.is_folded`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
 
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import (
-    Erasure,
-    Fact,
-    FactCandidate,
-    FactChange,
-    FactStatus,
-    Provenance,
-)
-from models.ids import candidate_id, fact_id
-from models.ports import ExtractedStatement
-from models.windows import Window
+from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
+from models.statements import Assertion, Polarity
+from processors.facts.claims import Claim, claim_of
 from processors.facts.erasure import is_erased
-from processors.facts.evidence import floors, is_counted, is_same, moment, newest, origin
+from processors.facts.evidence import is_counted, is_under, newest
+from processors.facts.lines import (
+    STUBS_LIMIT,
+    VALUES_LIMIT,
+    Latest,
+    Line,
+    Stub,
+    cause_of,
+    settled,
+    with_fact,
+)
+from processors.facts.refinement import absorbed
+from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 #: Seed 002: each piece of evidence closes a twentieth of the distance to certainty.
 EVIDENCE_GAIN = 0.05
 
-#: Finds a fact by id among those the stage knows.
-Lookup = Callable[[str], Fact | None]
-
-#: Finds what is remembered of the erasure of a fact.
-Erasures = Callable[[str], Erasure | None]
-
-
-# --- from statements to candidates ---------------------------------------------------------------------
+_SAID = {
+    Assertion.HOLDS: Said.HOLDS,
+    Assertion.ENDED: Said.ENDED,
+    Assertion.CORRECTED: Said.CORRECTED,
+}
 
 
-def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:
-    """Whether all the messages that a statement rests on were extracted from before (seed 000, method 2)."""
-    return all(message_id in extracted_ids for message_id in source_message_ids)
+class Lines(Protocol):
+    """The state that a fold may read, and where in the log its candidate stands."""
+
+    @property
+    def position(self) -> int:
+        """Return where the candidate stands: it grows from one to the next."""
+        ...
+
+    def line(self, line_id: str) -> Line | None:
+        """Return a line as it is now."""
+        ...
+
+    def is_folded(self, line_id: str) -> bool:
+        """Say whether the candidate was folded into this line before."""
+        ...
+
+    def line_of(self, fact_id: str) -> str:
+        """Return the id of the line that a fact is in."""
+        ...
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        """Return what is remembered of the erasure of a fact."""
+        ...
 
 
-def fresh(statements: Iterable[ExtractedStatement], extracted_ids: Collection[str]) -> list[ExtractedStatement]:
-    """Keep the statements that rest on at least one message that nothing was extracted from before."""
-    return [found for found in statements if not already_extracted(found.source_message_ids, extracted_ids)]
+class Consolidation:
+    """One candidate, folded in.
 
-
-def to_candidate(found: ExtractedStatement, window: Window, extractor: str) -> FactCandidate:
-    """Give a statement its ids and its provenance.
-
-    Raises :class:`InvalidRecord` when the extractor names a message that is not in the window.
+    ``slot``: the line of the slot afterwards, which is stored last; ``lines``: the others that changed, in the
+    order of storing, a line before those whose facts were merged into it; ``changes``: facts to publish, in
+    order.
     """
-    sources = {message.message_id: message for message in window.messages}
-    unknown = [message_id for message_id in found.source_message_ids if message_id not in sources]
-    if unknown or not found.source_message_ids:
-        raise InvalidRecord(
-            "unknown_source",
-            f"{extractor} found a statement in window {window.window_id} that rests on messages "
-            f"which are not in it: {', '.join(unknown) or 'none'}",
-        )
-    messages = [sources[message_id] for message_id in found.source_message_ids]
-    tenant, user = window.tenant_id, found.user_id
-    return FactCandidate(
-        candidate_id=candidate_id(
-            fact_id(tenant, user, found.statement), window.conversation_id, found.source_message_ids
-        ),
-        tenant_id=tenant,
-        user_id=user,
-        category=found.category,
-        statement=found.statement,
-        confidence=found.confidence,
-        source_message_ids=found.source_message_ids,
-        provenance=Provenance(
-            conversation_id=window.conversation_id,
-            window_id=window.window_id,
-            window_end_id=window.message_ids[-1],
-            message_ids=found.source_message_ids,
-            quote=found.quote,
-            topic=window.source.topic,
-            partition=window.source.partition,
-            offsets=tuple(message.offset for message in messages),
-            arrived_at=max(message.arrived_at for message in messages),
-        ),
-        valid_from=min(message.sent_at for message in messages),
-        extractor=extractor,
-        refines=(fact_id(tenant, user, found.completes),) if found.completes else (),
-    )
 
+    def __init__(self, candidate: FactCandidate, slot: Line | None, known: Lines) -> None:
+        self._said = candidate
+        self._known = known
+        self._claim = claim_of(candidate)
+        self._at = moment_of(candidate.provenance)
+        self._is_known = False  # to a fact that was corrected, and then merged into the one that stands for it
+        self.slot = slot or Line(self._claim.single)
+        self.lines: dict[str, Line] = {}
+        self.changes: list[Fact] = []
+        self._fold()
 
-# --- from candidates to facts --------------------------------------------------------------------------
+    # -- the lines ------------------------------------------------------------------------------------------
 
+    def _line(self, line_id: str) -> Line:
+        if line_id == self._claim.slot_id:
+            return self.slot
+        return self.lines.get(line_id) or self._known.line(line_id) or Line(False)
 
-def consolidate(
-    candidate: FactCandidate, known: Lookup, erased: Erasures = lambda wanted_id: None
-) -> list[Fact]:
-    """Return every change that ``candidate`` makes, in order; the last one of a fact is its new state.
+    def _put(self, line_id: str, line: Line, changed: list[Fact]) -> None:
+        if line_id == self._claim.slot_id:
+            self.slot = line
+        elif self._known.is_folded(line_id):
+            return
+        else:
+            self.lines.pop(line_id, None)
+            self.lines[line_id] = line
+        self.changes += changed
 
-    Empty when the candidate was seen before, or what it rests on was erased.  Its fact, or the one that this
-    was merged into, is created or reinforced; the partial facts that it completes are merged into that one.
-    """
-    own_id = fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
-    before = resolve(own_id, known)
-    erasure = erased(before.fact_id if before is not None else own_id)
-    if is_erased(candidate.provenance, erased(own_id)) or is_erased(candidate.provenance, erasure):
-        return []
-    fact = apply_candidate(before, candidate, erasure)
-    if fact is before:
-        # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
-        return []
-    changes = [fact]
-    for partial_id in candidate.refines:
-        if (partial := known(partial_id)) is None:
-            continue
-        merged, into = apply_refinement(partial, fact, erasure)
-        if merged is not partial:
-            changes.append(merged)
-        if into is not fact:
-            changes.append(into)
-            fact = into
-    return changes
+    def _settle(self, line_id: str, before: Line, after: Line, about: str) -> None:
+        if after is not before:
+            self._put(line_id, *settled(before, after, cause_of(about, self._said.provenance)))
 
+    # -- the candidate --------------------------------------------------------------------------------------
 
-def apply_candidate(known: Fact | None, candidate: FactCandidate, erasure: Erasure | None = None) -> Fact:
-    """Create the fact, or reinforce ``known``; return ``known`` itself when it has this evidence.
+    def _fold(self) -> None:
+        claim, evidence = self._claim, self._said.provenance
+        line_id, own_id, opposite_id = self._standing(claim.line_id, claim)
+        erasure = self._known.erasure(own_id)
+        if is_erased(evidence, self._known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
+            return
+        own = claim._replace(line_id=line_id, fact_id=own_id, opposite_id=opposite_id)
+        if not self._take(own, erasure) and not self._known.is_folded(line_id):
+            # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
+            return
+        if not claim.is_none and not claim.single:
+            self._note_value()
+        if claim.is_none and not claim.single:
+            self._end_values(own)
+        self._deny_merged(own)
+        for partial_id in self._said.refines:
+            self._refine(partial_id, own, erasure)
 
-    ``known`` is the fact of the candidate's statement or the one that this was merged into: see
-    :func:`resolve`.  A deprecated fact that its person states again is active again; one that was erased
-    begins anew, without what it was, at a later version.
-    """
-    evidence = candidate.provenance
-    if known is None:
+    def _standing(self, line_id: str, claim: Claim) -> tuple[str, str, str]:
+        """Return line and id of the fact that stands for the claim now, and the id of its opposite."""
+        line = self._line(line_id)
+        fact_id, opposite_id = claim.fact_id, claim.opposite_id
+        for _ in range(STUBS_LIMIT):
+            stub = line.stub(fact_id)
+            if stub is None or not stub.into or stub.since > self._known.position:
+                break
+            self._is_known = self._is_known or is_under(self._said.provenance, stub.floors)
+            target_line = self._line(stub.into_line)
+            if target_line.fact(stub.into) is None and target_line.stub(stub.into) is None:
+                break  # what it was merged into is gone: it stands for itself again
+            line_id, line, fact_id = stub.into_line, target_line, stub.into
+            fact = line.fact(fact_id)
+            opposite_id = opposite_id if fact is None else claim_of(fact).opposite_id
+        opposite = line.stub(opposite_id)
+        if opposite is not None and opposite.into and opposite.into_line == line_id:
+            opposite_id = opposite.into
+        return line_id, fact_id, opposite_id
+
+    def _take(self, own: Claim, erasure: Erasure | None) -> bool:
+        """Count the evidence, once, and mark when it was said; return whether it is new."""
+        before = self._line(own.line_id)
+        fact, said = before.fact(own.fact_id), self._assertion()
+        evidence, counted = self._said.provenance, False
+        stub = before.stub(own.fact_id)
+        if is_under(evidence, before.floors if stub is None else stub.floors) and fact is None:
+            return False
+        if fact is not None:
+            let_go = self._is_known or (stub is not None and is_under(evidence, stub.floors))
+            counted = let_go or is_counted(fact, evidence)
+        if counted and said is not Said.ENDED:
+            return False
+        marks = marked(before.marks, mark_of(own, self._at, said))
+        if own.polarity is Polarity.AFFIRMED and not (own.single or counted):
+            for none, at in self._nones():
+                if marks[0].first < at:
+                    marks = marked(marks, mark_of(own, at, Said.ENDED, none))
+        if counted and marks is before.marks:
+            return False
+        after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
+        if fact is None:
+            after = with_fact(after, self._created(own, before, erasure))
+        elif not counted:
+            after = with_fact(after, self._reinforced(fact))
+        self._settle(own.line_id, before, after, own.fact_id)
+        return True
+
+    def _assertion(self) -> Said:
+        """An end without a value is a claim of its own: that nothing fills the slot."""
+        said = _SAID[self._said.assertion]
+        return Said.HOLDS if self._claim.is_none and said is Said.ENDED else said
+
+    def _created(self, own: Claim, line: Line, erasure: Erasure | None) -> Fact:
+        said, evidence = self._said, self._said.provenance
+        stub = line.stub(own.fact_id)
+        versions = [0 if erasure is None else erasure.version, line.forgotten_version]
+        versions.append(0 if stub is None else stub.version)
         return Fact(
-            fact_id=fact_id(candidate.tenant_id, candidate.user_id, candidate.statement),
-            tenant_id=candidate.tenant_id,
-            user_id=candidate.user_id,
-            category=candidate.category,
-            statement=candidate.statement,
-            confidence=candidate.confidence,
+            fact_id=own.fact_id,
+            slot_id=own.slot_id,
+            tenant_id=said.tenant_id,
+            user_id=said.user_id,
+            kind=said.kind,
+            subject=said.subject,
+            attribute=said.attribute,
+            value=said.value,
+            polarity=own.polarity,
+            event_at=said.event_at,
+            event_precision=said.event_precision,
+            statement=said.statement,
+            confidence=said.confidence,
             status=FactStatus.ACTIVE,
             change=FactChange.CREATED,
-            version=1 if erasure is None else erasure.version + 1,
+            version=max(versions) + 1,
             evidence_count=1,
             provenance=(evidence,),
-            valid_from=candidate.valid_from,
-            recorded_at=evidence.arrived_at,
+            valid_from=evidence.sent_at,
+            learned_at=evidence.arrived_at,
+            changed_at=evidence.arrived_at,
+            last_evidence_at=evidence.arrived_at,
             erased_until=None if erasure is None else erasure.until,
         )
-    _require_same_user(known, candidate)
-    if known.status is FactStatus.MERGED_INTO:
-        raise ValueError(f"fact {known.fact_id} was merged: reinforce {known.merged_into_id} instead")
-    if is_counted(known, evidence):
-        return known
-    return msgspec.structs.replace(
-        known,
-        confidence=known.confidence + EVIDENCE_GAIN * (1.0 - known.confidence),
-        status=FactStatus.ACTIVE if known.status is FactStatus.DEPRECATED else known.status,
-        change=FactChange.REINFORCED,
-        version=known.version + 1,
-        evidence_count=known.evidence_count + 1,
-        provenance=newest((*known.provenance, evidence)),
-        valid_from=min(known.valid_from, candidate.valid_from),
-        recorded_at=max(known.recorded_at, evidence.arrived_at),
-    )
+
+    def _reinforced(self, fact: Fact) -> Fact:
+        """What says that it is no longer so is named as evidence, and makes nobody surer that it was."""
+        if (fact.tenant_id, fact.user_id) != (self._said.tenant_id, self._said.user_id):
+            raise ValueError(f"fact {fact.fact_id} belongs to another person")
+        gain = 0.0 if self._said.assertion is Assertion.ENDED and not self._claim.is_none else EVIDENCE_GAIN
+        evidence = self._said.provenance
+        return msgspec.structs.replace(
+            fact,
+            confidence=fact.confidence + gain * (1.0 - fact.confidence),
+            evidence_count=fact.evidence_count + 1,
+            provenance=newest((*fact.provenance, evidence)),
+            last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
+        )
+
+    # -- slots that hold many values --------------------------------------------------------------------------
+
+    def _nones(self) -> list[tuple[str, Moment]]:
+        """Return when nothing filled the slot, and which fact says so."""
+        nones = [mark for mark in self.slot.marks if mark.is_none]
+        return [(mark.fact_id, at) for mark in nones for at in sorted({mark.first, mark.last})]
+
+    def _note_value(self) -> None:
+        """Remember in the slot's own line that it holds a value, and which came last."""
+        claim, said = self._claim, self._assertion()
+        if said is Said.CORRECTED and self._said.attribute:
+            self._void_latest(claim.fact_id)
+        if claim.polarity is not Polarity.AFFIRMED or said is Said.ENDED or not self._said.attribute:
+            return
+        before = self.slot
+        after = msgspec.structs.replace(
+            before,
+            marks=marked(before.marks, mark_of(ANY, self._at, Said.HOLDS)),
+            values=before.values
+            if claim.line_id in before.values
+            else (*before.values, claim.line_id)[-VALUES_LIMIT:],
+            latest=self._latest(before.latest),
+        )
+        self._settle(claim.slot_id, before, after, claim.fact_id)
+
+    def _latest(self, before: Latest | None) -> Latest:
+        if before is not None and before.at > self._at:
+            return before
+        claim = self._claim
+        return Latest(claim.line_id, claim.fact_id, self._at, self._said.provenance.conversation_id)
+
+    def _void_latest(self, by: str) -> None:
+        """Take back the value that was named before in this conversation: "a cat, no, I mean a dog"."""
+        latest, here = self.slot.latest, self._said.provenance.conversation_id
+        if latest is None or latest.fact_id == by or latest.conversation_id != here or latest.at > self._at:
+            return
+        self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
+
+    def _end_values(self, none: Claim) -> None:
+        """End what the slot held: the latest values of it."""
+        if self._assertion() is Said.CORRECTED:
+            self._void_latest(none.fact_id)
+        for line_id in self.slot.values:
+            self._inject(line_id, line_id, self._at, Said.ENDED, none.fact_id)
+
+    def _deny_merged(self, own: Claim) -> None:
+        """What denies a fact that was merged denies the one that stands for it."""
+        stub = self._line(own.line_id).stub(own.opposite_id)
+        if stub is not None and stub.into and self._assertion() is not Said.ENDED:
+            self._inject(own.line_id, own.opposite_id, self._at, Said.ENDED, own.fact_id)
+
+    def _inject(self, line_id: str, fact_id: str, at: Moment, said: Said, by: str) -> None:
+        """Mark the end of a fact that something else in its slot has ended."""
+        before = self._line(line_id)
+        stub = before.stub(fact_id)
+        if stub is not None and stub.into:
+            if stub.into_line != line_id:
+                self._inject(stub.into_line, stub.into, at, said, by)
+            return
+        fact = before.fact(fact_id)
+        if fact is None or (said is Said.ENDED and before.marks and at < before.marks[0].first):
+            return
+        marks = marked(before.marks, mark_of(claim_of(fact), at, said, by))
+        if marks is not before.marks:
+            self._settle(line_id, before, msgspec.structs.replace(before, marks=marks), by)
+
+    # -- partial statements -----------------------------------------------------------------------------------
+
+    def _refine(self, partial_id: str, own: Claim, erasure: Erasure | None) -> None:
+        """Merge a partial fact into the one that says the same and more."""
+        partial_line_id = self._known.line_of(partial_id)
+        if self._known.is_folded(partial_line_id):
+            # If they were merged, both lines were stored; what else is there may be younger.
+            line = self._line(partial_line_id)
+            stub = line.stub(partial_id)
+            if stub is not None and stub.since == self._known.position:
+                self._repoint(line.absorbed, stub)
+            return
+        source = self._line(partial_line_id)
+        partial = source.fact(partial_id)
+        if partial is None or partial_id == own.fact_id:
+            return
+        if Polarity.NEGATED in (partial.polarity, own.polarity):
+            return  # a denial that says more denies less: both stand
+        if partial.slot_id != own.slot_id or partial.user_id != self._said.user_id:
+            raise InvalidRecord("another_slot", f"refines names fact {partial_id}, which fills another slot")
+        whole_line = self._line(own.line_id)
+        whole = whole_line.fact(own.fact_id)
+        if whole is None and not self._known.is_folded(own.line_id):
+            return
+        cause = cause_of(own.fact_id, self._said.provenance)
+        merged, stub, left, into = absorbed(
+            source, partial, partial_line_id, whole_line, own, erasure, cause, self._known.position
+        )
+        if whole is not None:
+            line, changed = settled(whole_line, into, cause)
+            self._put(own.line_id, line, [_merge_named(each, own.fact_id) for each in changed])
+        if partial_line_id == own.line_id:
+            self.changes.insert(-1, merged) if whole is not None else self.changes.append(merged)
+        else:
+            self._put(partial_line_id, left, [merged])
+        self._repoint(left.absorbed, stub)
+
+    def _repoint(self, line_ids: tuple[str, ...], stub: Stub) -> None:
+        """What was merged into the partial fact is merged into the whole one now."""
+        for line_id in line_ids:
+            before = self._line(line_id)
+            stubs = tuple(
+                msgspec.structs.replace(each, into=stub.into, into_line=stub.into_line)
+                if each.into == stub.fact_id
+                else each
+                for each in before.stubs
+            )
+            self._put(line_id, msgspec.structs.replace(before, stubs=stubs), [])
 
 
-def apply_refinement(partial: Fact, into: Fact, erasure: Erasure | None = None) -> tuple[Fact, Fact]:
-    """Merge ``partial`` into the fact that says the same and more; return both.
-
-    The complete fact inherits the evidence, the earlier ``valid_from`` and the higher confidence (what
-    supports the whole supports the part), but nothing that was erased of it (``erasure``); the partial one
-    stays, with a pointer (seed 002: never delete).  Both come back unchanged when they are one fact, or either
-    is merged already; a merge of these two that was interrupted before ``into`` was stored is completed.
-    """
-    _require_same_user(partial, into)
-    over = FactStatus.MERGED_INTO
-    begun = partial.merged_into_id == into.fact_id
-    if partial.fact_id == into.fact_id or into.status is over or (partial.status is over and not begun):
-        return partial, into
-    evidence = tuple(each for each in partial.provenance if not is_erased(each, erasure))
-    if begun and all(is_counted(into, each) for each in evidence):
-        return partial, into
-    merged = partial if begun else _merged(partial, into)
-    if not evidence:
-        return merged, into
-    inherited = tuple(
-        theirs for theirs in evidence if not any(is_same(theirs, ours) for ours in into.provenance)
-    )
-    let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
-    bounds = (floors(partial) if let_go else {}), floors(into)
-    kept = (
-        each
-        for each in (*inherited, *into.provenance)
-        if all(origin(each) not in floor or moment(each) >= floor[origin(each)] for floor in bounds)
-    )
-    complete = msgspec.structs.replace(
-        into,
-        confidence=max(into.confidence, partial.confidence),
-        change=FactChange.MERGED,
-        version=into.version + 1,
-        evidence_count=into.evidence_count + len(inherited) + let_go,
-        provenance=newest(tuple(kept)),
-        valid_from=min(into.valid_from, partial.valid_from),
-        recorded_at=max(into.recorded_at, partial.recorded_at),
-    )
-    return merged, complete
-
-
-def _merged(partial: Fact, into: Fact) -> Fact:
-    return msgspec.structs.replace(
-        partial,
-        status=FactStatus.MERGED_INTO,
-        change=FactChange.MERGED,
-        version=partial.version + 1,
-        merged_into_id=into.fact_id,
-        recorded_at=max(into.recorded_at, partial.recorded_at),
-    )
-
-
-def target_of(fact: Fact) -> str:
-    """The id of the fact that stands for this one: itself, or what it was merged into (one step)."""
-    return fact.merged_into_id or fact.fact_id
-
-
-def resolve(wanted_id: str, known: Lookup) -> Fact | None:
-    """Follow ``merged_into_id`` to the fact that stands for ``wanted_id`` now, or None if unknown.
-
-    A fact that was merged into one that is gone stands for itself again.
-    """
-    fact = known(wanted_id)
-    while fact is not None and fact.merged_into_id is not None:
-        target = known(fact.merged_into_id)
-        if target is None:
-            return msgspec.structs.replace(fact, status=FactStatus.ACTIVE, merged_into_id=None)
-        fact = target
-    return fact
-
-
-def _require_same_user(known: Fact, other: FactCandidate | Fact) -> None:
-    if (known.tenant_id, known.user_id) != (other.tenant_id, other.user_id):
-        raise ValueError(f"fact {known.fact_id} belongs to another person")
+def _merge_named(fact: Fact, own_id: str) -> Fact:
+    """A change of the whole fact that comes from a merge is called one."""
+    if fact.fact_id != own_id:
+        return fact
+    last = msgspec.structs.replace(fact.changes[-1], change=FactChange.MERGED)
+    return msgspec.structs.replace(fact, change=FactChange.MERGED, changes=(*fact.changes[:-1], last))

@@ -2,16 +2,30 @@
 
 Time decides, not the order in which things are processed: a candidate that was on its way when its fact was
 erased, and one that a replay reads years later, are ignored alike if their messages arrived no later than the
-erasure; what the person says after it is learned anew.
+erasure; what the person says after it is learned anew.  What a fact had ended is as if it had never been said,
+too.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
-from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
+from models.facts import Erasure, Fact, FactChange, Provenance
+from processors.facts.claims import claim_of
+from processors.facts.lines import Cause, Line, settled, with_fact
+from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
+
+
+class Erased(NamedTuple):
+    """The line without it, facts to publish, what to remember, and whether nothing is left of the fact."""
+
+    line: Line | None
+    changes: list[Fact]
+    erasure: Erasure
+    is_gone: bool
 
 
 def is_erased(evidence: Provenance, erasure: Erasure | None) -> bool:
@@ -19,44 +33,78 @@ def is_erased(evidence: Provenance, erasure: Erasure | None) -> bool:
     return erasure is not None and evidence.arrived_at <= erasure.until
 
 
-def erase(
-    fact: Fact | None, before: Erasure | None, until: datetime, version: int = 0
-) -> tuple[Fact | None, Erasure]:
-    """Return what is left of ``fact`` when what arrived up to ``until`` is erased, and what to remember of it.
-
-    ``version``: the last one that is known to be erased, if higher than that of ``fact``.  Both come back as
-    they are when there is nothing to do.  Evidence that came later is kept: the person said it again before
-    we learned of the erasure.  What a fact had let go of before counts as erased.
-    """
-    erasure = before or Erasure(until=until)
-    version = max(version, erasure.version)
-    kept = () if fact is None else _later(fact, until)
-    if fact is None or outlives(fact, until):
-        if before is not None and until <= before.until and version == before.version:
-            return fact, before
-        return fact, Erasure(until=max(erasure.until, until), version=version)
-    erasure = Erasure(until=max(erasure.until, until), version=max(version, fact.version))
-    if not kept:
-        return None, erasure
-    status = fact.status if fact.status is FactStatus.MERGED_INTO else FactStatus.ACTIVE
-    left = msgspec.structs.replace(
-        fact,
-        status=status,
-        change=FactChange.ERASED,
-        version=erasure.version + 1,
-        evidence_count=len(kept),
-        provenance=kept,
-        valid_from=min(e.arrived_at for e in kept),
-        recorded_at=max(e.arrived_at for e in kept),
-        erased_until=erasure.until,
-    )
-    return left, erasure
-
-
 def outlives(fact: Fact, until: datetime) -> bool:
     """Whether nothing that a fact rests on was there when it was erased: it began anew since, or only then."""
     begun_anew = fact.erased_until is not None and until <= fact.erased_until
     return begun_anew or len(_later(fact, until)) == fact.evidence_count
+
+
+def erase(line: Line | None, fact_id: str, before: Erasure | None, until: datetime, version: int = 0) -> Erased:
+    """Return what is left of a line when what arrived up to ``until`` is erased of one of its facts.
+
+    ``version``: the last one that is known to be erased, if higher than that of the fact.  Line and erasure
+    come back as they are when there is nothing to do.  Evidence that came later is kept: the person said it
+    again before we learned of the erasure.  What a fact had let go of before counts as erased.
+    """
+    fact = None if line is None else line.fact(fact_id)
+    stub = None if line is None else line.stub(fact_id)
+    until_now = until if before is None else max(before.until, until)
+    version = max(version, 0 if before is None else before.version)
+    if line is not None and stub is not None:
+        stubs = tuple(each for each in line.stubs if each is not stub)
+        left = _or_none(msgspec.structs.replace(line, stubs=stubs))
+        return Erased(left, [], Erasure(until=until_now, version=max(version, stub.version)), True)
+    if line is None or fact is None or outlives(fact, until):
+        if before is not None and until <= before.until and version == before.version:
+            return Erased(line, [], before, False)
+        return Erased(line, [], Erasure(until=until_now, version=version), False)
+    erasure = Erasure(until=until_now, version=max(version, fact.version))
+    left, cause = _without(line, fact, until), Cause("", until)
+    if kept := _later(fact, until):
+        left = _with_the_rest(left, fact, kept, erasure)
+        cause = Cause("", max(each.arrived_at for each in kept))
+    after, changes = settled(line, left, cause, FactChange.ERASED)
+    return Erased(_or_none(after), changes, erasure, not kept)
+
+
+def _without(line: Line, fact: Fact, until: datetime) -> Line:
+    return msgspec.structs.replace(
+        line,
+        facts=tuple(each for each in line.facts if each is not fact),
+        marks=tuple(mark for mark in line.marks if not _is_of(mark, fact, until)),
+    )
+
+
+def _is_of(mark: Mark, fact: Fact, until: datetime) -> bool:
+    """An end that was said later is kept with the evidence that was."""
+    if mark.fact_id == fact.fact_id:
+        return mark.said is Said.HOLDS or mark.last.arrived_at <= until
+    return mark.by == fact.fact_id and mark.last.arrived_at <= until
+
+
+def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure: Erasure) -> Line:
+    marks, claim = line.marks, claim_of(fact)
+    for evidence in kept:
+        if not any(mark.fact_id == fact.fact_id and mark.first == moment_of(evidence) for mark in marks):
+            marks = marked(marks, mark_of(claim, moment_of(evidence), Said.HOLDS))
+    left = msgspec.structs.replace(
+        fact,
+        version=erasure.version,
+        evidence_count=len(kept),
+        provenance=kept,
+        valid_from=min(each.sent_at for each in kept),
+        learned_at=min(each.arrived_at for each in kept),
+        changed_at=max(each.arrived_at for each in kept),
+        last_evidence_at=max(each.arrived_at for each in kept),
+        changes=(),
+        past=(),
+        erased_until=erasure.until,
+    )
+    return with_fact(msgspec.structs.replace(line, marks=marks), left)
+
+
+def _or_none(line: Line) -> Line | None:
+    return None if line == Line(line.single) else line
 
 
 def _later(fact: Fact, until: datetime) -> tuple[Provenance, ...]:

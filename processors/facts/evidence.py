@@ -9,16 +9,28 @@ reaches, it adds nothing twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+import msgspec
+
 from models.facts import Fact, Provenance
+from models.messages import Timestamp
 
 #: How many pieces of evidence a fact names.  Each partition that evidence came from keeps at least one.
 PROVENANCE_LIMIT = 20
 
 Origin = tuple[str, int]
-Moment = tuple[datetime, int]
+Place = tuple[datetime, int]
+
+
+class Floor(msgspec.Struct, frozen=True, array_like=True):
+    """Up to where, in a source partition, evidence counts as known."""
+
+    topic: str
+    partition: int
+    arrived_at: Timestamp
+    offset: int
 
 
 def origin(evidence: Provenance) -> Origin:
@@ -26,7 +38,7 @@ def origin(evidence: Provenance) -> Origin:
     return evidence.topic, evidence.partition
 
 
-def moment(evidence: Provenance) -> Moment:
+def place(evidence: Provenance) -> Place:
     """Where evidence stands in its partition: by time, for offsets begin anew in a topic that is made again."""
     return evidence.arrived_at, max(evidence.offsets, default=0)
 
@@ -38,12 +50,12 @@ def is_same(one: Provenance, other: Provenance) -> bool:
     )
 
 
-def floors(fact: Fact) -> dict[Origin, Moment]:
-    """Per source partition, the moment up to which evidence counts as known; empty if all is kept."""
-    found: dict[Origin, Moment] = {}
+def floors(fact: Fact) -> dict[Origin, Place]:
+    """Per source partition, the place up to which evidence counts as known; empty if all is kept."""
+    found: dict[Origin, Place] = {}
     if fact.evidence_count > len(fact.provenance):
         for kept in fact.provenance:
-            found[origin(kept)] = min(moment(kept), found.get(origin(kept), moment(kept)))
+            found[origin(kept)] = min(place(kept), found.get(origin(kept), place(kept)))
     return found
 
 
@@ -52,7 +64,24 @@ def is_counted(known: Fact, evidence: Provenance) -> bool:
     if any(is_same(evidence, kept) for kept in known.provenance):
         return True
     floor = floors(known).get(origin(evidence))
-    return floor is not None and moment(evidence) <= floor
+    return floor is not None and place(evidence) <= floor
+
+
+def ceilings(provenance: Iterable[Provenance], known: Iterable[Floor] = ()) -> tuple[Floor, ...]:
+    """Return the floors under which all of this evidence lies, and all that lay under ``known``."""
+    found = {(floor.topic, floor.partition): (floor.arrived_at, floor.offset) for floor in known}
+    for each in provenance:
+        found[origin(each)] = max(place(each), found.get(origin(each), place(each)))
+    return tuple(Floor(*key, *found[key]) for key in sorted(found))
+
+
+def is_under(evidence: Provenance, floors: Iterable[Floor]) -> bool:
+    """Whether evidence came no later than what was let go whole."""
+    return any(
+        (floor.topic, floor.partition) == origin(evidence)
+        and place(evidence) <= (floor.arrived_at, floor.offset)
+        for floor in floors
+    )
 
 
 def newest(provenance: Sequence[Provenance]) -> tuple[Provenance, ...]:
@@ -62,5 +91,5 @@ def newest(provenance: Sequence[Provenance]) -> tuple[Provenance, ...]:
         most, count = max(Counter(map(origin, kept)).items(), key=lambda item: (item[1], item[0]))
         if count == 1:
             break
-        kept.remove(min((e for e in kept if origin(e) == most), key=moment))
+        kept.remove(min((e for e in kept if origin(e) == most), key=place))
     return tuple(kept)

@@ -20,7 +20,7 @@ filter names must be among ``keywords``, ``numbers`` or ``times``; a field of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +28,9 @@ import msgspec
 
 from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Fact
+from models.statements import Kind as StatementKind
 from models.turns import Turn
+from processors.facts.confidence import RATES, active_until, passive_until
 from streams.adapters.qdrant_payload import OWNER_FIELD, VERSION_FIELD, is_point_id
 
 Item = TypeVar("Item", bound=msgspec.Struct)
@@ -40,7 +42,7 @@ class Kind(Generic[Item]):
 
     An item has ``user_id``, whose it is.  Its ``version``, if it has one, is a number that grows with each
     change; an item without never changes.  ``keywords`` are compared as a whole, ``numbers`` and ``times`` by
-    range.
+    range.  ``derived``: what is stored besides the item's own fields, to be searched by.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Kind(Generic[Item]):
     keywords: tuple[str, ...] = ("tenant_id",)
     numbers: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
+    derived: Callable[[Item], dict[str, Any]] | None = None
 
     def id_of(self, item: Item) -> str:
         """Return the id of an item's point."""
@@ -65,6 +68,8 @@ class Kind(Generic[Item]):
     def to_payload(self, item: Item) -> dict[str, Any]:
         """Return the item as JSON values: times as RFC 3339 text, enumerations as their values."""
         payload: dict[str, Any] = msgspec.to_builtins(item)
+        if self.derived is not None:
+            payload |= self.derived(item)
         return payload | {VERSION_FIELD: self.version_of(item)}
 
     def from_payload(self, payload: Mapping[str, Any] | None) -> Item:
@@ -103,15 +108,27 @@ class Kind(Generic[Item]):
         return tuple(field for field in self.keywords if field != OWNER_FIELD)
 
 
-FACTS: Kind[Fact] = Kind(
-    name="facts",
-    type=Fact,
-    id_field="fact_id",
-    text_field="statement",
-    keywords=("tenant_id", "status", "category"),
-    numbers=("confidence",),
-    filled_from="memory.facts.v1",
-)
+def facts_kind(rates: Mapping[StatementKind, float] = RATES) -> Kind[Fact]:
+    """Return the kind of facts that fade at these rates, per day: until when each is sure enough."""
+
+    def fades(fact: Fact) -> dict[str, Any]:
+        until = {"active_until": active_until(fact, rates), "passive_until": passive_until(fact, rates)}
+        return {field: at.isoformat() for field, at in until.items()}
+
+    return Kind(
+        name="facts",
+        type=Fact,
+        id_field="fact_id",
+        text_field="statement",
+        keywords=("tenant_id", "status", "kind"),
+        numbers=("confidence",),
+        times=("active_until", "passive_until"),
+        filled_from="memory.facts.v1",
+        derived=fades,
+    )
+
+
+FACTS: Kind[Fact] = facts_kind()
 
 TURNS: Kind[Turn] = Kind(
     name="turns",

@@ -118,12 +118,12 @@ def _window(body: Body) -> str:
 
 
 def _candidate(body: Body) -> str:
-    return f"{body['user_id']} {body['category']} {body['confidence']:.2f}: {body['statement']}"
+    return f"{body['user_id']} {body['kind']} {body['confidence']:.2f}: {body['statement']}"
 
 
 def _fact(body: Body) -> str:
     return (
-        f"{body['user_id']} {body['category']} {body['confidence']:.2f} "
+        f"{body['user_id']} {body['kind']} {body['confidence']:.2f} "
         f"{body['change']}/{body['status']} v{body['version']}: {body['statement']}"
     )
 

@@ -149,7 +149,7 @@ async def _search_here(settings: Settings, query: str, user: str, tenant: str, l
     index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     try:
         await embedder.start()
-        found = await FactSearch(index, embedder).search(query, user, tenant, limit)
+        found = await FactSearch(index, embedder, rates=settings.decay_rates).search(query, user, tenant, limit)
         return Answer(list(found), found.degraded)
     finally:
         await index.close()
@@ -161,7 +161,7 @@ def _print(found: FoundFact) -> None:
     out = console()
     out.print(f"{found.score:.2f}  {printable(fact.statement)}", style="bold")
     said = fact.provenance[-1] if fact.provenance else None
-    about = f"      {fact.category.value}, confidence {fact.confidence:.2f}, since {fact.valid_from:%Y-%m-%d}"
+    about = f"      {fact.kind.value}, confidence {fact.confidence:.2f}, since {fact.valid_from:%Y-%m-%d}"
     if fact.evidence_count > 1:
         about += f", said {fact.evidence_count} times"
     out.print(about)

@@ -171,11 +171,14 @@ class Metrics:
     def _memory(self) -> None:
         self.windows_total = self._counter("windows_total", "Windows published, by why they ended.", "reason")
         self.conversations = self._plain_gauge("conversations", "Conversations whose state this worker holds.")
-        self.candidates_total = self._counter(
-            "candidates_total", "Statements found by the extractor.", "category"
+        self.candidates_total = self._counter("candidates_total", "Statements found by the extractor.", "kind")
+        self.statements_dropped_total = self._counter(
+            "statements_dropped_total",
+            "Statements of the extractor that their window does not bear out, by what is wrong with them.",
+            "reason",
         )
         self.facts_total = self._counter(
-            "facts_total", "Changes to facts that were published.", "category", "status", "change"
+            "facts_total", "Changes to facts that were published.", "kind", "status", "change"
         )
         self.summary_requests_total = self._counter(
             "summary_requests_total",

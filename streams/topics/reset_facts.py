@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import groupby
 from typing import NamedTuple
 
 from aiokafka import TopicPartition
@@ -20,11 +21,14 @@ from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
 from models.facts import Erasure, Fact
+from processors.facts.claims import claim_of
 from processors.facts.erasure import erase
+from processors.facts.lines import Line, Place
+from processors.facts.rebuilding import rebuilt
 from processors.text.validation import decode
 from streams import kafka
 from streams.agents.memory import tombstones
-from streams.agents.memory.facts import ERASURE, FACT, FACTS, Facts, erasure_key
+from streams.agents.memory.facts import ERASURE, FACTS, STATE, Facts, erasure_key
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
@@ -70,10 +74,12 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
         await _read(settings, topic, _partitions(found, topic), facts.note)
         await _read(settings, changelog, _partitions(found, changelog), facts.note_stored)
     values = {}
-    for fact_id, fact in facts.known().items():
-        partition = partition_of(fact.user_id.encode(), changelog.partitions)
-        values[fact_id] = Placed(partition, facts.seal(FACT.encode(fact)))
-    kept = Kept(len(values), facts.unreadable)
+    known = facts.known()
+    for user, of_user in groupby(sorted(known, key=_person), key=_person):
+        partition = partition_of(user[1].encode(), changelog.partitions)
+        for key, value in rebuilt(of_user).items():
+            values[key.encode()] = Placed(partition, facts.seal(STATE.encode(value)))
+    kept = Kept(len(known), facts.unreadable)
     for fact_id, (partition, erasure) in facts.erasures.items():
         values[erasure_key(fact_id.decode())] = Placed(partition, facts.seal(ERASURE.encode(erasure)))
     return FactsState(values, changelog, kept)
@@ -116,39 +122,49 @@ class _Facts:
                 return
             if fact_id != record.key:
                 self._erase(fact_id, record.partition, ERASURE.decode(payload))
-            elif fact_id in self.erasures and fact_id not in self._latest:
-                # A tombstone that the stage had not learned of: only the table may know how far it had counted.
-                self._erase(fact_id, record.partition, self.erasures[fact_id][1], FACT.decode(payload))
+            else:
+                self._note_line(STATE.decode(payload), record.partition)
         except ConsistencyError:
             return  # what cannot be read is forgotten, as all of the table is
+
+    def _note_line(self, line: Line | Place, partition: int) -> None:
+        """Note the facts of a line that a tombstone was written for.
+
+        If the stage had not learned of it, only the table may know how far it had counted.
+        """
+        for fact in () if isinstance(line, Place) else line.facts:
+            fact_id = fact.fact_id.encode()
+            if fact_id in self.erasures and fact_id not in self._latest:
+                self._erase(fact_id, partition, self.erasures[fact_id][1], fact)
 
     def _erase(self, fact_id: bytes, partition: int, erasure: Erasure, fact: Fact | None = None) -> None:
         before = self.erasures.get(fact_id)
         version = max(erasure.version, fact.version if fact is not None else 0)
-        _, merged = erase(None, before[1] if before else None, erasure.until, version)
-        self.erasures[fact_id] = partition, merged
+        merged = erase(None, fact_id.decode(), before[1] if before else None, erasure.until, version)
+        self.erasures[fact_id] = partition, merged.erasure
 
-    def known(self) -> dict[bytes, Fact]:
-        """Return the facts by id; counts those that cannot be read."""
-        facts = {}
-        for value in self._latest.values():
-            fact = self._decoded(value)
-            if fact is None:
-                self.unreadable += 1
-            else:
-                facts[fact.fact_id.encode()] = fact
-        return facts
+    def known(self) -> list[Fact]:
+        """Return the facts; counts those that cannot be read."""
+        found = [self._decoded(value) for value in self._latest.values()]
+        self.unreadable += found.count(None)
+        return [fact for fact in found if fact is not None]
 
     @staticmethod
     def _decoded(value: bytes) -> Fact | None:
         try:
-            return decode(Fact, value)
+            fact = decode(Fact, value)
+            claim_of(fact)
         except InvalidRecord:
             return None
+        return fact
 
     def seal(self, payload: bytes) -> bytes:
         """Return a value as the stage would have stored it before any record."""
         return self._layout.seal(None, payload, 0, None)
+
+
+def _person(fact: Fact) -> tuple[str, str]:
+    return fact.tenant_id, fact.user_id
 
 
 def _partitions(found: Mapping[str, FoundTopic], spec: TopicSpec) -> int:

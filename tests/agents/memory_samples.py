@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any
 from zlib import crc32
 
+import msgspec
 import numpy as np
 
 from models import ids
-from models.facts import Category, FactCandidate, Provenance
+from models.facts import Fact, FactCandidate, Provenance
 from models.messages import Role
-from models.ports import ExtractedStatement, Vectors
+from models.ports import Extracted, Extraction, Vectors
+from models.statements import Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from streams.runtime.testing import PARTITION, START
+from streams.agents.memory.facts import FACTS, Facts
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 
@@ -58,16 +63,21 @@ def window(messages: Sequence[WindowMessage], *, overlap: int = 0, conversation:
 
 
 def statement(
-    text: str, *message_ids: str, user: str = "ada", completes: str = "", confidence: float = 0.8
-) -> ExtractedStatement:
-    """Return what an extractor finds."""
-    return ExtractedStatement(
+    text: str,
+    *message_ids: str,
+    user: str = "ada",
+    quote: str = "",
+    completes: str = "",
+    confidence: float = 0.8,
+) -> Statement:
+    """Return what an extractor finds; unless told otherwise, it quotes what it states."""
+    return Statement(
         user_id=user,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=text,
         confidence=confidence,
         source_message_ids=message_ids,
-        quote=f"“{text}”",
+        quote=quote or text,
         completes=completes,
     )
 
@@ -81,11 +91,11 @@ def candidate(
     confidence: float = 0.8,
 ) -> FactCandidate:
     """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
-    fact = ids.fact_id("default", user, text)
+    fact = ids.text_fact_id("default", user, text)
     return FactCandidate(
         candidate_id=ids.candidate_id(fact, "c", [f"m{number}"]),
         user_id=user,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=text,
         confidence=confidence,
         source_message_ids=(f"m{number}",),
@@ -98,12 +108,20 @@ def candidate(
             topic=MESSAGES,
             partition=PARTITION,
             offsets=(100 + number,),
+            sent_at=START + timedelta(minutes=number),
             arrived_at=START + timedelta(seconds=number),
         ),
-        valid_from=START + timedelta(minutes=number),
         extractor="test",
-        refines=tuple(ids.fact_id("default", user, partial) for partial in refines),
+        refines=tuple(ids.text_fact_id("default", user, partial) for partial in refines),
     )
+
+
+def fact(text: str = "likes blueberries", **changes: Any) -> Fact:
+    """Return the fact that the facts stage makes of :func:`candidate`."""
+    harness = StageHarness(Facts(Settings()).stage())
+    harness.feed(harness.record(candidate(text)))
+    (found,) = harness.values(FACTS, Fact)
+    return msgspec.structs.replace(found, **changes)
 
 
 class ScriptedExtractor:
@@ -111,13 +129,13 @@ class ScriptedExtractor:
 
     name = "scripted-1"
 
-    def __init__(self, script: Callable[[Window], list[ExtractedStatement]]) -> None:
+    def __init__(self, script: Callable[[Window], Sequence[Statement]]) -> None:
         self._script = script
         self.asked: list[Window] = []
 
-    async def extract(self, windows: Sequence[Window]) -> list[list[ExtractedStatement]]:
+    async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
         self.asked += windows
-        return [self._script(each) for each in windows]
+        return [Extracted(tuple(self._script(each))) for each in windows]
 
 
 class WordEmbedder:

@@ -10,7 +10,7 @@ import pytest
 from memory_samples import WordEmbedder
 
 from models.errors import DependencyUnavailable
-from models.ids import fact_id, text_hash
+from models.ids import text_fact_id, text_hash
 from models.ports import Embedder, Vectors
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack
@@ -42,7 +42,7 @@ class Harness(StageHarness):
 def request(text: str, kind: VectorKind = VectorKind.FACT, about: str = "", **changes: str) -> EmbeddingRequest:
     """A request for the vector of ``text``, for what ``about`` is the name of."""
     return request_for(
-        kind, fact_id("default", "ada", about or text), text, "ada", changes.get("tenant", "default")
+        kind, text_fact_id("default", "ada", about or text), text, "ada", changes.get("tenant", "default")
     )
 
 

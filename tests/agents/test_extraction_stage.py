@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,9 +11,12 @@ from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
 
 from models import ids
 from models.errors import DependencyUnavailable
-from models.facts import Category, Fact, FactCandidate, FactStatus
-from models.ports import ExtractedStatement, Extractor
+from models.facts import Fact, FactCandidate, FactStatus
+from models.ports import Extraction as Outcome
+from models.ports import Extractor, Refused, TryLater
+from models.statements import Kind, Statement
 from models.windows import Window
+from processors.facts.candidates import OBJECTIONS
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
@@ -35,7 +39,7 @@ class Harness(StageHarness):
         return [candidate.statement for candidate in self.candidates]
 
 
-def each_message(messages: Window) -> list[ExtractedStatement]:
+def each_message(messages: Window) -> list[Statement]:
     """An extractor's script: every message states something."""
     return [statement(message.content, message.message_id) for message in messages.messages]
 
@@ -46,28 +50,38 @@ FIRST, SECOND, THIRD = window(CHAT[:10]), window(CHAT[7:17], overlap=3), window(
 
 class TestCandidates:
     async def test_a_statement_becomes_a_candidate_with_its_origin(self) -> None:
-        def script(_: Window) -> list[ExtractedStatement]:
-            return [statement("likes blueberries", "c-m2", "c-m4", completes="likes fruit", confidence=0.7)]
+        def script(_: Window) -> list[Statement]:
+            return [
+                statement(
+                    "likes blueberries",
+                    "c-m2",
+                    "c-m4",
+                    quote="line 2\nline 4",
+                    completes="likes fruit",
+                    confidence=0.7,
+                )
+            ]
 
         harness = Harness(ScriptedExtractor(script))
         await harness.call(harness.record(FIRST))
         (found,) = harness.candidates
-        assert (found.user_id, found.category, found.confidence) == ("ada", Category.PREFERENCE, 0.7)
+        assert (found.user_id, found.kind, found.confidence) == ("ada", Kind.PREFERENCE, 0.7)
         assert found.candidate_id == ids.candidate_id(
-            ids.fact_id("default", "ada", "likes blueberries"), "c", ["c-m2", "c-m4"]
+            ids.text_fact_id("default", "ada", "likes blueberries"), "c", ["c-m2", "c-m4", "holds"]
         )
         assert found.provenance.arrived_at == FIRST.messages[4].arrived_at
-        assert found.refines == (ids.fact_id("default", "ada", "likes fruit"),)
+        assert found.refines == (ids.text_fact_id("default", "ada", "likes fruit"),)
         assert found.extractor == "scripted-1"
         assert found.source_message_ids == found.provenance.message_ids == ("c-m2", "c-m4")
         assert (found.provenance.window_id, found.provenance.window_end_id) == (FIRST.window_id, "c-m9")
         origin = found.provenance.topic, found.provenance.partition, found.provenance.offsets
         assert origin == (MESSAGES, PARTITION, (102, 104))
-        assert found.valid_from == CHAT[2].sent_at
+        assert found.provenance.sent_at == CHAT[4].sent_at
 
     async def test_a_candidate_is_keyed_by_the_person_it_is_about(self) -> None:
-        harness = Harness(ScriptedExtractor(lambda _: [statement("likes tea", "c-m2", user="bob")]))
-        await harness.call(harness.record(FIRST))
+        of_bob = window(said("likes tea", user="bob"))
+        harness = Harness(ScriptedExtractor(lambda _: [statement("likes tea", "c-m0", user="bob")]))
+        await harness.call(harness.record(of_bob))
         (output,) = harness.outputs
         assert (output.topic, output.key, output.route) == (CANDIDATES, b"bob", None)
         assert dict(output.headers)["ce_id"] == harness.candidates[0].candidate_id.encode()
@@ -91,9 +105,12 @@ class TestNothingTwice:
         assert harness.statements == [f"line {n}" for n in range(24)]
 
     async def test_what_also_rests_on_a_new_message_is_kept(self) -> None:
-        def script(each: Window) -> list[ExtractedStatement]:
+        def script(each: Window) -> list[Statement]:
             last = each.messages[-1].message_id
-            return [statement(f"from {last}", "c-m8", last), statement("of old", "c-m8")]
+            return [
+                statement(f"from {last}", "c-m8", last, quote="line 8"),
+                statement("of old", "c-m8", quote="line 8"),
+            ]
 
         harness = Harness(ScriptedExtractor(script))
         await harness.call(harness.record(FIRST))
@@ -196,7 +213,7 @@ class TestTheSeedsBlueberries:
         assert "smoothies" in complete.statement
         assert partial.merged_into_id == complete.fact_id
         assert complete.user_id == "ada"
-        assert complete.category is Category.PREFERENCE
+        assert complete.kind is Kind.PREFERENCE
         assert {"c-m8", "c-m10"} <= {
             message_id for each in complete.provenance for message_id in each.message_ids
         }
@@ -211,6 +228,22 @@ BAD: dict[str, Any] = {
 }
 
 
+#: What is wrong with a statement, by the objection to it.
+WRONG: dict[str, dict[str, Any]] = {
+    "no_source": {"source_message_ids": ()},
+    "unknown_source": {"source_message_ids": ("c-m12", "nowhere")},
+    "not_a_speaker": {"user_id": "bob"},
+    "not_quoted": {"quote": "what nobody said"},
+    "confidence": {"confidence": float("nan")},
+    "no_text": {"statement": " "},
+    "too_long": {"value": "x" * 1025},
+    "unknown_attribute": {"attribute": "shoe size", "value": "41"},
+    "wrong_kind": {"attribute": "home", "value": "Berlin"},
+    "empty_value": {"attribute": "like", "value": " . "},
+    "absurd_date": {"event_at": datetime(9999, 12, 31, tzinfo=UTC)},
+}
+
+
 class TestBadInput:
     @pytest.mark.parametrize("reason", BAD)
     async def test_a_bad_record_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
@@ -222,19 +255,22 @@ class TestBadInput:
         assert message
         assert len(harness.candidates) == 17
 
-    async def test_a_statement_about_a_message_that_is_not_there_costs_its_window_alone(self) -> None:
-        """A language model may invent an id.  The window is kept, with the reason, to be looked at."""
+    @pytest.mark.parametrize("reason", WRONG)
+    async def test_a_statement_that_its_window_does_not_bear_out_is_dropped_alone(self, reason: str) -> None:
+        """A language model may invent ids, people, quotes and dates."""
+        wrong = msgspec.structs.replace(statement("line 12", "c-m12"), **WRONG[reason])
 
-        def script(each: Window) -> list[ExtractedStatement]:
-            return each_message(each) + [statement("invented", "nowhere")] * (each == SECOND)
+        def script(each: Window) -> list[Statement]:
+            return [*each_message(each), *([wrong] if each == SECOND else [])]
 
         harness = Harness(ScriptedExtractor(script))
         effects = await harness.call(*[harness.record(each) for each in (FIRST, SECOND, THIRD)])
-        assert [(letter.reason, letter.record.offset) for letter in effects.dead_letters] == [
-            ("unknown_source", 1)
-        ]
-        windows = {candidate.provenance.window_id for candidate in harness.candidates}
-        assert windows == {FIRST.window_id, THIRD.window_id}, "nothing of a window that is dead-lettered"
+        assert effects.dead_letters == []
+        assert effects.counts["statements_dropped_total", (reason,)] == 1
+        assert harness.statements == [f"line {n}" for n in range(24)]
+
+    def test_every_objection_has_a_case(self) -> None:
+        assert {*WRONG} == {*OBJECTIONS}
 
     async def test_unknown_fields_are_accepted(self) -> None:
         harness = Harness(ScriptedExtractor(each_message))
@@ -251,7 +287,7 @@ class TestDependencies:
         class Down(ScriptedExtractor):
             up = False
 
-            async def extract(self, windows: Any) -> list[list[ExtractedStatement]]:
+            async def extract(self, windows: Any) -> list[Outcome]:
                 if not self.up:
                     raise DependencyUnavailable("gemini", "503")
                 return await super().extract(windows)
@@ -265,3 +301,40 @@ class TestDependencies:
         extractor.up = True
         await harness.call(record)
         assert len(harness.candidates) == 10
+
+    async def test_only_the_windows_that_could_not_be_read_are_asked_about_again(self) -> None:
+        class Flaky(ScriptedExtractor):
+            failing = True
+
+            async def extract(self, windows: Any) -> list[Outcome]:
+                found = await super().extract(windows)
+                later: list[Outcome] = [TryLater("429"), *found[1:]]
+                return later if self.failing else found
+
+        extractor = Flaky(each_message)
+        harness = Harness(extractor)
+        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
+        with pytest.raises(DependencyUnavailable, match=r"1 of 3 windows.*429"):
+            await harness.call(*records)
+        assert (harness.outputs, harness.changelog) == ([], [])
+        extractor.failing = False
+        await harness.call(*records)
+        assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
+        assert harness.statements == [f"line {n}" for n in range(24)]
+
+    async def test_a_window_that_is_refused_is_dead_lettered_with_the_reason_and_costs_no_other(self) -> None:
+        class Prim(ScriptedExtractor):
+            async def extract(self, windows: Any) -> list[Outcome]:
+                found = await super().extract(windows)
+                return [
+                    Refused("safety", "the model refuses") if window == SECOND else each
+                    for window, each in zip(windows, found, strict=True)
+                ]
+
+        harness = Harness(Prim(each_message))
+        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
+        effects = await harness.call(*records)
+        assert [(each.reason, each.record.offset) for each in effects.dead_letters] == [("safety", 1)]
+        windows = {candidate.provenance.window_id for candidate in harness.candidates}
+        assert windows == {FIRST.window_id, THIRD.window_id}
+        assert (await harness.call(*records)).dead_letters == []

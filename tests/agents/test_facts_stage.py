@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from memory_samples import candidate
 
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
-from models.ids import fact_id
+from models.ids import slot_id, text_fact_id
 from models.vectors import EmbeddingRequest
 from processors.embedding.wording import request_for_fact
+from processors.facts.lines import Line, Stub
 from streams.agents.memory import tombstones
-from streams.agents.memory.facts import CANDIDATES, FACT, FACTS, Facts
+from streams.agents.memory.facts import CANDIDATES, FACTS, STATE, Facts
 from streams.embedding_requests import REQUESTS
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
@@ -51,9 +52,17 @@ class Harness(StageHarness):
         return [(value and msgspec.json.decode(value, type=EmbeddingRequest).text) or "" for value in values]
 
     def stored(self) -> dict[str, Fact]:
-        """The facts that the state holds, by id."""
-        facts = {key: value for key, value in self.state.items() if not key.endswith(b"/erased")}
-        return {key.decode(): FACT.decode(value, key) for key, value in facts.items()}
+        """The facts that the state holds whole, by id."""
+        return {fact.fact_id: fact for line in self.lines() for fact in line.facts}
+
+    def stubs(self) -> dict[str, Stub]:
+        """What the state holds of the others."""
+        return {stub.fact_id: stub for line in self.lines() for stub in line.stubs}
+
+    def lines(self) -> list[Line]:
+        """The lines that the state holds."""
+        states = [STATE.decode(v, k) for k, v in self.state.items() if not k.endswith(b"/erased")]
+        return [state for state in states if isinstance(state, Line)]
 
     def marks(self, fact: Fact) -> tuple[int, int]:
         """The state's marks of a fact: how far candidates and how far tombstones are folded in."""
@@ -73,7 +82,7 @@ class TestChanges:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))
         (fact,) = harness.published
-        assert fact.fact_id == fact_id("default", "ada", PARTIAL)
+        assert fact.fact_id == text_fact_id("default", "ada", PARTIAL)
         assert story([fact]) == [(1, FactChange.CREATED, FactStatus.ACTIVE)]
         assert (fact.statement, fact.confidence, fact.evidence_count) == (PARTIAL, 0.8, 1)
         assert fact.provenance == (candidate(PARTIAL, 1).provenance,)
@@ -103,7 +112,7 @@ class TestChanges:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1, confidence=0.9))
         harness.learn(candidate(COMPLETE, 2, refines=[PARTIAL], confidence=0.8))
-        partial, complete = fact_id("default", "ada", PARTIAL), fact_id("default", "ada", COMPLETE)
+        partial, complete = text_fact_id("default", "ada", PARTIAL), text_fact_id("default", "ada", COMPLETE)
         assert story([f for f in harness.published if f.fact_id == partial]) == [
             (1, FactChange.CREATED, FactStatus.ACTIVE),
             (2, FactChange.MERGED, FactStatus.MERGED_INTO),
@@ -112,7 +121,7 @@ class TestChanges:
             (1, FactChange.CREATED, FactStatus.ACTIVE),
             (2, FactChange.MERGED, FactStatus.ACTIVE),
         ]
-        assert harness.stored()[partial].merged_into_id == complete
+        assert harness.stubs()[partial].into == complete
         whole = harness.stored()[complete]
         assert (whole.confidence, whole.evidence_count) == (0.9, 2)
         assert whole.valid_from == START + timedelta(minutes=1)
@@ -129,8 +138,8 @@ class TestChanges:
         effects = harness.learn(*[candidate(PARTIAL, n) for n in range(4)], candidate("likes tea", 9))
         versions = [fact.version for fact in harness.published if fact.statement == PARTIAL]
         assert versions == [1, 2, 3, 4]
-        assert harness.stored()[fact_id("default", "ada", PARTIAL)].version == 4
-        assert len(effects.changes) == 2, "state: once per fact"
+        assert harness.stored()[text_fact_id("default", "ada", PARTIAL)].version == 4
+        assert len(effects.changes) == 3, "state: once per fact, and once per slot"
         assert effects.counts["facts_total", ("preference", "active", "reinforced")] == 3
 
     def test_the_same_statement_of_two_people_is_two_facts(self) -> None:
@@ -157,7 +166,7 @@ class TestRecords:
         harness.arrived = START + timedelta(days=30)
         harness.learn(candidate(PARTIAL, 1))
         (created,) = harness.published
-        assert created.recorded_at == candidate(PARTIAL, 1).provenance.arrived_at
+        assert created.learned_at == created.last_evidence_at == candidate(PARTIAL, 1).provenance.arrived_at
         assert created.valid_from == START + timedelta(minutes=1)
 
     def test_what_the_stage_wrote_itself_comes_back_and_changes_nothing(self) -> None:
@@ -384,14 +393,15 @@ class TestCrash:
             harness.feed(next(sources[source]))
         assert {*map(essence, harness.stored().values())} == before
 
-    def test_a_merge_is_stored_before_what_it_was_merged_into(self) -> None:
-        """Also when that was stored earlier in the batch: the other way round, a crash between the two
-        would leave the partial fact alive for ever."""
+    def test_a_whole_fact_is_stored_before_the_partial_one_that_it_has_taken_in(self) -> None:
+        """The partial one is a stub then: the other way round, a crash would lose what it rested on.  And the
+        slot, which says that a candidate was folded in, comes last."""
         harness = Harness()
         effects = harness.learn(
             candidate(COMPLETE, 1), candidate(PARTIAL, 2), candidate(COMPLETE, 3, refines=[PARTIAL])
         )
-        assert [*effects.changes] == [fact_id("default", "ada", text).encode() for text in (PARTIAL, COMPLETE)]
+        stored = [text_fact_id("default", "ada", text).encode() for text in (COMPLETE, PARTIAL)]
+        assert [*effects.changes] == [*stored, slot_id("default", "ada", "", "").encode()]
 
 
 BAD: dict[str, Any] = {
@@ -421,7 +431,7 @@ class TestBadInput:
         forged = msgspec.structs.replace(candidate("hates fruit", 2, user="eve"), refines=(theirs,))
         effects = harness.feed(harness.record(candidate("likes tea", 3)), harness.record(forged))
         assert [(letter.reason, letter.record.key) for letter in effects.dead_letters] == [
-            ("another_person", b"eve")
+            ("another_slot", b"eve")
         ]
         assert harness.stored()[theirs].status is FactStatus.ACTIVE
         assert harness.published[-1].statement == "likes tea"

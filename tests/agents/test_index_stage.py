@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from memory_samples import candidate
+from memory_samples import fact
 
 from models.errors import DependencyUnavailable
 from models.facts import Erasure, Fact, FactChange, FactStatus
 from models.ports import FactFilter, VectorSpace
-from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.memory import tombstones
@@ -50,10 +49,6 @@ async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
 @pytest.fixture
 def harness(index: QdrantEdgeIndex) -> Harness:
     return Harness(index)
-
-
-def fact(text: str = "likes blueberries", **changes: Any) -> Fact:
-    return msgspec.structs.replace(apply_candidate(None, candidate(text)), **changes)
 
 
 def reinforced(before: Fact, times: int = 1) -> Fact:

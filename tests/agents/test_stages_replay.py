@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from memory_samples import ScriptedExtractor, candidate, said, statement, window
 
 from models.messages import ChatMessage, Role
-from models.ports import ExtractedStatement
+from models.statements import Statement
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
@@ -165,10 +165,10 @@ def facts_log(chance: Random) -> list[Record]:
 
 
 def extraction_stage() -> Stage:
-    def find(window: Window) -> list[ExtractedStatement]:
+    def find(window: Window) -> list[Statement]:
         mine = [message for message in window.messages if message.role is Role.USER]
         found = [statement(message.content, message.message_id) for message in mine]
-        # A window of which the extractor says something that is not in it.
+        # Something that is not in the window.
         unknown = [statement("is elsewhere", "elsewhere")] if "-m11" in str(window.message_ids) else []
         return found + unknown
 

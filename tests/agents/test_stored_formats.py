@@ -18,12 +18,18 @@ import msgspec
 import pytest
 
 from models.errors import ConsistencyError
-from models.facts import Category, Erasure, Fact, FactChange, FactStatus, Provenance
+from models.facts import Erasure, Fact, FactChange, FactStatus, Period, Provenance, Revision
 from models.responses import ResponseChunk
+from models.statements import Kind as FactKind
+from models.statements import Polarity, Precision
 from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
+from processors.facts.evidence import Floor
+from processors.facts.lines import Latest, Line, Stub
+from processors.facts.timeline import Mark, Moment
+from processors.facts.timeline import Said as LineSaid
 from processors.recall.turns import TurnsState
 from processors.responses.elements import Context, Kind
 from processors.responses.filter_state import FilterState, Held
@@ -58,10 +64,64 @@ PROVENANCE = Provenance(
     topic="chat.messages.v1",
     partition=5,
     offsets=(7, 9),
+    sent_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
     arrived_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
 )
 
 SAID = Said("The harbour is lovely.", Kind.SENTENCE, True)
+
+FACT = Fact(
+    fact_id="f-1",
+    slot_id="s-1",
+    user_id="ada",
+    kind=FactKind.PREFERENCE,
+    statement="User likes blueberries",
+    confidence=0.81,
+    status=FactStatus.ACTIVE,
+    change=FactChange.CREATED,
+    version=2,
+    evidence_count=1,
+    provenance=(PROVENANCE,),
+    valid_from=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+    learned_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+    changed_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+    last_evidence_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+    valid_to=datetime(2026, 4, 1, tzinfo=UTC),
+    attribute="like",
+    value="blueberries",
+    event_at=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+    event_precision=Precision.DAY,
+    past=(Period(datetime(2025, 3, 1, tzinfo=UTC), datetime(2025, 4, 1, tzinfo=UTC)),),
+    superseded_by="f-3",
+    merged_into_id="f-2",
+    changes=(
+        Revision(
+            version=2,
+            change=FactChange.CREATED,
+            at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+            confidence_before=0.8,
+            confidence_after=0.81,
+            window_id="w-1",
+            message_id="m-1",
+            fact_id="f-3",
+        ),
+    ),
+    erased_until=datetime(2026, 2, 1, tzinfo=UTC),
+    tenant_id="acme",
+)
+MOMENT = Moment(datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), 7)
+LINE = Line(
+    True,
+    (Mark(MOMENT, MOMENT, "f-1", "f-4", Polarity.NEGATED, True, LineSaid.CORRECTED, "f-3"),),
+    (FACT,),
+    (Stub("f-5", 3, "f-1", "l-1", (Floor("chat.messages.v1", 3, datetime(2026, 3, 1, tzinfo=UTC), 9),), 11),),
+    ("l-2",),
+    4,
+    (Floor("chat.messages.v1", 2, datetime(2026, 3, 1, tzinfo=UTC), 8),),
+    ("l-3",),
+    Latest("l-3", "f-6", MOMENT, "c-1"),
+)
+
 
 #: A value of each kind, with every field set.
 VALUES: dict[Codec[Any], Any] = {
@@ -91,24 +151,7 @@ VALUES: dict[Codec[Any], Any] = {
         SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),
         1772359000.5,
     ),
-    facts.FACT: Fact(
-        fact_id="f-1",
-        user_id="ada",
-        category=Category.PREFERENCE,
-        statement="User likes blueberries",
-        confidence=0.81,
-        status=FactStatus.ACTIVE,
-        change=FactChange.CREATED,
-        version=2,
-        evidence_count=1,
-        provenance=(PROVENANCE,),
-        valid_from=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
-        recorded_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
-        valid_to=datetime(2026, 4, 1, tzinfo=UTC),
-        merged_into_id="f-2",
-        erased_until=datetime(2026, 2, 1, tzinfo=UTC),
-        tenant_id="acme",
-    ),
+    facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     responses.STATE: ResponseState(
         "r-1",
@@ -207,7 +250,7 @@ def damaged(codec: Codec[Any]) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("how", damaged(facts.FACT))
+@pytest.mark.parametrize("how", damaged(facts.STATE))
 @pytest.mark.parametrize("codec", VALUES, ids=lambda codec: codec.name)
 def test_what_cannot_be_read_is_an_error_of_state(codec: Codec[Any], how: str) -> None:
     with pytest.raises(ConsistencyError, match=rf"{codec.name} of b'k'.*state reset"):
@@ -216,7 +259,7 @@ def test_what_cannot_be_read_is_an_error_of_state(codec: Codec[Any], how: str) -
 
 def test_a_later_format_is_named() -> None:
     with pytest.raises(ConsistencyError, match="it has format 9, and this program reads 1"):
-        facts.FACT.decode(b"\x09{}", b"f-1")
+        facts.STATE.decode(b"\x09{}", b"f-1")
 
 
 async def test_good_records_on_damaged_state_are_not_dead_lettered(stages: list[Stage]) -> None:

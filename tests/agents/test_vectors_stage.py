@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from memory_samples import candidate
+from memory_samples import fact as made
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact
 from models.ports import FactFilter, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
-from processors.facts.consolidation import apply_candidate
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.recall.index import Index
@@ -52,7 +51,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
 
 
 def fact(text: str) -> Fact:
-    return apply_candidate(None, candidate(text))
+    return made(text)
 
 
 TEA, CELLO = fact("likes tea"), fact("plays the cello")

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import ids
-from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.ports import FactFilter, VectorSpace
+from models.statements import Kind
 
 DIMENSIONS = 8
 
@@ -23,9 +24,10 @@ def make_fact(statement: str = "Ada likes blueberries", **changes: object) -> Fa
     user = str(changes.get("user_id", "ada"))
     tenant = str(changes.get("tenant_id", "default"))
     fact = Fact(
-        fact_id=ids.fact_id(tenant, user, statement),
+        fact_id=ids.text_fact_id(tenant, user, statement),
+        slot_id=ids.slot_id(tenant, user, "", ""),
         user_id=user,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=0.7,
         status=FactStatus.ACTIVE,
@@ -42,11 +44,14 @@ def make_fact(statement: str = "Ada likes blueberries", **changes: object) -> Fa
                 topic="chat.messages.v1",
                 partition=3,
                 offsets=(41, 2**40),
+                sent_at=datetime(2026, 3, 1, 12, 30, 16, tzinfo=UTC),
                 arrived_at=datetime(2026, 3, 1, 12, 30, 16, tzinfo=UTC),
             ),
         ),
         valid_from=datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC),
-        recorded_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
+        learned_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
+        changed_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
+        last_evidence_at=datetime(2026, 3, 1, 14, 30, 16, tzinfo=timezone(timedelta(hours=2))),
         tenant_id=tenant,
     )
     return msgspec.structs.replace(fact, **changes)

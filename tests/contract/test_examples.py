@@ -18,6 +18,7 @@ from models.summaries import Summary, SummaryRequest
 from models.vectors import EmbeddingResult
 from models.windows import Window
 from processors.embedding.vectors import unpack
+from processors.facts.claims import claim_of
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
 from streams.cloudevents import incoming
@@ -132,12 +133,13 @@ def test_ids_in_the_examples_are_made_as_ids_are_made():
         assert [message.index for message in window.messages] == list(range(span[0], span[1] + 1))
     for candidate in values(FactCandidate):
         assert isinstance(candidate, FactCandidate)
-        fact_id = ids.fact_id(candidate.tenant_id, candidate.user_id, candidate.statement)
         place = candidate.provenance.conversation_id
-        assert candidate.candidate_id == ids.candidate_id(fact_id, place, candidate.source_message_ids)
+        said = (*candidate.source_message_ids, candidate.assertion.value)
+        assert candidate.candidate_id == ids.candidate_id(claim_of(candidate).fact_id, place, said)
     for fact in values(Fact):
         assert isinstance(fact, Fact)
-        assert fact.fact_id == ids.fact_id(fact.tenant_id, fact.user_id, fact.statement)
+        claim = claim_of(fact)
+        assert (fact.fact_id, fact.slot_id) == (claim.fact_id, claim.slot_id)
     asked = set()
     for request in values(SummaryRequest):
         assert isinstance(request, SummaryRequest)
@@ -162,7 +164,7 @@ def test_the_refined_candidate_names_the_partial_one_and_both_come_from_overlapp
         for example in load_examples("memory.fact-candidates.v1")
     }
     partial, refined = candidates["partial"], candidates["refined"]
-    assert refined.refines == (ids.fact_id("default", partial.user_id, partial.statement),)
+    assert refined.refines == (claim_of(partial).fact_id,)
     windows = {window.window_id: window for window in values(Window) if isinstance(window, Window)}
     first, second = windows[partial.provenance.window_id], windows[refined.provenance.window_id]
     assert second.overlap == 3

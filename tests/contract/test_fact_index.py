@@ -18,8 +18,9 @@ import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
-from models.facts import Category, FactChange, FactStatus
+from models.facts import FactChange, FactStatus
 from models.ports import FactFilter, FactIndex, VectorSpace
+from models.statements import Kind as StatementKind
 from streams.adapters import qdrant_payload
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS, Kind
@@ -69,7 +70,7 @@ async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
         merged_into_id="another",
         status=FactStatus.MERGED_INTO,
         change=FactChange.MERGED,
-        category=Category.EVENT,
+        kind=StatementKind.EVENT,
     )
     await index.upsert([fact])
     assert await index.get([fact.fact_id]) == [fact]
@@ -254,9 +255,9 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         FactFilter(user_id="ada", statuses=()),
         {"active", "profile", "unsure", "deprecated", "merged"},
     ),
-    "category": (FactFilter(user_id="ada", categories=(Category.PROFILE,)), {"profile"}),
+    "kind": (FactFilter(user_id="ada", kinds=(StatementKind.PROFILE,)), {"profile"}),
     "two categories": (
-        FactFilter(user_id="ada", categories=(Category.PROFILE, Category.EVENT)),
+        FactFilter(user_id="ada", kinds=(StatementKind.PROFILE, StatementKind.EVENT)),
         {"profile", "unsure"},
     ),
     "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"active", "profile"}),
@@ -268,7 +269,7 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         FactFilter(
             user_id="ada",
             statuses=(FactStatus.ACTIVE,),
-            categories=(Category.PREFERENCE, Category.PROFILE),
+            kinds=(StatementKind.PREFERENCE, StatementKind.PROFILE),
             minimum_confidence=0.5,
         ),
         {"active", "profile"},
@@ -282,8 +283,8 @@ async def varied(index: FactIndex) -> FactIndex:
     active = {"status": FactStatus.ACTIVE}
     fields: dict[str, dict[str, object]] = {
         "active": active,
-        "profile": {**active, "category": Category.PROFILE},
-        "unsure": {**active, "category": Category.EVENT, "confidence": 0.29},
+        "profile": {**active, "kind": StatementKind.PROFILE},
+        "unsure": {**active, "kind": StatementKind.EVENT, "confidence": 0.29},
         "deprecated": {"status": FactStatus.DEPRECATED},
         "merged": {"status": FactStatus.MERGED_INTO},
         "of bob": {**active, "user_id": "bob"},

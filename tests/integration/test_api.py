@@ -19,8 +19,9 @@ from starlette.routing import Route
 
 from models import ids
 from models.errors import ConfigurationError
-from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.ports import VectorSpace
+from models.statements import Kind
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
@@ -38,9 +39,10 @@ def make_fact(
 ) -> Fact:
     now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
     return Fact(
-        fact_id=ids.fact_id(tenant_id, user_id, statement),
+        fact_id=ids.text_fact_id(tenant_id, user_id, statement),
+        slot_id=ids.slot_id(tenant_id, user_id, "", ""),
         user_id=user_id,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=0.8,
         status=status,
@@ -57,11 +59,14 @@ def make_fact(
                 topic="chat.messages.v1",
                 partition=0,
                 offsets=(7,),
+                sent_at=datetime(2026, 3, 1, tzinfo=UTC),
                 arrived_at=datetime(2026, 3, 1, tzinfo=UTC),
             ),
         ),
         valid_from=now,
-        recorded_at=now,
+        learned_at=now,
+        changed_at=now,
+        last_evidence_at=now,
         tenant_id=tenant_id,
     )
 

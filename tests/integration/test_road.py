@@ -25,8 +25,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from models import ids
-from models.facts import Category, Fact, FactStatus
+from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
+from models.statements import Kind
 from models.windows import Window, WindowReason
 from streams import leash
 from streams.cli.broker import ends_of, group_lags, reading, until
@@ -379,7 +380,7 @@ def test_the_seeds_blueberries_are_one_complete_fact(road: Road) -> None:
     assert "smoothies" in complete.statement
     assert "smoothies" not in partial.statement
     assert partial.merged_into_id == complete.fact_id
-    assert (complete.user_id, complete.category) == ("ada", Category.PREFERENCE)
+    assert (complete.user_id, complete.category) == ("ada", Kind.PREFERENCE)
 
 
 @pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)

@@ -22,9 +22,10 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from models import ids
 from models.errors import ConfigurationError
-from models.facts import Category, Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage
 from models.ports import VectorSpace
+from models.statements import Kind
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
@@ -346,6 +347,7 @@ def provenance(number: int) -> Provenance:
         topic=MESSAGES,
         partition=0,
         offsets=(number,),
+        sent_at=NOW + timedelta(seconds=number),
         arrived_at=NOW + timedelta(seconds=number),
     )
 
@@ -354,7 +356,7 @@ def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
     return "ada", FactCandidate(
         candidate_id=f"candidate-{number}",
         user_id="ada",
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=0.8,
         source_message_ids=(f"m-{number}",),
@@ -532,9 +534,10 @@ async def test_a_tombstone_of_anybodys_erases_and_what_is_said_later_begins_anew
 
 def fact(statement: str, **changes: object) -> Fact:
     made = Fact(
-        fact_id=ids.fact_id("default", "ada", statement),
+        fact_id=ids.text_fact_id("default", "ada", statement),
+        slot_id=ids.slot_id("default", "ada", "", ""),
         user_id="ada",
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=0.8,
         status=FactStatus.ACTIVE,
@@ -543,7 +546,9 @@ def fact(statement: str, **changes: object) -> Fact:
         evidence_count=1,
         provenance=(provenance(0),),
         valid_from=NOW,
-        recorded_at=NOW,
+        learned_at=NOW,
+        changed_at=NOW,
+        last_evidence_at=NOW,
     )
     return msgspec.structs.replace(made, **changes)
 

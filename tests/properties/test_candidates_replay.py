@@ -10,9 +10,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.facts import Category, FactCandidate
+from models.facts import FactCandidate
 from models.messages import ChatMessage, Role
-from models.ports import ExtractedStatement
+from models.ports import Extracted
+from models.ports import Extraction as Outcome
+from models.statements import Kind, Statement
 from models.windows import Window
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -28,21 +30,21 @@ class EveryMessage:
 
     name = "every-message-1"
 
-    async def extract(self, windows: Sequence[Window]) -> list[list[ExtractedStatement]]:
-        return [self._found(window) for window in windows]
+    async def extract(self, windows: Sequence[Window]) -> list[Outcome]:
+        return [Extracted(tuple(self._found(window))) for window in windows]
 
-    def _found(self, window: Window) -> list[ExtractedStatement]:
+    def _found(self, window: Window) -> list[Statement]:
         pairs = zip(window.messages, window.messages[1:], strict=False)
         found = [(message.message_id,) for message in window.messages]
         found += [(one.message_id, other.message_id) for one, other in pairs]
         return [
-            ExtractedStatement(
+            Statement(
                 user_id=window.user_id,
-                category=Category.PREFERENCE,
+                kind=Kind.PREFERENCE,
                 statement=f"likes {' and '.join(ids)}",
                 confidence=0.5,
                 source_message_ids=ids,
-                quote=ids[0],
+                quote="hello",
             )
             for ids in found
         ]

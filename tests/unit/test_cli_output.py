@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.facts import Category
+from models.statements import Kind
 from streams.cli import output
 
 
@@ -62,8 +62,8 @@ def test_a_table_at_a_terminal_shows_every_cell_without_reading_markup(monkeypat
 
 
 def test_json_lines_hold_structs_enums_and_survive_lone_surrogates(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_json({"category": Category.PREFERENCE, "said": "�"})
-    assert json.loads(capsys.readouterr().out) == {"category": "preference", "said": "�"}
+    output.print_json({"kind": Kind.PREFERENCE, "said": "�"})
+    assert json.loads(capsys.readouterr().out) == {"kind": "preference", "said": "�"}
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 records"), (1, "1 record"), (12_000, "12,000 records")])

@@ -22,7 +22,8 @@ from streams.whereabouts import Whereabouts, leave_note
 FACT = {
     "fact_id": "f-1",
     "user_id": "amara",
-    "category": "preference",
+    "slot_id": "s-1",
+    "kind": "preference",
     "statement": "User likes \x1b[31mblueberries",
     "confidence": 0.9,
     "status": "active",
@@ -39,11 +40,14 @@ FACT = {
             "topic": "chat.messages.v1",
             "partition": 0,
             "offsets": [4],
+            "sent_at": "2026-01-05T07:12:00Z",
             "arrived_at": "2026-01-05T07:12:01Z",
         }
     ],
     "valid_from": "2026-01-05T07:12:00Z",
-    "recorded_at": "2026-01-05T07:12:00Z",
+    "learned_at": "2026-01-05T07:12:00Z",
+    "changed_at": "2026-01-05T07:12:00Z",
+    "last_evidence_at": "2026-01-05T07:12:00Z",
 }
 
 

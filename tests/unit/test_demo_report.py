@@ -9,9 +9,10 @@ import pytest
 
 from deploy.local import demo_report
 from deploy.local.demo_watch import View
-from models.facts import Category, Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage, Role
 from models.responses import ContentDuplicationEvent, ResponseChunk
+from models.statements import Kind
 from streams.runtime.records import Record
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
@@ -31,12 +32,14 @@ def fact(statement: str, user: str = "amara", **changes: object) -> Fact:
         topic="chat.messages.v1",
         partition=0,
         offsets=(0,),
+        sent_at=datetime(2026, 3, 1, tzinfo=UTC),
         arrived_at=datetime(2026, 3, 1, tzinfo=UTC),
     )
     made = Fact(
         fact_id=f"{user}-{statement}",
+        slot_id="s-1",
         user_id=user,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=0.9,
         status=FactStatus.ACTIVE,
@@ -45,7 +48,9 @@ def fact(statement: str, user: str = "amara", **changes: object) -> Fact:
         evidence_count=1,
         provenance=(source,),
         valid_from=NOW,
-        recorded_at=NOW,
+        learned_at=NOW,
+        changed_at=NOW,
+        last_evidence_at=NOW,
     )
     return msgspec.structs.replace(made, **changes)
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from models import ids
 from models.errors import DependencyUnavailable
-from models.facts import Category, Fact, FactChange, FactStatus
+from models.facts import Fact, FactChange, FactStatus
 from models.ports import FactIndex, Found, Vectors, VectorSpace
+from models.statements import Kind
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.search import FactSearch, fuse
@@ -56,11 +57,12 @@ def make_fact(
     user_id: str = "ada",
     tenant_id: str = "default",
 ) -> Fact:
-    now = datetime(2026, 3, 1, tzinfo=UTC)
+    now = datetime.now(UTC)
     return Fact(
-        fact_id=ids.fact_id(tenant_id, user_id, statement),
+        fact_id=ids.text_fact_id(tenant_id, user_id, statement),
+        slot_id=ids.slot_id(tenant_id, user_id, "", ""),
         user_id=user_id,
-        category=Category.PREFERENCE,
+        kind=Kind.PREFERENCE,
         statement=statement,
         confidence=confidence,
         status=status,
@@ -69,7 +71,9 @@ def make_fact(
         evidence_count=1,
         provenance=(),
         valid_from=now,
-        recorded_at=now,
+        learned_at=now,
+        changed_at=now,
+        last_evidence_at=now,
         tenant_id=tenant_id,
     )
 
@@ -128,7 +132,7 @@ async def test_only_active_facts_of_this_person_that_are_sure_enough(
         index,
         embedder,
         make_fact("coffee active"),
-        make_fact("coffee just enough", confidence=0.3),
+        make_fact("coffee just enough", confidence=0.31),
         make_fact("coffee unsure", confidence=0.29),
         make_fact("coffee deprecated", FactStatus.DEPRECATED),
         make_fact("coffee merged", FactStatus.MERGED_INTO),

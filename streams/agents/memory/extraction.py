@@ -7,15 +7,17 @@ were extracted from before: the overlap saw it already (method 2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from models.errors import InvalidRecord
+from models.errors import DependencyUnavailable, InvalidRecord
 from models.facts import FactCandidate
-from models.ports import ExtractedStatement, Extractor
+from models.ports import Extracted, Extractor, Refused, TryLater
+from models.ports import Extraction as Outcome
+from models.statements import Statement
 from models.windows import Window
-from processors.facts.consolidation import fresh, to_candidate
+from processors.facts.candidates import fresh, objection, to_candidate
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.runtime.codec import Codec
@@ -33,6 +35,9 @@ _REMEMBERED = 128
 
 #: Windows remembered per conversation: a copy of an older one is extracted again, and its facts are known.
 _REMEMBERED_WINDOWS = 32
+
+#: Which window an answer is about: key of the conversation and end mark.
+_Asked = tuple[bytes, str]
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -58,6 +63,8 @@ class Extraction:
     def __init__(self, settings: Settings, extractor: Extractor) -> None:
         self._settings = settings
         self._extractor = extractor
+        #: What became of windows whose batch has to be called again because others in it could not be read.
+        self._answered: dict[_Asked, Extracted | Refused] = {}
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -75,7 +82,7 @@ class Extraction:
         """Extract from every window of the batch that was not processed before."""
         work = Work("extraction", state)
         new: list[tuple[bytes, Window, SourceRecord]] = []
-        asked: dict[tuple[bytes, str], Window] = {}
+        asked: dict[_Asked, Window] = {}
         for window, record in work.decoded(batch.records, lambda record: decode(Window, record.value)):
             key = window.conversation_id.encode()
             if not work.is_new(key, record):
@@ -85,30 +92,64 @@ class Extraction:
                 continue
             new.append((key, window, record))
             asked.setdefault((key, window.message_ids[-1]), window)
-        answers = await self._extractor.extract(list(asked.values())) if asked else []
-        found = dict(zip(asked, answers, strict=True))
+        found = await self._ask(asked)
         for key, window, record in new:
             before = work.get(key, STATE)
             if _is_processed(window, before):
                 work.skip("replayed")
                 continue
             before = before or ExtractionState()
-            try:
-                candidates = self._candidates(window, found[key, window.message_ids[-1]], before)
-            except InvalidRecord as error:
-                work.dead_letter(record, error)
+            answer = found[key, window.message_ids[-1]]
+            if isinstance(answer, Refused):
+                work.dead_letter(record, InvalidRecord(answer.reason, answer.message))
+                work.put(key, _advance(before, window, ()), STATE, record.offset + 1)
                 continue
+            candidates = self._candidates(window, answer.statements, before, work)
             for candidate in candidates:
                 self._emit(candidate, work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
 
+    async def _ask(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, Extracted | Refused]:
+        """Return what became of each window; those that were read before this call fails are not asked again.
+
+        Raises:
+            DependencyUnavailable: some could not be read.
+        """
+        self._answered = {key: answer for key, answer in self._answered.items() if key in asked}
+        open_ones = [key for key in asked if key not in self._answered]
+        if open_ones:
+            answers = await self._extractor.extract([asked[key] for key in open_ones])
+            later = self._note(dict(zip(open_ones, answers, strict=True)))
+            if later:
+                raise DependencyUnavailable(
+                    "extractor", f"{len(later)} of {len(open_ones)} windows are to be tried later: {later[0]}"
+                )
+        found, self._answered = self._answered, {}
+        return found
+
+    def _note(self, answers: Mapping[_Asked, Outcome]) -> list[str]:
+        """Remember what was read; return why the others were not."""
+        later = []
+        for key, answer in answers.items():
+            if isinstance(answer, TryLater):
+                later.append(answer.message)
+            else:
+                self._answered[key] = answer
+        return later
+
     def _candidates(
-        self, window: Window, statements: Sequence[ExtractedStatement], before: ExtractionState
+        self, window: Window, statements: Sequence[Statement], before: ExtractionState, effects: Effects
     ) -> list[FactCandidate]:
-        found = fresh(statements, frozenset(before.extracted_ids))
-        return [to_candidate(statement, window, self._extractor.name) for statement in found]
+        taken = []
+        for statement in statements:
+            if (why := objection(statement, window)) is None:
+                taken.append(statement)
+            else:
+                effects.count("statements_dropped_total", why)
+        name = self._extractor.name
+        return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
 
     @staticmethod
     def _emit(candidate: FactCandidate, effects: Effects) -> None:
@@ -120,7 +161,7 @@ class Extraction:
                 "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
             ),
         )
-        effects.count("candidates_total", candidate.category)
+        effects.count("candidates_total", candidate.kind)
 
 
 def _is_processed(window: Window, before: ExtractionState | None) -> bool:

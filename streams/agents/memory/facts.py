@@ -1,25 +1,29 @@
 """memory/facts: the only writer of ``memory.facts.v1`` (seed 002).
 
-Candidates create facts, reinforce them or complete partial ones; a tombstone on the topic itself, which anybody
-may write, erases.  For each new text of a fact a vector is asked for; whether it is stored is no part of the
-truth. State: the whole fact by ``fact_id``, and under a further key what is remembered of its erasure.  Both
-sources are routed by person, so the changes of one person's facts stay in order.
+Candidates create facts, reinforce them, end them or complete partial ones; a tombstone on the topic itself,
+which anybody may write, erases.  Everything of one person lies in one partition, so that what was said of a
+slot is folded in the order of the log.  For each new fact a vector is asked for; whether it is stored is no
+part of the truth.
+
+State: under a ``slot_id`` the line of a slot (:mod:`processors.facts.lines`); under a ``fact_id`` the line of a
+value of a slot that holds many, or in which line that fact is found; under ``<fact>/erased`` what is remembered
+of its erasure.  The slot's own line is stored last: it carries the mark that says whether a candidate was
+folded in, and of the others each says so for itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
-from models.ids import fact_id
 from models.vectors import VectorKind
 from processors.embedding.wording import request_for_fact
-from processors.facts.consolidation import consolidate
+from processors.facts.claims import claim_of
+from processors.facts.consolidation import Consolidation
 from processors.facts.erasure import erase
+from processors.facts.lines import Line, Place
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests
 from streams.agents.memory import tombstones
@@ -33,9 +37,9 @@ from streams.settings import Settings
 CANDIDATES = "memory.fact-candidates.v1"
 FACTS = "memory.facts.v1"
 
-#: A fact under its id.  JSON, because what was stored must be published as what was just made: MessagePack
-#: would turn the times into UTC.
-FACT: Codec[Fact] = Codec("fact", Fact, form=msgspec.json)
+#: A line, or where a fact's line is.  JSON, because what was stored must be published as what was just made:
+#: MessagePack would turn the times into UTC.
+STATE: Codec[Line | Place] = Codec("facts", Line | Place, form=msgspec.json)
 
 #: What is remembered of the erasure of a fact, under :func:`erasure_key`; it stays when the fact is gone.
 ERASURE: Codec[Erasure] = Codec("erasure", Erasure)
@@ -52,7 +56,7 @@ class _Heard(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        return b"" if self.tombstone is None else _key(self.tombstone.fact_id)
+        return b"" if self.tombstone is None else self.tombstone.fact_id.encode()
 
 
 class Facts:
@@ -66,13 +70,13 @@ class Facts:
         return keyed_stage(
             name="facts",
             table="facts",
-            codec=FACT,
+            codec=STATE,
             others=(ERASURE,),
             sources={
                 CANDIDATES: Source(
-                    decode=lambda record: decode(FactCandidate, record.value),
+                    decode=_decode_candidate,
                     fold=self._fold_candidate,
-                    key=lambda said: _key(fact_id(said.tenant_id, said.user_id, said.statement)),
+                    key=lambda said: claim_of(said).slot_id.encode(),
                     each=True,
                 ),
                 FACTS: Source(
@@ -85,83 +89,72 @@ class Facts:
             batch_records=self._settings.batch_records,
         )
 
-    def _fold_candidate(self, own: Fact | None, run: Run[FactCandidate], work: Work) -> Fact | None:
-        ((candidate, record),) = run.items
-
-        def known(wanted_id: str) -> Fact | None:
-            """Hide what only later records made: a batch whose state was stored in part is read again."""
-            later = work.mark(_key(wanted_id)) > run.next_offset
-            return None if later else work.get(_key(wanted_id), FACT)
-
-        if own is not None and _stands_for_folded(own, record, work):
+    def _fold_candidate(
+        self, slot: Line | Place | None, run: Run[FactCandidate], work: Work
+    ) -> Line | Place | None:
+        ((candidate, _),) = run.items
+        assert not isinstance(slot, Place)
+        done = Consolidation(candidate, slot, _Known(run.next_offset, work))
+        if not done.changes:
             work.skip("replayed")
-            return own
-        for partial in filter(None, map(known, candidate.refines)):
-            if (partial.tenant_id, partial.user_id) != (candidate.tenant_id, candidate.user_id):
-                raise InvalidRecord(
-                    "another_person", f"refines names fact {partial.fact_id}, which is about somebody else"
-                )
-        changes = consolidate(candidate, known, lambda wanted_id: _erasure(wanted_id, work))
-        return self._take(changes, own, run, work)
+        for fact in done.changes:
+            self._publish(fact, work)
+            key, line_id = fact.fact_id.encode(), claim_of(fact).line_id
+            if line_id != fact.fact_id and work.get(key, STATE) is None:
+                work.put(key, Place(line_id), STATE, first=True)
+        for line_id, line in done.lines.items():
+            # A line is stored before those whose facts were merged into it: they hold them no more.
+            work.put(line_id.encode(), line, STATE, run.next_offset, first=not any(s.into for s in line.stubs))
+        return msgspec.structs.replace(done.slot)  # its mark moves on, whatever changed
 
-    def _fold_heard(self, fact: Fact | None, run: Run[_Heard], work: Work) -> Fact | None:
+    def _fold_heard(self, own: Line | Place | None, run: Run[_Heard], work: Work) -> Line | Place | None:
         ((heard, record),) = run.items
-        if heard.tombstone is None:
-            return fact
-        return self._erase(heard.tombstone, fact, record.partition, work)
+        return own if heard.tombstone is None else self._erase(heard.tombstone, own, record.partition, work)
 
-    def _erase(self, tombstone: Tombstone, fact: Fact | None, partition: int, work: Work) -> Fact | None:
+    def _erase(
+        self, tombstone: Tombstone, own: Line | Place | None, partition: int, work: Work
+    ) -> Line | Place | None:
         """Forget what was erased, and have the log end with what is left of it.
 
         The tombstone was written by somebody else, or by us for theirs; what this stage has published since
         stands behind it.
         """
-        asked, before = tombstone.erasure, _erasure(tombstone.fact_id, work)
-        after, erasure = erase(fact, before, asked.until, asked.version)
-        if erasure is before and after is fact:
+        fact_id, asked = tombstone
+        line_id = own.line_id if isinstance(own, Place) else fact_id
+        line = _line(line_id, work)
+        fact = None if line is None else line.fact(fact_id)
+        before = _erasure(fact_id, work)
+        done = erase(line, fact_id, before, asked.until, asked.version)
+        if done.erasure is before and done.line is line:
             work.skip("replayed")
-            return fact
-        work.put(erasure_key(tombstone.fact_id), erasure, ERASURE)
-        if after is None:
-            embedding_requests.forget(work, VectorKind.FACT, tombstone.fact_id, partition, _SOURCE)
-        if fact is not None and after is None:
-            self._bury(fact, erasure, work)
-        elif after is not None and after is not fact:
-            self._publish(after, work)
-        return after
-
-    def _take(self, changes: Sequence[Fact], own: Fact | None, run: Run[Any], work: Work) -> Fact | None:
-        """Publish the changes and store the last of each fact; return that of the run's own fact.
-
-        A partial fact comes before the one that it was merged into, wherever that stood so far: if a crash
-        parts the two, the replay finds the merge half done and completes it; the other way round it would find
-        the mark of the complete fact, and the partial one would stay alive.
-        """
-        if not changes:
-            work.skip("replayed")
-        for fact in changes:
-            self._publish(fact, work)
-        latest = {_key(fact.fact_id): fact for fact in changes}
-        for key, fact in latest.items():
-            before = own if key == run.key else work.get(key, FACT)
-            if before is None or before.statement != fact.statement:
-                embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
-        after = latest.pop(run.key, own)
-        for key, fact in sorted(latest.items(), key=lambda entry: entry[1].merged_into_id is None):
-            work.put(key, fact, FACT, run.next_offset)
-        return after
+            return own
+        work.put(erasure_key(fact_id), done.erasure, ERASURE)
+        if done.line is None or done.line.fact(fact_id) is None:
+            embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
+        if done.is_gone and fact is not None:
+            self._bury(fact, done.erasure, work)
+        for changed in done.changes:
+            self._publish(changed, work)
+        if line_id == fact_id:
+            return done.line
+        if done.line is not line:
+            # The line of a slot keeps its mark, empty or not.
+            work.put(line_id.encode(), done.line or Line(line is not None and line.single), STATE)
+        return own
 
     @staticmethod
     def _publish(fact: Fact, work: Work) -> None:
         event_id = f"{fact.fact_id}/{fact.version}"
         work.emit(
             FACTS,
-            _key(fact.fact_id),
+            fact.fact_id.encode(),
             _encode(fact),
             cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id),
             route=fact.user_id.encode(),
         )
-        work.count("facts_total", fact.category, fact.status, fact.change)
+        work.count("facts_total", fact.kind, fact.status, fact.change)
+        if fact.change is FactChange.CREATED:
+            embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
 
     @staticmethod
     def _bury(fact: Fact, erasure: Erasure, work: Work) -> None:
@@ -169,32 +162,54 @@ class Facts:
         headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id)
         work.emit(
             FACTS,
-            _key(fact.fact_id),
+            fact.fact_id.encode(),
             None,
             [*headers, *tombstones.headers(erasure)],
             route=fact.user_id.encode(),
         )
-        work.count("facts_total", fact.category, fact.status, FactChange.ERASED)
+        work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
 
 
-def erasure_key(wanted_id: str) -> bytes:
+class _Known:
+    """The state that a candidate may read; ``next_offset`` is the offset after it."""
+
+    def __init__(self, next_offset: int, work: Work) -> None:
+        self._next_offset = next_offset
+        self._work = work
+
+    @property
+    def position(self) -> int:
+        return self._next_offset
+
+    def line(self, line_id: str) -> Line | None:
+        return _line(line_id, self._work)
+
+    def is_folded(self, line_id: str) -> bool:
+        return self._work.mark(line_id.encode()) >= self._next_offset
+
+    def line_of(self, fact_id: str) -> str:
+        found = self._work.get(fact_id.encode(), STATE)
+        return found.line_id if isinstance(found, Place) else fact_id
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        return _erasure(fact_id, self._work)
+
+
+def erasure_key(fact_id: str) -> bytes:
     """Return the key of the state under which the erasure of a fact is remembered."""
-    return f"{wanted_id}/erased".encode()
+    return f"{fact_id}/erased".encode()
 
 
-def _key(wanted_id: str) -> bytes:
-    return wanted_id.encode()
+def _erasure(fact_id: str, work: Work) -> Erasure | None:
+    return work.get(erasure_key(fact_id), ERASURE)
 
 
-def _erasure(wanted_id: str, work: Work) -> Erasure | None:
-    return work.get(erasure_key(wanted_id), ERASURE)
+def _line(line_id: str, work: Work) -> Line | None:
+    found = work.get(line_id.encode(), STATE)
+    return None if isinstance(found, Place) else found
 
 
-def _stands_for_folded(fact: Fact, record: SourceRecord, work: Work) -> bool:
-    """Whether what ``fact`` was merged into since has the candidate in ``record`` folded in."""
-    into: Fact | None = fact
-    while into is not None and into.merged_into_id is not None:
-        if work.mark(_key(into.merged_into_id)) > record.offset:
-            return True
-        into = work.get(_key(into.merged_into_id), FACT)
-    return False
+def _decode_candidate(record: SourceRecord) -> FactCandidate:
+    found = decode(FactCandidate, record.value)
+    claim_of(found)  # what claims nothing that there is a slot for is refused here
+    return found

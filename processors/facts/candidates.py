@@ -1,0 +1,176 @@
+"""From what an extractor says to candidates: only what the window bears out.
+
+An extractor is not trusted, whether it is made of rules or a language model: :func:`objection` says what is
+wrong with a statement, and the others of its window are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from unicodedata import normalize
+
+from msgspec.structs import replace
+
+from models.errors import InvalidRecord
+from models.facts import FactCandidate, Provenance
+from models.ids import candidate_id, text_fact_id
+from models.messages import Role
+from models.statements import Assertion, Polarity, Statement, attribute_of
+from models.windows import Window, WindowMessage
+from processors.facts.claims import claim_of, normalized_attribute, normalized_value
+
+#: What people speak of lies in between: nobody's life began earlier, and no plan goes further.
+EARLIEST_EVENT = datetime(1850, 1, 1, tzinfo=UTC)
+LATEST_AHEAD = timedelta(days=100 * 366)
+
+#: Why statements are dropped.
+OBJECTIONS = (
+    "no_source",
+    "unknown_source",
+    "not_a_speaker",
+    "not_quoted",
+    "confidence",
+    "no_text",
+    "too_long",
+    "unknown_attribute",
+    "wrong_kind",
+    "empty_value",
+    "absurd_date",
+)
+
+_SPACES = re.compile(r"\s+")
+_LIMITS = {"statement": 4096, "subject": 256, "attribute": 128, "value": 1024, "completes": 1024}
+
+
+def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:
+    """Whether all the messages that a statement rests on were extracted from before (seed 000, method 2)."""
+    return all(message_id in extracted_ids for message_id in source_message_ids)
+
+
+def fresh(statements: Iterable[Statement], extracted_ids: Collection[str]) -> list[Statement]:
+    """Keep the statements that rest on at least one message that nothing was extracted from before."""
+    return [found for found in statements if not already_extracted(found.source_message_ids, extracted_ids)]
+
+
+def objection(found: Statement, window: Window) -> str | None:
+    """Return why a statement is not taken (one of :data:`OBJECTIONS`), ``None`` if the window bears it out."""
+    messages = {message.message_id: message for message in window.messages}
+    if not found.source_message_ids:
+        return "no_source"
+    if any(message_id not in messages for message_id in found.source_message_ids):
+        return "unknown_source"
+    if not any(each.role is Role.USER and each.user_id == found.user_id for each in messages.values()):
+        return "not_a_speaker"
+    if not is_quoted(found.quote, [messages[message_id] for message_id in found.source_message_ids]):
+        return "not_quoted"
+    if not isfinite(found.confidence) or not 0.0 <= found.confidence <= 1.0:
+        return "confidence"
+    if not found.statement.strip() or not found.subject.strip():
+        return "no_text"
+    if any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items()):
+        return "too_long"
+    return _slot_objection(found) or _date_objection(found, messages)
+
+
+def _slot_objection(found: Statement) -> str | None:
+    if not found.attribute:
+        return None
+    name = normalized_attribute(found.attribute)
+    attribute = attribute_of(name)
+    if attribute is None:
+        return "unknown_attribute"
+    if attribute.kind is not found.kind:
+        return "wrong_kind"
+    holds = found.assertion is Assertion.HOLDS and found.polarity is Polarity.AFFIRMED
+    return "empty_value" if holds and not normalized_value(name, found.value) else None
+
+
+def _date_objection(found: Statement, messages: Mapping[str, WindowMessage]) -> str | None:
+    if found.event_at is None:
+        return None
+    said = max(messages[message_id].sent_at for message_id in found.source_message_ids)
+    return None if EARLIEST_EVENT <= found.event_at <= said + LATEST_AHEAD else "absurd_date"
+
+
+def is_quoted(quote: str, messages: Sequence[WindowMessage]) -> bool:
+    """Whether a quote stands in one of the messages, or its lines do, in order, each in one of them."""
+    texts = [_folded(message.content) for message in messages]
+    if not (whole := _folded(quote)):
+        return False
+    if any(whole in text for text in texts):
+        return True
+    joined = "\n".join(texts)
+    at = 0
+    for line in filter(None, map(_folded, quote.splitlines())):
+        found = joined.find(line, at)
+        if found < 0:
+            return False
+        at = found + len(line)
+    return True
+
+
+def _folded(text: str) -> str:
+    return _SPACES.sub(" ", normalize("NFKC", text)).strip()
+
+
+def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandidate:
+    """Give a statement that nothing is objected to its ids and its provenance.
+
+    Raises:
+        InvalidRecord: it claims nothing that there is a slot for.
+    """
+    sources = {message.message_id: message for message in window.messages}
+    messages = [sources[message_id] for message_id in found.source_message_ids]
+    candidate = FactCandidate(
+        candidate_id="-",
+        tenant_id=window.tenant_id,
+        user_id=found.user_id,
+        kind=found.kind,
+        subject=found.subject,
+        attribute=normalized_attribute(found.attribute),
+        value=found.value,
+        polarity=found.polarity,
+        assertion=found.assertion,
+        event_at=found.event_at,
+        event_precision=found.event_precision,
+        statement=found.statement,
+        confidence=found.confidence,
+        source_message_ids=found.source_message_ids,
+        provenance=Provenance(
+            conversation_id=window.conversation_id,
+            window_id=window.window_id,
+            window_end_id=window.message_ids[-1],
+            message_ids=found.source_message_ids,
+            quote=found.quote,
+            topic=window.source.topic,
+            partition=window.source.partition,
+            offsets=tuple(message.offset for message in messages),
+            sent_at=max(message.sent_at for message in messages),
+            arrived_at=max(message.arrived_at for message in messages),
+        ),
+        extractor=extractor,
+    )
+    about = claim_of(candidate).fact_id
+    return replace(
+        candidate,
+        candidate_id=candidate_id(
+            about, window.conversation_id, (*found.source_message_ids, found.assertion.value)
+        ),
+        refines=_refined(candidate, found.completes, about),
+    )
+
+
+def _refined(candidate: FactCandidate, completes: str, about: str) -> tuple[str, ...]:
+    if not completes.strip():
+        return ()
+    if not candidate.attribute:
+        partial = text_fact_id(candidate.tenant_id, candidate.user_id, completes)
+    else:
+        try:
+            partial = claim_of(replace(candidate, value=completes)).fact_id
+        except InvalidRecord:
+            return ()
+    return () if partial == about else (partial,)

@@ -1,0 +1,68 @@
+"""How sure a fact is by now: what was last heard of it fades as time goes by (seed 002).
+
+Computed when it is read, and never stored: a fade that is stored is applied to what faded already.
+``confidence`` of a fact is that of ``last_evidence_at``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from math import exp, log
+from types import MappingProxyType
+
+from models.facts import Fact
+from models.statements import Kind
+
+#: Below this a fact is no answer to an explicit search (seed 002).
+ACTIVE_FROM = 0.3
+
+#: Below this it is not offered unasked (seed 002).
+PASSIVE_FROM = 0.5
+
+#: Per day and kind: seed 002's rate.  Instructions hold until they are taken back.
+RATES: Mapping[Kind, float] = MappingProxyType(
+    {kind: 0.0 if kind is Kind.INSTRUCTION else 0.01 for kind in Kind}
+)
+
+#: What does not fade, whatever its kind: forgetting it does harm.
+LASTING = frozenset({"allergy", "constraint", "instruction"})
+
+#: When what never fades falls below anything.
+FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
+
+_DAY = timedelta(days=1)
+
+
+def rate_of(fact: Fact, rates: Mapping[Kind, float] = RATES) -> float:
+    """Return how fast a fact fades, per day; ``rates`` are those of each kind."""
+    return 0.0 if fact.attribute.partition("/")[0].casefold() in LASTING else rates.get(fact.kind, 0.0)
+
+
+def confidence_at(fact: Fact, now: datetime, rates: Mapping[Kind, float] = RATES) -> float:
+    """Return how sure a fact is at a time; before it was last heard of, as sure as then."""
+    days = max(0.0, (now - fact.last_evidence_at) / _DAY)
+    return fact.confidence * exp(-days * rate_of(fact, rates))
+
+
+def falls_below(fact: Fact, threshold: float, rates: Mapping[Kind, float] = RATES) -> datetime:
+    """Return from when on a fact is less sure than ``threshold``: :data:`FOREVER` if never, and
+    ``last_evidence_at`` if it never was as sure."""
+    if fact.confidence < threshold:
+        return fact.last_evidence_at.astimezone(UTC)
+    rate = rate_of(fact, rates)
+    if not rate or threshold <= 0:
+        return FOREVER
+    days = log(fact.confidence / threshold) / rate
+    left = (FOREVER - fact.last_evidence_at) / _DAY
+    return FOREVER if days >= left else fact.last_evidence_at.astimezone(UTC) + days * _DAY
+
+
+def active_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
+    """Return until when a fact answers an explicit search."""
+    return falls_below(fact, ACTIVE_FROM, rates)
+
+
+def passive_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
+    """Return until when a fact is offered unasked."""
+    return falls_below(fact, PASSIVE_FROM, rates)

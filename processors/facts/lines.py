@@ -1,0 +1,235 @@
+"""A line of facts that exclude one another, as the stage keeps it, and what a new mark changes in it.
+
+State of a slot that holds one value is one line.  A slot that holds many has a line for each value, and one of
+its own that says that nothing filled it, and which values came last.  What fits no slot is a value of the slot
+without a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Provenance, Revision
+from models.messages import Timestamp
+from processors.facts.evidence import Floor, ceilings
+from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
+
+#: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
+ENTRIES_LIMIT = 512
+
+#: How many values a slot that holds many names: those that "I have none any more" ends.
+VALUES_LIMIT = 64
+
+#: How many merged and deprecated facts a line remembers, and how many were merged into its facts.
+STUBS_LIMIT = 64
+
+#: What a change of status is called.
+_CHANGES = {
+    FactStatus.ACTIVE: FactChange.REINFORCED,
+    FactStatus.SUPERSEDED: FactChange.SUPERSEDED,
+    FactStatus.CONTRADICTED: FactChange.CONTRADICTED,
+    FactStatus.ENDED: FactChange.ENDED,
+    FactStatus.DEPRECATED: FactChange.CORRECTED,
+}
+
+
+class Stub(msgspec.Struct, frozen=True, array_like=True):
+    """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
+
+    ``since``: the position in the log of the candidate that merged it.
+    """
+
+    fact_id: str
+    version: int
+    into: str = ""
+    into_line: str = ""
+    floors: tuple[Floor, ...] = ()
+    since: int = 0
+
+
+class Latest(msgspec.Struct, frozen=True, array_like=True):
+    """The value of a slot that was named last: what "no, I mean ..." takes back."""
+
+    line_id: str
+    fact_id: str
+    at: Moment
+    conversation_id: str
+
+
+class Line(msgspec.Struct, frozen=True, tag="line"):
+    """Marks, and the facts that they are about.
+
+    ``absorbed``: the lines of facts that were merged into these.  ``forgotten_version`` and ``floors``: of
+    facts that were let go, the highest version, and up to where their evidence is known.  ``values`` (line ids)
+    and ``latest`` are those of a slot that holds many.
+    """
+
+    single: bool
+    marks: tuple[Mark, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    stubs: tuple[Stub, ...] = ()
+    absorbed: tuple[str, ...] = ()
+    forgotten_version: int = 0
+    floors: tuple[Floor, ...] = ()
+    values: tuple[str, ...] = ()
+    latest: Latest | None = None
+
+    def fact(self, fact_id: str) -> Fact | None:
+        """Return a fact of the line."""
+        return next((fact for fact in self.facts if fact.fact_id == fact_id), None)
+
+    def stub(self, fact_id: str) -> Stub | None:
+        """Return what is left of a fact of the line."""
+        return next((stub for stub in self.stubs if stub.fact_id == fact_id), None)
+
+
+class Place(msgspec.Struct, frozen=True, tag="place"):
+    """In which line a fact is found that does not give it its name."""
+
+    line_id: str
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """What changes facts: the fact that was spoken of, when, and the window and message where it was."""
+
+    fact_id: str
+    at: Timestamp
+    window_id: str | None = None
+    message_id: str | None = None
+
+
+def cause_of(fact_id: str, evidence: Provenance) -> Cause:
+    """Return the cause that evidence for a fact is."""
+    message_id = evidence.message_ids[-1] if evidence.message_ids else None
+    return Cause(fact_id, evidence.arrived_at, evidence.window_id, message_id)
+
+
+def with_fact(line: Line, fact: Fact) -> Line:
+    """Return the line with a fact added or replaced.
+
+    Of one that was corrected before, what it rested on then stays known.
+    """
+    facts = (fact, *(other for other in line.facts if other.fact_id != fact.fact_id))
+    stubs = tuple(stub for stub in line.stubs if stub.fact_id != fact.fact_id or not stub.into)
+    return msgspec.structs.replace(line, facts=facts, stubs=stubs)
+
+
+def with_stub(line: Line, stub: Stub) -> Line:
+    """Return the line with a fact replaced by what is left of it."""
+    return msgspec.structs.replace(
+        line,
+        facts=tuple(fact for fact in line.facts if fact.fact_id != stub.fact_id),
+        stubs=(*(other for other in line.stubs if other.fact_id != stub.fact_id), stub)[-STUBS_LIMIT:],
+    )
+
+
+def settled(
+    before: Line, after: Line, cause: Cause, reason: FactChange | None = None
+) -> tuple[Line, list[Fact]]:
+    """Return the line as its marks say, and the facts that are not what they were ``before``, each a version
+    on.
+
+    First those that end, so that a slot never seems to hold two values.  ``reason``: what changes are called
+    that come from no evidence.
+    """
+    found = verdicts(after.marks, after.single)
+    changed: list[Fact] = []
+    for fact in after.facts:
+        old = before.fact(fact.fact_id)
+        new = _judged(fact, found.get(fact.fact_id))
+        if old is not None and new == old:
+            continue
+        changed.append(_recorded(old, new, cause, reason))
+    changed.sort(key=lambda fact: fact.status is FactStatus.ACTIVE)
+    by_id = {fact.fact_id: fact for fact in changed}
+    line = msgspec.structs.replace(after, facts=tuple(by_id.get(fact.fact_id, fact) for fact in after.facts))
+    for fact in changed:
+        if fact.status is FactStatus.DEPRECATED:
+            known = line.stub(fact.fact_id)
+            let_go = ceilings(fact.provenance, known.floors if known else ())
+            line = with_stub(line, Stub(fact.fact_id, fact.version, floors=let_go))
+    return bounded(line, found), changed
+
+
+def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
+    if verdict is None:
+        return fact
+    return msgspec.structs.replace(
+        fact,
+        status=verdict.status,
+        valid_from=verdict.valid_from,
+        valid_to=verdict.valid_to,
+        superseded_by=verdict.superseded_by,
+        past=verdict.past,
+    )
+
+
+def _recorded(old: Fact | None, new: Fact, cause: Cause, reason: FactChange | None) -> Fact:
+    """Return a changed fact as its next version, with the change at the end of its history."""
+    if old is None:
+        change = FactChange.CREATED
+    elif new.status is not old.status:
+        change = reason or _CHANGES[new.status]
+    else:
+        own = new.fact_id == cause.fact_id
+        change = reason or (FactChange.REINFORCED if own else _CHANGES[new.status])
+    version = new.version if old is None else old.version + 1
+    return recorded(new, change, version, cause, None if old is None else old.confidence)
+
+
+def recorded(fact: Fact, change: FactChange, version: int, cause: Cause, before: float | None) -> Fact:
+    """Return the fact in a new version whose history ends with ``change``."""
+    changed_at = max(fact.changed_at, cause.at)
+    revision = Revision(
+        version=version,
+        change=change,
+        at=changed_at,
+        confidence_before=before,
+        confidence_after=fact.confidence,
+        window_id=cause.window_id,
+        message_id=cause.message_id,
+        fact_id=None if cause.fact_id in ("", fact.fact_id) else cause.fact_id,
+    )
+    return msgspec.structs.replace(
+        fact,
+        change=change,
+        version=version,
+        changed_at=changed_at,
+        changes=(*fact.changes, revision)[-CHANGES_LIMIT:],
+    )
+
+
+def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
+    """Let go of the oldest marks beyond the limit, of facts without any, and of the past that is too much."""
+    marks = trimmed(line.marks, dict(found))
+    entries = {fact.fact_id: len(fact.changes) + len(fact.provenance) for fact in line.facts}
+    held = {fact.fact_id for fact in line.facts if fact.status is FactStatus.ACTIVE}
+    while sum(entries.values()) > ENTRIES_LIMIT:
+        spare = next((mark.fact_id for mark in marks if mark.fact_id in entries.keys() - held), None)
+        if spare is None:
+            break
+        del entries[spare]
+        marks = tuple(mark for mark in marks if mark.fact_id != spare)
+    if len(marks) == len(line.marks):
+        return line
+    marked = {mark.fact_id for mark in marks}
+    gone = [fact for fact in line.facts if fact.fact_id not in marked]
+    return msgspec.structs.replace(
+        line,
+        marks=marks,
+        facts=tuple(fact for fact in line.facts if fact.fact_id in marked),
+        forgotten_version=max((line.forgotten_version, *(fact.version for fact in gone))),
+        floors=ceilings((each for fact in gone for each in fact.provenance), line.floors),
+    )
+
+
+def relabelled(marks: Iterable[Mark], old_id: str, new_id: str, new_opposite: str) -> list[Mark]:
+    """Return the marks with those of one fact made those of another."""
+    return [
+        msgspec.structs.replace(mark, fact_id=new_id, opposite_id=new_opposite)
+        if mark.fact_id == old_id
+        else mark
+        for mark in marks
+    ]

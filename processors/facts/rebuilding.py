@@ -1,0 +1,99 @@
+"""The state of the facts stage, made from the facts that its topic holds.
+
+What people said in between is not on the topic, only what followed from it: enough to go on from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from models.facts import Fact, FactStatus
+from models.statements import Polarity
+from processors.facts.claims import Claim, claim_of
+from processors.facts.evidence import ceilings
+from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded
+from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
+
+_LEFT = (FactStatus.MERGED_INTO, FactStatus.DEPRECATED)
+
+
+def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
+    """Return the state, by key, in which a stage goes on that has published these facts."""
+    known = sorted(facts, key=lambda fact: (fact.valid_from, fact.fact_id))
+    claims = {fact.fact_id: claim_of(fact) for fact in known}
+    lines: dict[str, Line] = {}
+    places: dict[str, Line | Place] = {}
+    for fact in known:
+        claim = claims[fact.fact_id]
+        if claim.line_id != fact.fact_id:
+            places[fact.fact_id] = Place(claim.line_id)
+        line = lines.get(claim.line_id) or Line(claim.single)
+        lines[claim.line_id] = _with(line, fact, claim, claims)
+        if fact.attribute and not claim.single and not claim.is_none:
+            slot = lines.get(claim.slot_id) or Line(False)
+            lines[claim.slot_id] = _with_value(slot, fact, claim)
+    for fact in known:
+        target = claims.get(fact.merged_into_id or "")
+        if target is not None and target.line_id != claims[fact.fact_id].line_id:
+            into = lines[target.line_id]
+            absorbed = dict.fromkeys((*into.absorbed, claims[fact.fact_id].line_id))
+            lines[target.line_id] = msgspec.structs.replace(into, absorbed=tuple(absorbed))
+    return {**places, **{key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}}
+
+
+def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Line:
+    if fact.status in _LEFT:
+        target = claims.get(fact.merged_into_id or "")
+        stub = Stub(
+            fact.fact_id,
+            fact.version,
+            fact.merged_into_id or "",
+            target.line_id if target else "",
+            () if fact.merged_into_id else ceilings(fact.provenance),
+        )
+        line = msgspec.structs.replace(line, stubs=(*line.stubs, stub))
+        if fact.merged_into_id:
+            return line
+    else:
+        line = msgspec.structs.replace(line, facts=(*line.facts, fact))
+    marks = line.marks
+    for mark in _marks(fact, claim):
+        marks = marked(marks, mark)
+    return msgspec.structs.replace(line, marks=marks)
+
+
+def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
+    """Yield when it began to hold, each time, when it was last said, and how it ended if nothing else says
+    so.
+    """
+    last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
+    for period in fact.past:
+        yield mark_of(claim, Moment(period.valid_from, fact.learned_at), Said.HOLDS)
+    if _held(fact):
+        yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS)
+    if fact.status is FactStatus.ACTIVE:
+        yield mark_of(claim, last, Said.HOLDS)
+    elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
+        said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
+        yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
+
+
+def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
+    if claim.polarity is not Polarity.AFFIRMED or fact.status in _LEFT or not _held(fact):
+        return slot
+    last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
+    marks = marked(slot.marks, mark_of(ANY, Moment(fact.valid_from, fact.learned_at), Said.HOLDS))
+    if fact.status is FactStatus.ACTIVE:
+        marks = marked(marks, mark_of(ANY, last, Said.HOLDS))
+    latest, here = slot.latest, fact.provenance[-1].conversation_id if fact.provenance else ""
+    if latest is None or latest.at <= last:
+        latest = Latest(claim.line_id, fact.fact_id, last, here)
+    values = (*slot.values, claim.line_id)[-VALUES_LIMIT:]
+    return msgspec.structs.replace(slot, marks=marks, values=values, latest=latest)
+
+
+def _held(fact: Fact) -> bool:
+    """Whether it was ever said to be so, and not only that it is no longer."""
+    return fact.valid_from != fact.valid_to or fact.status is not FactStatus.ENDED or bool(fact.past)

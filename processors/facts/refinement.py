@@ -1,0 +1,85 @@
+"""A partial statement and the one that completes it become one fact (seed 000)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
+from processors.facts.claims import Claim
+from processors.facts.erasure import is_erased
+from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
+from processors.facts.lines import STUBS_LIMIT, Cause, Line, Stub, recorded, relabelled, with_fact, with_stub
+from processors.facts.timeline import marked
+
+
+def absorbed(
+    source: Line,
+    partial: Fact,
+    partial_line_id: str,
+    target: Line,
+    own: Claim,
+    erasure: Erasure | None,
+    cause: Cause,
+    position: int,
+) -> tuple[Fact, Stub, Line, Line]:
+    """Return the merged partial fact, its stub, the line that it leaves, and the whole fact's line with it.
+
+    The whole fact inherits evidence, marks and the higher confidence (what supports the whole supports the
+    part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer (seed 002:
+    never delete).  If both are in one line, both lines returned are that one.
+    """
+    is_one_line = partial_line_id == own.line_id
+    merged = recorded(
+        msgspec.structs.replace(
+            partial, status=FactStatus.MERGED_INTO, merged_into_id=own.fact_id, superseded_by=None
+        ),
+        FactChange.MERGED,
+        partial.version + 1,
+        cause,
+        partial.confidence,
+    )
+    known = source.stub(partial.fact_id)
+    floors_of_old = known.floors if known else ()
+    stub = Stub(partial.fact_id, merged.version, own.fact_id, own.line_id, floors_of_old, position)
+    moved = [mark for mark in source.marks if mark.fact_id == partial.fact_id]
+    left = msgspec.structs.replace(
+        with_stub(source, stub),
+        marks=tuple(mark for mark in source.marks if mark.fact_id != partial.fact_id),
+    )
+    into = left if is_one_line else target
+    marks = into.marks
+    for mark in relabelled(moved, partial.fact_id, own.fact_id, own.opposite_id):
+        for end in (mark.first, mark.last):
+            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
+    absorbed_lines = into.absorbed if is_one_line else (*into.absorbed, partial_line_id, *left.absorbed)
+    into = msgspec.structs.replace(
+        into, marks=marks, absorbed=tuple(dict.fromkeys(absorbed_lines))[-STUBS_LIMIT:]
+    )
+    whole = into.fact(own.fact_id)
+    if whole is not None:
+        into = with_fact(into, _inheriting(partial, whole, erasure))
+    return merged, stub, into if is_one_line else left, into
+
+
+def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
+    evidence = tuple(each for each in partial.provenance if not is_erased(each, erasure))
+    if not evidence:
+        return whole
+    inherited = tuple(
+        theirs for theirs in evidence if not any(is_same(theirs, ours) for ours in whole.provenance)
+    )
+    let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
+    bounds = (floors(partial) if let_go else {}), floors(whole)
+    kept = tuple(each for each in (*inherited, *whole.provenance) if _is_above(each, bounds))
+    return msgspec.structs.replace(
+        whole,
+        confidence=max(whole.confidence, partial.confidence),
+        evidence_count=whole.evidence_count + len(inherited) + let_go,
+        provenance=newest(kept),
+        learned_at=min(whole.learned_at, partial.learned_at),
+        last_evidence_at=max(whole.last_evidence_at, partial.last_evidence_at),
+    )
+
+
+def _is_above(evidence: Provenance, bounds: tuple[dict[Origin, Place], ...]) -> bool:
+    return all(origin(evidence) not in floor or place(evidence) >= floor[origin(evidence)] for floor in bounds)

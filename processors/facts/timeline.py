@@ -1,0 +1,195 @@
+"""What was said of claims that exclude one another, and what follows: which holds, and when each did.
+
+A line is the slot itself where it holds one value ("home"), else one value of it and its denial ("likes tea",
+"does not like tea").  Its marks say what was claimed when, sorted by when it was *said*; whatever order they
+arrive in, the same follows.  So what was said earlier never takes the place of what was said later.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from models.facts import FactStatus, Period, Provenance
+from models.messages import Timestamp
+from models.statements import Polarity
+from processors.facts.claims import Claim
+
+#: How many marks a line keeps.
+MARKS_LIMIT = 32
+
+#: How many earlier periods a fact names.
+PAST_LIMIT = 16
+
+
+#: What the line of a slot that holds many values claims when it holds some.
+ANY = Claim("", "", "", "", Polarity.AFFIRMED, False, False)
+
+
+class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """When something was said: by the person's clock, then by the log's, then by its place in the log."""
+
+    sent_at: Timestamp
+    arrived_at: Timestamp
+    offset: int = 0
+
+
+class Said(StrEnum):
+    """What a mark says.  ``voided``: it never was so, something else took its place."""
+
+    HOLDS = "holds"
+    ENDED = "ended"
+    CORRECTED = "corrected"
+    VOIDED = "voided"
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """A claim, from when it was first said to when it was last, with nothing else said in between.
+
+    ``by``: the fact that ended or voided it, if it was another.
+    """
+
+    first: Moment
+    last: Moment
+    fact_id: str
+    opposite_id: str
+    polarity: Polarity
+    is_none: bool
+    said: Said
+    by: str = ""
+
+
+class Verdict(NamedTuple):
+    """What follows for a fact."""
+
+    status: FactStatus
+    valid_from: datetime
+    valid_to: datetime | None = None
+    superseded_by: str | None = None
+    past: tuple[Period, ...] = ()
+
+
+def moment_of(evidence: Provenance) -> Moment:
+    """When evidence was said."""
+    return Moment(evidence.sent_at, evidence.arrived_at, max(evidence.offsets, default=0))
+
+
+def mark_of(claim: Claim, at: Moment, said: Said, by: str = "") -> Mark:
+    """Return the mark of a claim at one moment."""
+    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none, said, by)
+
+
+def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
+    """Return the marks with a new one, of one moment; the same object if it says nothing new."""
+    at = new.first
+    if any(_is_within(new, mark) for mark in marks):
+        return marks
+    index = bisect_right(marks, at, key=lambda mark: mark.first)
+    before, after = marks[:index], marks[index:]
+    if before and before[-1].last > at:
+        # Said in between: what was claimed before and after is two claims now.
+        around = before[-1]
+        before = (*before[:-1], msgspec.structs.replace(around, last=around.first))
+        after = (msgspec.structs.replace(around, first=around.last), *after)
+    elif new.said is Said.HOLDS:
+        if before and _is_same_claim(before[-1], new) and (not after or not _is_same_claim(after[0], new)):
+            return (*before[:-1], msgspec.structs.replace(before[-1], last=max(before[-1].last, at)), *after)
+        if after and _is_same_claim(after[0], new):
+            return (*before, msgspec.structs.replace(after[0], first=at), *after[1:])
+    return (*before, new, *after)
+
+
+def _is_same_claim(one: Mark, other: Mark) -> bool:
+    return one.said is other.said and one.fact_id == other.fact_id and one.by == other.by
+
+
+def _is_within(new: Mark, mark: Mark) -> bool:
+    return _is_same_claim(mark, new) and mark.first <= new.first <= mark.last
+
+
+def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
+    """Return what follows for each fact that the marks are about.  ``single``: one value excludes another."""
+    ledger = _Ledger(single)
+    for mark in marks:
+        ledger.note(mark)
+    return ledger.verdicts
+
+
+class _Ledger:
+    """Reads marks in their order."""
+
+    def __init__(self, single: bool) -> None:
+        self.verdicts: dict[str, Verdict] = {}
+        self._single = single
+        self._open: dict[str, Mark] = {}
+
+    def note(self, mark: Mark) -> None:
+        at = mark.first.sent_at
+        if mark.said in (Said.ENDED, Said.VOIDED):
+            voided = mark.said is Said.VOIDED
+            status = FactStatus.DEPRECATED if voided else FactStatus.ENDED
+            if mark.fact_id in self._open:
+                self._close(mark.fact_id, at, status, mark.by)
+            elif mark.fact_id not in self.verdicts:
+                self.verdicts[mark.fact_id] = Verdict(status, at, at, mark.by or None)
+            return
+        since = at
+        for rival_id, rival in [*self._open.items()]:
+            lost = self._loses(rival, mark)
+            if lost is None:
+                continue
+            if mark.said is Said.CORRECTED:
+                since = min(since, self.verdicts[rival_id].valid_from)
+                lost = FactStatus.DEPRECATED
+            self._close(rival_id, at, lost, mark.fact_id)
+        if mark.fact_id not in self._open:
+            self._begin(mark.fact_id, since)
+        self._open[mark.fact_id] = mark
+
+    def _begin(self, fact_id: str, since: datetime) -> None:
+        before, past = self.verdicts.get(fact_id), tuple[Period, ...]()
+        if before is not None:
+            past = before.past
+            if before.status is not FactStatus.DEPRECATED and before.valid_to is not None:
+                since = max(since, before.valid_to)
+                past = (*past, Period(before.valid_from, before.valid_to))[-PAST_LIMIT:]
+        self.verdicts[fact_id] = Verdict(FactStatus.ACTIVE, since, past=past)
+
+    def _close(self, fact_id: str, at: datetime, status: FactStatus, by: str) -> None:
+        held = self.verdicts[fact_id]
+        end = held.valid_from if status is FactStatus.DEPRECATED else max(at, held.valid_from)
+        self.verdicts[fact_id] = held._replace(status=status, valid_to=end, superseded_by=by or None)
+        del self._open[fact_id]
+
+    def _loses(self, rival: Mark, mark: Mark) -> FactStatus | None:
+        """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
+        if rival.fact_id == mark.fact_id:
+            return None
+        if rival.fact_id == mark.opposite_id:
+            return FactStatus.CONTRADICTED
+        if mark.is_none:
+            return FactStatus.ENDED if rival.polarity is Polarity.AFFIRMED else None
+        if mark.polarity is not Polarity.AFFIRMED:
+            return None
+        if rival.is_none or (self._single and rival.polarity is Polarity.AFFIRMED):
+            return FactStatus.SUPERSEDED
+        return None
+
+
+def trimmed(marks: tuple[Mark, ...], found: dict[str, Verdict]) -> tuple[Mark, ...]:
+    """Let go of the oldest marks beyond the limit, first of those that nothing which holds rests on."""
+    kept = list(marks)
+    while len(kept) > MARKS_LIMIT:
+        spare = (n for n, mark in enumerate(kept) if _is_spare(mark, kept[n + 1 :], found))
+        del kept[next(spare, 0)]
+    return tuple(kept)
+
+
+def _is_spare(mark: Mark, later: Sequence[Mark], found: dict[str, Verdict]) -> bool:
+    holds = found[mark.fact_id].status is FactStatus.ACTIVE
+    return not holds or any(each.fact_id == mark.fact_id for each in later)

@@ -1,0 +1,271 @@
+"""What becomes of a person's slots: values that follow one another, grow, end and are taken back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from models import ids
+from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.statements import Assertion, Kind, Polarity, attribute_of
+from processors.facts.claims import claim_of, normalized_value, singular
+from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
+from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT
+from processors.facts.timeline import MARKS_LIMIT
+from streams.agents.memory.facts import FACTS, STATE, Facts
+from streams.runtime.testing import START, StageHarness
+from streams.settings import Settings
+
+
+class Person:
+    """Says things, one window each; ``at``: when, in minutes, if not after what was said last."""
+
+    def __init__(self) -> None:
+        self.stage = StageHarness(Facts(Settings()).stage())
+        self.said = 0
+
+    def says(
+        self,
+        attribute: str,
+        value: str,
+        assertion: Assertion = Assertion.HOLDS,
+        polarity: Polarity = Polarity.AFFIRMED,
+        at: int | None = None,
+        event_at: datetime | None = None,
+    ) -> None:
+        self.said += 1
+        self.stage.feed(self.stage.record(self.candidate(attribute, value, assertion, polarity, at, event_at)))
+
+    def candidate(
+        self,
+        attribute: str,
+        value: str,
+        assertion: Assertion = Assertion.HOLDS,
+        polarity: Polarity = Polarity.AFFIRMED,
+        at: int | None = None,
+        event_at: datetime | None = None,
+    ) -> FactCandidate:
+        number = self.said
+        known = attribute_of(attribute)
+        evidence = Provenance(
+            conversation_id="c",
+            window_id=f"w{number}",
+            window_end_id=f"m{number}",
+            message_ids=(f"m{number}",),
+            quote=f"{attribute}: {value}",
+            topic="chat.messages.v1",
+            partition=0,
+            offsets=(number,),
+            sent_at=START + timedelta(minutes=number * 10 if at is None else at),
+            arrived_at=START + timedelta(days=1, minutes=number),
+        )
+        return FactCandidate(
+            candidate_id=ids.candidate_id(f"{attribute}{value}", "c", evidence.message_ids),
+            user_id="ada",
+            kind=Kind.STATE if known is None else known.kind,
+            attribute=attribute,
+            value=value,
+            polarity=polarity,
+            assertion=assertion,
+            event_at=event_at,
+            statement=f"{attribute} {value} {polarity.value}",
+            confidence=0.8,
+            source_message_ids=evidence.message_ids,
+            provenance=evidence,
+            extractor="test",
+        )
+
+    def known(self) -> dict[str, Fact]:
+        """The latest version of each fact, by its value; a denial has ``not`` before it."""
+        latest = {fact.fact_id: fact for fact in self.stage.values(FACTS, Fact)}
+        return {
+            ("not " if fact.polarity is Polarity.NEGATED else "") + fact.value: fact for fact in latest.values()
+        }
+
+    def holding(self) -> set[str]:
+        return {value for value, fact in self.known().items() if fact.status is FactStatus.ACTIVE}
+
+
+def minute(number: int) -> datetime:
+    return START + timedelta(minutes=number)
+
+
+def test_three_wordings_are_one_fact_with_three_pieces_of_evidence() -> None:
+    ada = Person()
+    for wording in ("a dog", "Dogs", "  the ＤＯＧ. "):
+        ada.says("pet", wording)
+    (fact,) = ada.known().values()
+    assert (fact.evidence_count, len(fact.provenance), fact.version) == (3, 3, 3)
+    assert fact.confidence == pytest.approx(1 - 0.2 * 0.95**2)
+    assert [each.change for each in fact.changes] == [
+        FactChange.CREATED,
+        FactChange.REINFORCED,
+        FactChange.REINFORCED,
+    ]
+
+
+def test_a_new_value_takes_the_place_of_the_old_one() -> None:
+    ada = Person()
+    ada.says("home", "Berlin", at=10)
+    ada.says("home", "Munich", at=20)
+    berlin, munich = ada.known()["Berlin"], ada.known()["Munich"]
+    assert (berlin.status, berlin.valid_from, berlin.valid_to) == (
+        FactStatus.SUPERSEDED,
+        minute(10),
+        minute(20),
+    )
+    assert (berlin.superseded_by, munich.status) == (munich.fact_id, FactStatus.ACTIVE)
+    assert (berlin.changes[-1].fact_id, berlin.changes[-1].window_id) == (munich.fact_id, "w2")
+
+
+def test_what_was_said_earlier_enters_the_past_whenever_it_arrives() -> None:
+    ada = Person()
+    ada.says("home", "Munich", at=20)
+    ada.says("home", "Berlin", at=10)
+    berlin, munich = ada.known()["Berlin"], ada.known()["Munich"]
+    assert ada.holding() == {"Munich"}
+    assert (berlin.change, berlin.valid_to, berlin.superseded_by) == (
+        FactChange.CREATED,
+        munich.valid_from,
+        munich.fact_id,
+    )
+
+
+def test_who_comes_back_has_lived_there_before() -> None:
+    ada = Person()
+    for at, where in ((10, "Berlin"), (20, "Munich"), (30, "Berlin")):
+        ada.says("home", where, at=at)
+    berlin = ada.known()["Berlin"]
+    assert (berlin.status, berlin.valid_from, berlin.valid_to) == (FactStatus.ACTIVE, minute(30), None)
+    assert [(each.valid_from, each.valid_to) for each in berlin.past] == [(minute(10), minute(20))]
+
+
+def test_slots_that_hold_many_values_grow_and_the_opposite_contradicts_one() -> None:
+    ada = Person()
+    ada.says("like", "tea")
+    ada.says("like", "jazz")
+    ada.says("like", "tea", polarity=Polarity.NEGATED)
+    assert ada.holding() == {"jazz", "not tea"}
+    tea = ada.known()["tea"]
+    assert (tea.status, tea.superseded_by) == (FactStatus.CONTRADICTED, ada.known()["not tea"].fact_id)
+    ada.says("like", "tea")
+    assert ada.holding() == {"jazz", "tea"}
+
+
+def test_no_longer_ends_a_value_and_none_any_more_all_of_them() -> None:
+    ada = Person()
+    for pet in ("a dog", "a cat", "a parrot"):
+        ada.says("pet", pet)
+    ada.says("pet", "dogs", Assertion.ENDED)
+    assert ada.known()["a dog"].status is FactStatus.ENDED
+    ada.says("pet", "", Assertion.ENDED)
+    assert ada.holding() == {"not "}
+    ada.says("pet", "a goat", at=5)
+    assert ada.known()["a goat"].status is FactStatus.ENDED, "said before: it had ended by then, too"
+    ada.says("pet", "a horse")
+    assert ada.holding() == {"a horse"}
+
+
+def test_a_correction_says_that_it_never_was_so() -> None:
+    ada = Person()
+    ada.says("home", "Berlin", at=10)
+    ada.says("home", "Munich", Assertion.CORRECTED, at=11)
+    berlin, munich = ada.known()["Berlin"], ada.known()["Munich"]
+    assert (berlin.status, berlin.change, berlin.valid_to) == (
+        FactStatus.DEPRECATED,
+        FactChange.CORRECTED,
+        berlin.valid_from,
+    )
+    assert munich.valid_from == minute(10)
+    ada.says("pet", "a cat")
+    ada.says("pet", "a dog", Assertion.CORRECTED)
+    assert ada.known()["a cat"].status is FactStatus.DEPRECATED
+
+
+def test_the_same_event_on_another_day_is_another_event() -> None:
+    ada = Person()
+    for day in (1, 1, 2):
+        ada.says("event", "went to the dentist", event_at=datetime(2026, 3, day, 9, day, tzinfo=UTC))
+    facts = {fact.fact_id: fact for fact in ada.stage.values(FACTS, Fact)}
+    assert sorted(fact.evidence_count for fact in facts.values()) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "reason"),
+    [
+        ("shoe size", "41", "unknown_attribute"),
+        ("favourite", "red", "unknown_attribute"),
+        ("home", " ", "empty_value"),
+    ],
+)
+def test_what_fits_no_slot_is_dead_lettered(attribute: str, value: str, reason: str) -> None:
+    ada = Person()
+    ada.says(attribute, value)
+    assert [letter.reason for letter in ada.stage.dead_letters] == [reason]
+
+
+@pytest.mark.parametrize("attribute", ["home", "like"])
+def test_a_slot_with_very_many_values_stays_small(attribute: str) -> None:
+    ada = Person()
+    for number in range(600):
+        ada.says(attribute, f"Place {number} of many")
+    slot = claim_of(ada.candidate(attribute, "x")).slot_id.encode()
+    line = STATE.decode(dict(ada.stage.state.items())[slot], slot)
+    assert not hasattr(line, "line_id")
+    assert len(line.marks) <= MARKS_LIMIT  # type: ignore[union-attr]
+    assert len(line.values) <= VALUES_LIMIT  # type: ignore[union-attr]
+    assert sum(len(f.changes) + len(f.provenance) for f in line.facts) <= ENTRIES_LIMIT  # type: ignore[union-attr]
+    assert len(ada.holding()) == (1 if attribute == "home" else 600)
+    before = ada.known()["Place 3 of many"].version
+    ada.says(attribute, "Place 3 of many")
+    assert ada.known()["Place 3 of many"].version > before
+    assert "Place 3 of many" in ada.holding()
+
+
+def test_values_are_folded_only_where_it_is_safe() -> None:
+    assert normalized_value("name", "James") == "james"
+    assert normalized_value("home", "The Hague") == "hague"
+    assert [
+        singular(word) for word in ("berries", "boxes", "glass", "buses", "dogs", "cactus", "bus", "noses")
+    ] == [
+        "berry",
+        "box",
+        "glass",
+        "buse",
+        "dog",
+        "cactus",
+        "bus",
+        "nose",
+    ]
+
+
+class TestConfidence:
+    def fact(self, attribute: str = "like", confidence: float = 0.8) -> Fact:
+        ada = Person()
+        ada.says(attribute, "nuts")
+        (fact,) = ada.known().values()
+        return msgspec.structs.replace(fact, confidence=confidence)
+
+    def test_it_fades_from_the_last_evidence_however_often_it_is_read(self) -> None:
+        fact = self.fact()
+        later = fact.last_evidence_at + timedelta(days=14)
+        assert confidence_at(fact, later) == confidence_at(fact, later) == pytest.approx(0.695, abs=0.001)
+        assert confidence_at(fact, fact.last_evidence_at - timedelta(days=9)) == 0.8
+
+    def test_the_dates_say_when_it_falls_below(self) -> None:
+        fact = self.fact()
+        assert confidence_at(fact, active_until(fact)) == pytest.approx(0.3)
+        assert confidence_at(fact, passive_until(fact)) == pytest.approx(0.5)
+        unsure = self.fact(confidence=0.4)
+        assert passive_until(unsure) == unsure.last_evidence_at
+
+    @pytest.mark.parametrize("attribute", ["allergy", "constraint", "instruction"])
+    def test_what_must_not_be_forgotten_does_not_fade(self, attribute: str) -> None:
+        fact = self.fact(attribute)
+        assert active_until(fact) == FOREVER
+        assert confidence_at(fact, datetime(2200, 1, 1, tzinfo=UTC)) == 0.8
+
+    def test_a_rate_of_next_to_nothing_ends_no_later_than_time(self) -> None:
+        assert active_until(self.fact(), dict.fromkeys(RATES, 1e-12)) == FOREVER

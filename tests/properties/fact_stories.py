@@ -1,0 +1,167 @@
+"""What people may say, in any order, for properties of facts; and the state of the facts stage as plain
+dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from models.facts import Erasure, Fact, FactCandidate, FactStatus, Provenance
+from models.ids import candidate_id
+from models.statements import Assertion, Kind, Polarity, attribute_of
+from processors.facts.claims import claim_of, fact_id_of
+from processors.facts.consolidation import Consolidation
+from processors.facts.lines import Line
+
+NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
+PARTITIONS = 3
+WORDINGS = {"berlin": ["Berlin", "berlin.", "  BERLIN"], "munich": ["Munich", "munich", "“Munich”"]}
+VALUES = {
+    "home": ["berlin", "munich", "Lyon"],
+    "like": ["tea", "tea, with milk", "Jazz"],
+    "pet": ["a dog", "cats"],
+    "": [""],
+}
+
+
+class Says(NamedTuple):
+    """``sent``: minutes after noon, in any order."""
+
+    attribute: str
+    value: str
+    polarity: Polarity
+    assertion: Assertion
+    conversation: int
+    sent: int
+    confidence: float
+    refines: str = ""
+
+
+def says(
+    attributes: Sequence[str] = tuple(VALUES), *, refining: bool = False, correcting: bool = True
+) -> st.SearchStrategy[Says]:
+    """Return what may be said of these attributes."""
+
+    @st.composite
+    def one(draw: st.DrawFn) -> Says:
+        attribute = draw(st.sampled_from(attributes))
+        rest = [Assertion.ENDED, Assertion.CORRECTED] if correcting else [Assertion.ENDED]
+        assertion = draw(st.sampled_from([Assertion.HOLDS, Assertion.HOLDS, Assertion.HOLDS, *rest]))
+        polarity = draw(st.sampled_from([Polarity.AFFIRMED, *Polarity]))
+        empty = attribute and (assertion is not Assertion.HOLDS or polarity is Polarity.NEGATED)
+        value = draw(st.sampled_from([*VALUES[attribute], *([""] if empty else [])]))
+        # What says less is completed by what says more, never the other way round.
+        less = VALUES[attribute][: VALUES[attribute].index(value)] if refining and value else []
+        refines = draw(st.sampled_from(["", *less]))
+        value = draw(st.sampled_from(WORDINGS.get(value, [value])))
+        return Says(
+            attribute,
+            value,
+            polarity,
+            assertion,
+            draw(st.integers(0, 5)),
+            draw(st.integers(0, 1000)),
+            draw(st.floats(0, 1)),
+            refines,
+        )
+
+    return one()
+
+
+def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactCandidate:
+    """Return the candidate of one window, as the extraction stage would publish it."""
+    sent = sent_at or NOON + timedelta(minutes=said.sent)
+    evidence = Provenance(
+        conversation_id=f"c{said.conversation}",
+        window_id=f"w{offset}",
+        window_end_id=f"m{offset}",
+        message_ids=(f"m{offset}",),
+        quote="as it was said",
+        topic="chat.messages.v1",
+        partition=said.conversation % PARTITIONS,
+        offsets=(offset,),
+        sent_at=sent,
+        arrived_at=NOON + timedelta(days=1, seconds=offset),
+    )
+    attribute = attribute_of(said.attribute)
+    found = FactCandidate(
+        candidate_id=candidate_id("fact", evidence.conversation_id, evidence.message_ids),
+        user_id="ann",
+        kind=Kind.STATE if attribute is None else attribute.kind,
+        attribute=said.attribute,
+        value=said.value,
+        polarity=said.polarity,
+        assertion=said.assertion,
+        statement=f"User: {said.attribute} {said.value}" if said.attribute else "User hums",
+        confidence=said.confidence,
+        source_message_ids=evidence.message_ids,
+        provenance=evidence,
+        extractor="test",
+    )
+    if not said.refines:
+        return found
+    partial = fact_id_of(
+        FactCandidate(**{**as_dict(found), "value": said.refines, "assertion": Assertion.HOLDS})
+    )
+    return FactCandidate(**{**as_dict(found), "refines": (partial,)})
+
+
+def as_dict(found: FactCandidate) -> dict[str, object]:
+    """Return the fields of a candidate."""
+    return {name: getattr(found, name) for name in FactCandidate.__struct_fields__}
+
+
+def candidates(story: Sequence[Says]) -> list[FactCandidate]:
+    """Return one candidate each, no two said at the same time."""
+    at = {}
+    for offset, said in enumerate(story):
+        at[offset] = NOON + timedelta(minutes=said.sent, milliseconds=offset)
+    return [candidate(said, offset, at[offset]) for offset, said in enumerate(story)]
+
+
+class Memory:
+    """All lines, and the topic: what a stage without crashes would have."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, Line] = {}
+        self.places: dict[str, str] = {}
+        self.topic: dict[str, Fact] = {}
+        self.published: list[Fact] = []
+        self.position = 0
+
+    def line(self, line_id: str) -> Line | None:
+        return self.lines.get(line_id)
+
+    def is_folded(self, line_id: str) -> bool:
+        return False
+
+    def line_of(self, fact_id: str) -> str:
+        return self.places.get(fact_id, fact_id)
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        return None
+
+    def learn(self, said: FactCandidate) -> list[Fact]:
+        """Fold one candidate in; return what it changed."""
+        self.position += 1
+        slot_id = claim_of(said).slot_id
+        done = Consolidation(said, self.lines.get(slot_id), self)
+        self.lines[slot_id] = done.slot
+        self.lines |= done.lines
+        for fact in done.changes:
+            self.places[fact.fact_id] = claim_of(fact).line_id
+            self.topic[fact.fact_id] = fact
+        self.published += done.changes
+        return done.changes
+
+    def living(self) -> set[str]:
+        """The facts that hold, by what they say."""
+        return {
+            f"{fact.attribute}:{fact.fact_id}"
+            for fact in self.topic.values()
+            if fact.status is FactStatus.ACTIVE
+        }

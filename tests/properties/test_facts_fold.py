@@ -1,0 +1,113 @@
+"""Whatever people say, in whatever order it arrives: what is known stays consistent."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fact_stories import Memory, Says, candidates, says
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.facts import CHANGES_LIMIT, Fact, FactStatus
+from models.statements import Polarity, attribute_of
+from processors.facts.claims import fact_id_of
+from processors.facts.evidence import PROVENANCE_LIMIT
+
+STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True, correcting=False), max_size=40)
+PLAIN = st.lists(says(correcting=False), max_size=24)
+
+
+def follow(before: Fact | None, after: Fact) -> None:
+    assert 0.0 <= after.confidence <= 1.0
+    assert after.valid_to is None or after.valid_from <= after.valid_to
+    assert (after.valid_to is None) == (
+        after.status is FactStatus.ACTIVE or after.merged_into_id is not None
+    ) or (after.merged_into_id is not None)
+    assert after.learned_at <= after.changed_at
+    assert len(after.provenance) <= min(after.evidence_count, PROVENANCE_LIMIT)
+    assert len({each.window_id for each in after.provenance}) == len(after.provenance)
+    assert len(after.changes) <= CHANGES_LIMIT
+    assert (after.changes[-1].version, after.changes[-1].change) == (after.version, after.change)
+    assert after.changes[-1].confidence_after == after.confidence
+    for one, other in zip(after.past, after.past[1:], strict=False):
+        assert one.valid_from <= one.valid_to <= other.valid_from
+    if before is not None:
+        assert after.version == before.version + 1
+        assert after.changed_at >= before.changed_at
+        if len(before.changes) > 1 or before.status is not FactStatus.DEPRECATED:
+            assert after.evidence_count >= before.evidence_count or before.status in ENDS
+
+
+ENDS = (FactStatus.DEPRECATED, FactStatus.MERGED_INTO)
+
+
+@given(STORIES)
+@settings(deadline=None, max_examples=300)
+def test_every_change_follows_from_the_one_before(story: list[Says]) -> None:
+    memory = Memory()
+    for said in candidates(story):
+        known = dict(memory.topic)
+        for fact in memory.learn(said):
+            follow(known.get(fact.fact_id), fact)
+            known[fact.fact_id] = fact
+
+
+@given(STORIES)
+@settings(deadline=None, max_examples=300)
+def test_what_was_said_is_reached_from_a_fact_that_holds_or_has_a_named_end(story: list[Says]) -> None:
+    memory = Memory()
+    stream = candidates(story)
+    for said in stream:
+        memory.learn(said)
+    for said in stream:
+        fact = memory.topic[fact_id_of(said)]
+        seen = set()
+        while fact.merged_into_id is not None:
+            assert fact.fact_id not in seen
+            seen.add(fact.fact_id)
+            fact = memory.topic[fact.merged_into_id]
+        assert fact.status in FactStatus and fact.status is not FactStatus.MERGED_INTO
+
+
+@given(STORIES)
+@settings(deadline=None, max_examples=300)
+def test_a_slot_that_holds_one_value_has_one_at_most_and_no_value_has_its_opposite(story: list[Says]) -> None:
+    memory = Memory()
+    for said in candidates(story):
+        memory.learn(said)
+        holding: dict[str, list[Fact]] = {}
+        for fact in memory.topic.values():
+            if fact.status is FactStatus.ACTIVE and fact.polarity is Polarity.AFFIRMED and fact.attribute:
+                holding.setdefault(fact.slot_id, []).append(fact)
+        for facts in holding.values():
+            attribute = attribute_of(facts[0].attribute)
+            assert attribute is not None
+            assert len(facts) == 1 or not attribute.single
+
+
+@given(STORIES, st.data())
+@settings(deadline=None, max_examples=200)
+def test_what_is_read_again_changes_nothing(story: list[Says], data: st.DataObject) -> None:
+    memory = Memory()
+    stream = candidates(story)
+    for said in stream:
+        memory.learn(said)
+    topic = dict(memory.topic)
+    for said in data.draw(st.permutations(stream)):
+        assert memory.learn(said) == []
+    assert memory.topic == topic
+
+
+@given(PLAIN, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=300)
+def test_whatever_order_it_arrives_in_the_same_facts_hold(story: list[Says], chance: Random) -> None:
+    """What was said earlier never takes the place of what was said later."""
+    stream = candidates(story)
+    shuffled = list(stream)
+    chance.shuffle(shuffled)
+    one, other = Memory(), Memory()
+    for said in stream:
+        one.learn(said)
+    for said in shuffled:
+        other.learn(said)
+    assert one.living() == other.living()
