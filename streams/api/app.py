@@ -3,8 +3,9 @@
 =============================  =================================================================
 ``GET /v1/search``             ``q``, ``user_id``, and if need be ``tenant_id``, ``limit``,
                                ``minimum_confidence``: facts about the person, best first
-``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``:
-                               all active facts about the person, a page at a time
+``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``,
+                               ``status``: the facts about the person that hold, or those of
+                               another status (``any``), a page at a time
 ``GET /v1/facts/{fact_id}``    ``user_id``, and if need be ``tenant_id``: one fact about the
                                person, whatever its status
 ``GET /v1/conversations/       ``user_id``, ``first``, ``last``, and if need be ``turns`` and
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -28,7 +29,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from models.facts import Confidence
+from models.facts import Confidence, FactStatus
 from models.messages import DEFAULT_TENANT, Identifier
 from models.ports import FactFilter, FactIndex
 from streams.api.access import Access, KnownHosts
@@ -52,6 +53,7 @@ class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant_id: Identifier = DEFAULT_TENANT
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
     start: UUID | None = None
+    status: FactStatus | Literal["any"] = FactStatus.ACTIVE
 
 
 class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,7 +65,7 @@ _USAGE = {
     _SearchParameters: "/v1/search?q=coffee&user_id=ada; optional: tenant_id, limit (1 to 100), "
     "minimum_confidence (0 to 1)",
     _ListParameters: "/v1/facts?user_id=ada; optional: tenant_id, limit (1 to 500), start (the `next` of "
-    "the page before)",
+    "the page before), status (active, superseded, contradicted, ended, merged_into, deprecated or any)",
     _FactParameters: "/v1/facts/{fact_id}?user_id=ada; optional: tenant_id",
 }
 
@@ -104,7 +106,8 @@ def create_api(
 
     async def list_facts(request: Request) -> Response:
         wanted = _parameters(request, _ListParameters, access)
-        where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
+        statuses = (wanted.status,) if isinstance(wanted.status, FactStatus) else ()
+        where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=statuses)
         start = None if wanted.start is None else str(wanted.start)
         facts, following = await index.page(where, wanted.limit, start)
         return _json({"facts": facts, "next": following})

@@ -34,6 +34,7 @@ from streams.cli import (
     conversations,
     digest,
     doctor,
+    facts,
     filter_command,
     search,
     settings,
@@ -81,6 +82,8 @@ app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)
+app.command("facts")(facts.show)
+app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")
 app.command("filter")(filter_command.show)
 app.command("status")(status.show)

@@ -7,24 +7,17 @@ listens on the API's port, the index is opened here.
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated
 
-import httpx
 import msgspec
 import typer
 
-from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
+from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from models.ports import FoundFact
-from streams.cli import waiting
+from streams.cli import recall_api, waiting
 from streams.cli.output import console, print_json, printable
-from streams.cli.services import ask, reachable, stated_places
-from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings, load_settings
-from streams.whereabouts import notes
-
-_ANSWER_SECONDS = 15.0
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -72,23 +65,9 @@ async def search(settings: Settings, query: str, user: str, tenant: str, limit: 
     Raises :class:`DependencyUnavailable` when the service is not ready, :class:`ConfigurationError` when it
     refuses the question, when something else answers on its port, or when there is no index yet.
     """
-    base = await base_of(settings)
     parameters: dict[str, str | int] = {"q": query, "user_id": user, "tenant_id": tenant, "limit": limit}
-    try:
-        async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            # Another deployment on this port must say so rather than answer.
-            whose = {PREFIX_HEADER: settings.topic_prefix}
-            response = await client.get("/v1/search", params=parameters, headers=whose)
-    except (httpx.ConnectError, httpx.ConnectTimeout):
-        return await _search_here(settings, query, user, tenant, limit)
-    except httpx.TransportError as error:
-        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
-    if response.is_success:
-        try:
-            return msgspec.json.decode(response.content, type=Answer)
-        except msgspec.DecodeError as error:
-            raise stranger(base) from error
-    raise refusal(response, base)
+    answer = await recall_api.get(settings, "/v1/search", parameters, Answer)
+    return answer if answer is not None else await _search_here(settings, query, user, tenant, limit)
 
 
 async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
@@ -97,54 +76,16 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
     return [printable(line) for part in lines for line in part]
 
 
-async def base_of(settings: Settings) -> str:
-    """Return where the API answers: as the recall service itself says, unless a setting says it."""
-    host, port = reachable(settings.api_host), settings.api_port
-    if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
-        place = stated_places(settings).get("recall") or [
-            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "recall"
-        ]
-        for at, where in place[:1]:
-            told = (await ask(settings, "recall", at, where)).details.get("api")
-            if isinstance(told, str) and (found := urlsplit(told).port):
-                host, port = where, found
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def refusal(response: httpx.Response, base: str) -> SwitchboardError:
-    """Return what an answer that is none means."""
-    try:
-        problem: Any = response.json()
-        detail = str(problem["detail"])
-    except (ValueError, KeyError, TypeError):
-        return stranger(base)
-    if response.status_code >= 500:
-        return DependencyUnavailable("recall", detail)
-    return ConfigurationError(detail)
-
-
-def stranger(base: str) -> ConfigurationError:
-    """Return the error of an answer that the recall service would not give."""
-    return ConfigurationError(
-        f"what answers at {base} is not the recall service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
-        "to where it listens"
-    )
-
-
 async def _search_here(settings: Settings, query: str, user: str, tenant: str, limit: int) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from models.ports import VectorSpace
-    from streams.adapters.index_factory import edge_folder, open_index
+    from streams.adapters.index_factory import open_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import FACTS
     from streams.search import FactSearch
 
-    folder = edge_folder(settings, FACTS)
-    if not settings.qdrant_url and not folder.exists():
-        raise ConfigurationError(
-            f"no recall service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
-            "remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names another folder"
-        )
+    recall_api.require_index(settings)
+
     embedder = OnnxEmbedder()
     index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
     try:

@@ -9,17 +9,14 @@ import asyncio
 from typing import Annotated
 from urllib.parse import quote
 
-import httpx
-import msgspec
 import typer
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow, bounds
 from streams.adapters.turn_topic import TurnTopic
-from streams.cli import search
+from streams.cli import recall_api
 from streams.cli.output import moment, print_json, printable
-from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings, load_settings
 from streams.windows import WindowRetriever
 
@@ -65,7 +62,6 @@ def show(
 async def _find(
     settings: Settings, tenant: str, user: str, conversation: str, first: int, last: int, turns: int
 ) -> MessageWindow:
-    base = await search.base_of(settings)
     parameters: dict[str, str | int] = {
         "user_id": user,
         "tenant_id": tenant,
@@ -74,17 +70,8 @@ async def _find(
         "turns": turns,
     }
     path = f"/v1/conversations/{quote(conversation, safe='')}/window"
-    try:
-        async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            response = await client.get(path, params=parameters, headers={PREFIX_HEADER: settings.topic_prefix})
-    except (httpx.ConnectError, httpx.ConnectTimeout):
-        retriever = WindowRetriever(None, TurnTopic(settings))
-        return await retriever.window(tenant, user, conversation, first, last, turns)
-    except httpx.TransportError as error:
-        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
-    if response.is_success:
-        try:
-            return msgspec.json.decode(response.content, type=MessageWindow)
-        except msgspec.DecodeError as error:
-            raise search.stranger(base) from error
-    raise search.refusal(response, base)
+    found = await recall_api.get(settings, path, parameters, MessageWindow)
+    if found is not None:
+        return found
+    retriever = WindowRetriever(None, TurnTopic(settings))
+    return await retriever.window(tenant, user, conversation, first, last, turns)

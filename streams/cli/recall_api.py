@@ -1,0 +1,96 @@
+"""Asking the recall service over HTTP, wherever it says that it listens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
+from streams.cli.services import ask, reachable, stated_places
+from streams.namespace import PREFIX_HEADER
+from streams.settings import Settings
+from streams.whereabouts import notes
+
+T = TypeVar("T")
+
+_ANSWER_SECONDS = 15.0
+
+
+async def get(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
+    """Return what the service answers; ``None`` if nobody listens, so that the index may be opened here.
+
+    Raises:
+        DependencyUnavailable: the service is not ready.
+        NotFound: there is no such fact.
+        ConfigurationError: it refuses the question, or something else answers on its port.
+    """
+    base = await base_of(settings)
+    try:
+        async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
+            # Another deployment on this port must say so rather than answer.
+            whose = {PREFIX_HEADER: settings.topic_prefix}
+            response = await client.get(path, params=dict(parameters), headers=whose)
+    except (httpx.ConnectError, httpx.ConnectTimeout):
+        return None
+    except httpx.TransportError as error:
+        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
+    if response.is_success:
+        try:
+            return msgspec.json.decode(response.content, type=kind)
+        except msgspec.DecodeError as error:
+            raise stranger(base) from error
+    raise refusal(response, base)
+
+
+def require_index(settings: Settings) -> None:
+    """Raise :class:`ConfigurationError` if there is no index here that could be opened instead."""
+    # loads the engine: only who needs it waits
+    from streams.adapters.index_factory import edge_folder
+    from streams.adapters.qdrant_kinds import FACTS
+
+    folder = edge_folder(settings, FACTS)
+    if not settings.qdrant_url and not folder.exists():
+        raise ConfigurationError(
+            f"no recall service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
+            "remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names another folder"
+        )
+
+
+async def base_of(settings: Settings) -> str:
+    """Return where the API answers: as the recall service itself says, unless a setting says it."""
+    host, port = reachable(settings.api_host), settings.api_port
+    if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
+        place = stated_places(settings).get("recall") or [
+            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "recall"
+        ]
+        for at, where in place[:1]:
+            told = (await ask(settings, "recall", at, where)).details.get("api")
+            if isinstance(told, str) and (found := urlsplit(told).port):
+                host, port = where, found
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def refusal(response: httpx.Response, base: str) -> SwitchboardError:
+    """Return what an answer that is none means."""
+    try:
+        problem: Any = response.json()
+        detail = str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return stranger(base)
+    if response.status_code >= 500:
+        return DependencyUnavailable("recall", detail)
+    if response.status_code == 404:
+        return NotFound(detail)
+    return ConfigurationError(detail)
+
+
+def stranger(base: str) -> ConfigurationError:
+    """Return the error of an answer that the recall service would not give."""
+    return ConfigurationError(
+        f"what answers at {base} is not the recall service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
+        "to where it listens"
+    )

@@ -1,0 +1,142 @@
+"""``switchboard facts`` and ``switchboard explain``: on the index in the data folder, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from models import ids
+from models.facts import Fact, FactChange, FactStatus, Period, Provenance, Revision
+from models.ports import VectorSpace
+from models.statements import Kind
+from streams.adapters.index_factory import open_index
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_kinds import FACTS
+from streams.cli import main
+from streams.settings import load_settings
+
+NOW = datetime.now(UTC)
+SLOT = ids.slot_id("default", "ada", "user", "home")
+
+
+def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") -> Fact:
+    evidence = Provenance(
+        conversation_id="c-1",
+        window_id="w-1",
+        window_end_id="m-9",
+        message_ids=("m-1",),
+        quote=f"I live in \x1b[31m{value}",
+        topic="chat.messages.v1",
+        partition=0,
+        offsets=(4,),
+        sent_at=NOW,
+        arrived_at=NOW,
+    )
+    revision = Revision(
+        version=2,
+        change=FactChange.CREATED,
+        at=NOW,
+        confidence_before=0.7,
+        confidence_after=0.8,
+        window_id="w-1",
+        message_id="m-1",
+        fact_id="f-2",
+    )
+    return Fact(
+        fact_id=ids.fact_id(SLOT, f"{user} {value}", "affirmed"),
+        slot_id=SLOT,
+        user_id=user,
+        kind=Kind.STATE,
+        attribute="home",
+        value=value,
+        statement=f"User lives in {value}",
+        confidence=0.8,
+        status=status,
+        change=FactChange.CREATED,
+        version=2,
+        evidence_count=3,
+        provenance=(evidence,),
+        valid_from=NOW - timedelta(days=9),
+        valid_to=None if status is FactStatus.ACTIVE else NOW,
+        past=(Period(NOW - timedelta(days=30), NOW - timedelta(days=20)),),
+        learned_at=NOW,
+        changed_at=NOW,
+        last_evidence_at=NOW,
+        superseded_by=None if status is FactStatus.ACTIVE else "f-2",
+        changes=(revision,),
+    )
+
+
+BERLIN, MUNICH, LYON = fact("Berlin", FactStatus.SUPERSEDED), fact("Munich"), fact("Lyon", user="bob")
+
+
+@pytest.fixture(autouse=True)
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An index in the data folder, and nobody who listens."""
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SWITCHBOARD_API_PORT", "1")
+    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    asyncio.run(_fill())
+
+
+async def _fill() -> None:
+    embedder = OnnxEmbedder()
+    opened = open_index(load_settings(), FACTS, VectorSpace(embedder.model, embedder.dimensions))
+    await opened.upsert([BERLIN, MUNICH, LYON])
+    await opened.close()
+
+
+def test_the_facts_of_a_person_that_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "ada"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == ["state", "  0.80  User lives in Munich"]
+    assert out[2].startswith(f"        {MUNICH.fact_id}  since ")
+    assert out[2].endswith(", said 3 times")
+    assert len(out) == 3
+
+
+def test_all_of_them_with_how_they_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "ada", "--all", "--json"]) == 0
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each["value"]: each["status"] for each in shown} == {"Berlin": "superseded", "Munich": "active"}
+
+
+def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "eve"]) == 0
+    assert "Nothing is known of eve" in capsys.readouterr().out
+
+
+def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", BERLIN.fact_id, "--user", "ada"]) == 0
+    out = capsys.readouterr().out
+    assert "User lives in Berlin  [superseded]" in out
+    assert "superseded by f-2" in out
+    assert r"“I live in \x1b[31mBerlin”" in out
+    assert "and 2 earlier pieces of evidence" in out
+    assert "created      0.70 -> 0.80  by f-2, message m-1, window w-1" in out
+    assert "before from" in out
+
+
+@pytest.mark.parametrize("fact_id", [LYON.fact_id, "nonsense"])
+def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id: str) -> None:
+    assert main.run(["explain", fact_id, "--user", "ada"]) == 66
+    assert "there is no fact" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["facts", "--user", " "], ["explain", "f", "--user", ""], ["explain", "a/b", "--user", "ada"]]
+)
+def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str]) -> None:
+    assert main.run(arguments) == 78
+
+
+def test_without_an_index_it_is_said_how_to_begin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert main.run(["facts", "--user", "ada"]) == 78
+    assert "make demo" in capsys.readouterr().err
