@@ -256,7 +256,7 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         {"active", "profile", "unsure", "deprecated", "merged"},
     ),
     "kind": (FactFilter(user_id="ada", kinds=(StatementKind.PROFILE,)), {"profile"}),
-    "two categories": (
+    "two kinds": (
         FactFilter(user_id="ada", kinds=(StatementKind.PROFILE, StatementKind.EVENT)),
         {"profile", "unsure"},
     ),

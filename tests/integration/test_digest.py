@@ -66,7 +66,7 @@ async def broker(
 
 
 def fact(number: int, **changes: object) -> tuple[str, object]:
-    value = {"fact_id": f"f-{number}", "statement": "likes tea", "version": 1, "recorded_at": "2026-03-01"}
+    value = {"fact_id": f"f-{number}", "statement": "likes tea", "version": 1, "learned_at": "2026-03-01"}
     return f"f-{number}", value | changes
 
 
@@ -99,7 +99,7 @@ async def test_what_differs_is_named_with_its_fields(
 ) -> None:
     await broker.create("a")
     second = await broker.create("b")
-    await broker.send("a", [fact(0), fact(1), fact(2), fact(3, recorded_at="2026-03-02")])
+    await broker.send("a", [fact(0), fact(1), fact(2), fact(3, learned_at="2026-03-02")])
     await broker.send("b", [fact(0), fact(1, statement="likes rum", version=2), fact(3), fact(4)])
     assert await run(FACTS, second, "--json") == digest.DIFFERENT
     found = json.loads(capsys.readouterr().out)["comparison"]

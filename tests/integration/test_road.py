@@ -380,7 +380,7 @@ def test_the_seeds_blueberries_are_one_complete_fact(road: Road) -> None:
     assert "smoothies" in complete.statement
     assert "smoothies" not in partial.statement
     assert partial.merged_into_id == complete.fact_id
-    assert (complete.user_id, complete.category) == ("ada", Kind.PREFERENCE)
+    assert (complete.user_id, complete.kind) == ("ada", Kind.PREFERENCE)
 
 
 @pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)

@@ -361,7 +361,6 @@ def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
         confidence=0.8,
         source_message_ids=(f"m-{number}",),
         provenance=provenance(number),
-        valid_from=NOW,
         extractor="test",
     )
 

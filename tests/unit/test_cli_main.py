@@ -93,7 +93,7 @@ def test_an_unknown_service_is_a_usage_error(capsys: pytest.CaptureFixture[str])
 
 COMMANDS = [
     [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
-    ["tail"], ["search"], ["window"], ["status"], ["doctor"],
+    ["tail"], ["search"], ["facts"], ["explain"], ["window"], ["status"], ["doctor"],
 ]  # fmt: skip
 
 
