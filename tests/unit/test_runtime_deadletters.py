@@ -165,7 +165,8 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     assert (output.key, output.value, output.copy) == (b"k" * 1024, value[:KEPT_OF_LARGER], True)
     assert output.partition == 3
     joined = join_parts(as_read([output]))
-    assert not joined.complete
+    assert joined.complete is False
+    assert (joined.key, list(joined.headers)) == (b"k" * 1024, [])
     assert joined.value == value[:65_536]
     assert joined.why["bytes"] == str(len(value))
     assert joined.why["sha256"] == hashlib.sha256(value).hexdigest()
@@ -176,6 +177,7 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
 def test_a_record_whose_key_and_headers_are_what_is_large_is_cut_too() -> None:
     [output] = outputs(RECORD._replace(value=None, key=None, headers=[("h", bytes(17 << 20))]), 2 << 20)
     assert (output.key, output.value, said(output)["dlq_bytes"]) == (None, b"", "0")
+    assert join_parts(as_read([output])).value == b""
 
 
 @pytest.mark.parametrize("size", [100, 5000])
@@ -198,6 +200,7 @@ def test_a_batch_that_was_not_unpacked_is_kept_as_it_lies_in_the_log(size: int) 
         assert why["dlq_content"] == "batch"
     joined = join_parts(as_read(written))
     assert (joined.value, joined.key, joined.complete) == (unread.data, None, True)
+    assert (list(joined.headers), joined.why["records"]) == ([], "50")
 
 
 def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once() -> None:

@@ -431,6 +431,7 @@ class TestLettingGo:
             assert going == {b"k": GONE}
             state.confirm(going)
             assert partition.values == {}
+            assert not state._going, "a key that is gone takes no room"
         state.confirm(going)
         assert partition.values == {}, "a key that is not there may be let go of"
 
