@@ -16,15 +16,13 @@ from models.windows import WindowReason
 from processors.conversations import fold as fold_module
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
+from processors.conversations.sequence import ID_HASH_BYTES, remembers
 from processors.conversations.state import (
-    ID_HASH_BYTES,
     ConversationPolicy,
     ConversationState,
     Kept,
-    id_hash,
     is_page,
     page_key,
-    remembers,
     wake_at,
 )
 from processors.conversations.windows import Span, WindowCursor, WindowSizes
@@ -302,9 +300,6 @@ class TestRemembering:
         assert remembers(a + b, a), "also before where one seems to begin"
         assert not remembers(a + b, a, ID_HASH_BYTES)
         assert not remembers(b"", a)
-
-    def test_all_hashes_are_of_one_length(self) -> None:
-        assert {len(id_hash("m" * length)) for length in (1, 10, 256)} == {ID_HASH_BYTES}
 
 
 def test_a_page_has_a_key_of_its_own_under_its_conversations() -> None:
