@@ -26,12 +26,14 @@ from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, P
 from models.messages import ChatMessage
 from models.ports import VectorSpace
 from models.statements import Kind
+from processors.facts.lines import Line
+from processors.facts.rebuilding import rebuilt
 from streams import leash
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge_shard import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
-from streams.agents.memory.facts import ERASURE, FACT, Facts
+from streams.agents.memory.facts import ERASURE, STATE, Facts
 from streams.cli import broker
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
@@ -552,6 +554,13 @@ def fact(statement: str, **changes: object) -> Fact:
     return msgspec.structs.replace(made, **changes)
 
 
+def line_of(known: Fact) -> Line:
+    """What the table holds of a fact that fits no slot."""
+    (line,) = rebuilt([known]).values()
+    assert isinstance(line, Line)
+    return line
+
+
 async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(place):
     """A tombstone that the stage did not learn of any more, one that it did, and a fact that began anew."""
     known, old, anew = fact("likes tea", version=5), fact("likes tea", version=4), fact("likes rum", version=9)
@@ -560,7 +569,9 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(plac
     await place.send(FACTS, [("ada", {"no": "fact"})])
     await send_facts(place, FACTS, [(each.fact_id, encode(each)) for each in (old, known, anew)])
     await send_facts(place, FACTS, [(each.fact_id, None) for each in (unlearned, learned)])
-    stored = [(each.fact_id, FACT.encode(each)) for each in (unlearned, anew, fact("was never published"))]
+    stored = [
+        (each.fact_id, STATE.encode(line_of(each))) for each in (unlearned, anew, fact("was never published"))
+    ]
     stored += [(f"{each.fact_id}/erased", ERASURE.encode(erasure)) for each in (learned, anew)]
     await send_facts(place, FACTS_CHANGELOG, [(key, LAYOUT.seal(None, value, 0, 40)) for key, value in stored])
 
@@ -569,9 +580,10 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(plac
     table = dict(await place.records(FACTS_CHANGELOG))
     assert {LAYOUT.next_offset(value, index) for value in table.values() for index in (0, 1)} == {0}
     payloads = {key.decode(): LAYOUT.payload(value) for key, value in table.items()}
-    assert {key: FACT.decode(value) for key, value in payloads.items() if "/" not in key} == {
-        known.fact_id: known,
-        anew.fact_id: anew,
+    lines = {key: STATE.decode(value) for key, value in payloads.items() if "/" not in key}
+    assert {key: line.facts for key, line in lines.items() if isinstance(line, Line)} == {
+        known.fact_id: (known,),
+        anew.fact_id: (anew,),
     }
     erasures = {key: ERASURE.decode(value) for key, value in payloads.items() if "/" in key}
     assert erasures.keys() == {f"{each.fact_id}/erased" for each in (unlearned, learned, anew)}
