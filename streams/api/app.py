@@ -53,7 +53,9 @@ class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant_id: Identifier = DEFAULT_TENANT
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
     start: UUID | None = None
-    status: FactStatus | Literal["any"] = FactStatus.ACTIVE
+    status: Literal["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"] = (
+        "active"
+    )
 
 
 class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,7 +108,7 @@ def create_api(
 
     async def list_facts(request: Request) -> Response:
         wanted = _parameters(request, _ListParameters, access)
-        statuses = (wanted.status,) if isinstance(wanted.status, FactStatus) else ()
+        statuses = () if wanted.status == "any" else (FactStatus(wanted.status),)
         where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=statuses)
         start = None if wanted.start is None else str(wanted.start)
         facts, following = await index.page(where, wanted.limit, start)

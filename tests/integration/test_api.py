@@ -66,7 +66,7 @@ def make_fact(
         valid_from=now,
         learned_at=now,
         changed_at=now,
-        last_evidence_at=now,
+        last_evidence_at=datetime.now(UTC),
         tenant_id=tenant_id,
     )
 
@@ -182,6 +182,14 @@ async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None
             break
         start = {"start": page["next"]}
     assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
+
+
+@pytest.mark.parametrize("status", [*FactStatus, "any"])
+async def test_facts_of_another_status(client: httpx.AsyncClient, status: str) -> None:
+    page = await get(client, "/v1/facts", user_id="ada", status=status)
+    of_ada = [fact for fact in FACTS if (fact.user_id, fact.tenant_id) == ("ada", "default")]
+    told = {fact.statement for fact in of_ada if status in ("any", fact.status)}
+    assert {fact["statement"] for fact in page["facts"]} == told
 
 
 async def test_one_fact(client: httpx.AsyncClient) -> None:

@@ -48,7 +48,7 @@ CANDIDATES, FACTS, EMBEDDINGS = "memory.fact-candidates.v1", "memory.facts.v1", 
 INGEST_CHANGELOG = "switchboard-ingest-conversations-changelog"
 FACTS_CHANGELOG = "switchboard-memory-facts-changelog"
 LAYOUT = Layout(Facts(Settings()).stage().sources)
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NOW = datetime.now(UTC).replace(microsecond=0)  # what was heard long ago has faded
 
 encode = msgspec.json.Encoder().encode
 
