@@ -10,16 +10,22 @@ import msgspec
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from processors.text.tokens import TokenCounter
 
-#: The JSON text of a summary without a line: what every other takes up besides its lines.
-FRAME = msgspec.json.encode(SessionSummary()).decode()
+
+def context_text(summary: SessionSummary) -> str:
+    """Return what a summary is in the context of a model: its JSON text without the lists that are empty.
+
+    The names of empty lists say nothing, and would be paid for again with every prompt.  ``""``: nothing to
+    say.
+    """
+    profile = {name: items for name, items in msgspec.structs.asdict(summary.profile).items() if items}
+    lists = msgspec.structs.asdict(summary) | {"profile": profile}
+    told = {name: items for name, items in lists.items() if items}
+    return msgspec.json.encode(told).decode() if told else ""
 
 
 def summary_tokens(summary: SessionSummary, count: TokenCounter) -> int:
-    """Return what a summary takes up in the context: the tokens of its JSON text, with the lists' names.
-
-    An empty one takes up nothing: there is nothing to put into the context.
-    """
-    return 0 if summary == SessionSummary() else count(msgspec.json.encode(summary).decode())
+    """Return what a summary takes up in the context: the tokens of :func:`context_text`."""
+    return count(context_text(summary))
 
 
 def build_summary(

@@ -7,14 +7,14 @@ tokens count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
 import msgspec
 
 from models.summaries import SessionSummary, UserProfile
-from processors.summaries.building import FRAME, summary_tokens
+from processors.summaries.building import context_text, summary_tokens
 from processors.summaries.cues import Section
 from processors.text.tokens import TokenCounter
 
@@ -44,13 +44,14 @@ class Candidate(NamedTuple):
 def pack(candidates: Sequence[Candidate], limit: int, count: TokenCounter) -> SessionSummary:
     """Return the summary of at most ``limit`` tokens (:func:`processors.summaries.building.summary_tokens`).
 
-    Lists are in the order of time.  If even the empty summary is above the limit, it is returned.
+    Lists are in the order of time.  Where not even one line fits, the summary is empty.
     """
     pool = _pool(candidates)
     costs = [_cost(candidate.text, count) for candidate in pool]
-    room = limit - count(FRAME)
+    names = {section: _name_cost(section, count) for section in {candidate.section for candidate in pool}}
+    room = limit
     while True:
-        chosen = _Choice(pool, costs, room).best()
+        chosen = _Choice(pool, costs, names, room).best()
         summary = _summary(chosen)
         # Tokens of the whole are nearly those of the parts.
         excess = summary_tokens(summary, count) - limit
@@ -74,12 +75,24 @@ def _cost(text: str, count: TokenCounter) -> int:
     return count(two) - count(one)
 
 
-class _Choice:
-    """Which of ``pool`` are worth most together within ``room`` tokens; candidates go by their places."""
+def _name_cost(section: Section, count: TokenCounter) -> int:
+    """The tokens of a list with one line, besides those of the line."""
+    text = context_text(_summary([Candidate(section, "A.", 1.0, 0, frozenset())]))
+    return count(text) - _cost("A.", count)
 
-    def __init__(self, pool: Sequence[Candidate], costs: Sequence[int], room: int) -> None:
+
+class _Choice:
+    """Which of ``pool`` are worth most together within ``room`` tokens; candidates go by their places.
+
+    ``costs``: tokens of each line; ``names``: those of each list's name, once it has a line.
+    """
+
+    def __init__(
+        self, pool: Sequence[Candidate], costs: Sequence[int], names: Mapping[Section, int], room: int
+    ) -> None:
         self._pool = pool
         self._costs = costs
+        self._names = names
         self._room = room
         self._overlaps = [[_overlap(one.words, other.words) for other in pool] for one in pool]
 
@@ -113,12 +126,22 @@ class _Choice:
             if not fitting:
                 return chosen
             # The first of equals: the best score.
-            chosen.append(max(fitting, key=lambda place: self._share(place, chosen) / sqrt(self._costs[place])))
+            chosen.append(
+                max(fitting, key=lambda place: self._share(place, chosen) / sqrt(self._more(place, chosen)))
+            )
 
     def _fits(self, chosen: Sequence[int], place: int) -> bool:
         overlaps = self._overlaps[place]
-        room = self._room - sum(self._costs[other] for other in chosen)
-        return self._costs[place] <= room and all(overlaps[other] < SAME_WORDS for other in chosen)
+        taken = sum(self._costs[other] for other in chosen)
+        taken += sum(self._names[section] for section in {self._pool[other].section for other in chosen})
+        more = self._more(place, chosen)
+        return taken + more <= self._room and all(overlaps[other] < SAME_WORDS for other in chosen)
+
+    def _more(self, place: int, chosen: Sequence[int]) -> int:
+        """The tokens that a line adds: its own, and those of its list's name if it is the first there."""
+        section = self._pool[place].section
+        known = any(self._pool[other].section is section for other in chosen)
+        return self._costs[place] + (0 if known else self._names[section])
 
     def _worth(self, chosen: Sequence[int]) -> float:
         return sum(self._share(place, chosen) for place in chosen)

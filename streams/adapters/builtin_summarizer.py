@@ -12,7 +12,7 @@ SHARE = 0.07
 #: ... and of the summaries that a roll-up replaces: room for several more before the next.
 ROLL_UP_SHARE = 0.25
 
-#: Tokens, whatever the share says.  The names of the lists alone take about 30.
+#: Tokens, whatever the share says.  The names of the lists alone take about 5 each.
 SMALLEST = 48
 LARGEST = 150
 

@@ -15,7 +15,7 @@ from models.messages import Role
 from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage, WindowSource
-from processors.summaries.building import build_summary, summary_tokens, validate_summary
+from processors.summaries.building import build_summary, context_text, summary_tokens, validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
 from streams.adapters.builtin_summarizer import LARGEST, SMALLEST, BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
@@ -348,13 +348,14 @@ def test_any_answer_becomes_a_summary_that_can_be_published(answer: Any) -> None
     assert msgspec.json.decode(msgspec.json.encode(summary), type=SessionSummary) == summary
 
 
-def test_a_summary_costs_its_json_text() -> None:
-    summary = SessionSummary(decisions=("Let's go with Hotel Borges.",))
-    text = (
-        '{"profile":{"preferences":[],"constraints":[]},"key_facts":[],'
-        '"decisions":["Let\'s go with Hotel Borges."],"open_questions":[],"todos":[]}'
+def test_a_summary_costs_its_json_text_without_empty_lists() -> None:
+    summary = SessionSummary(
+        profile=UserProfile(constraints=("No nuts.",)), decisions=("Let's go with Hotel Borges.",)
     )
+    text = '{"profile":{"constraints":["No nuts."]},"decisions":["Let\'s go with Hotel Borges."]}'
+    assert context_text(summary) == text
     assert summary_tokens(summary, count) == count(text)
+    assert context_text(SessionSummary()) == ""
 
 
 def test_the_record_answers_its_request() -> None:
