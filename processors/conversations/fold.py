@@ -134,7 +134,13 @@ class Fold:
         return self._changed or self._sequence.changed
 
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
-        """Say whether a record was copied here before (:meth:`Sequencer.is_second_copy`)."""
+        """Say whether a record was copied here before (:meth:`Sequencer.is_second_copy`).
+
+        The arrival of a first copy ends a silence like that of any other record.
+        """
+        if self._sequence.was_copied(origin, offset, came, arrived):
+            return True
+        self.tick(arrived)
         return self._sequence.is_second_copy(origin, offset, came, arrived)
 
     def add(self, run: Iterable[tuple[ChatMessage, int, float]]) -> None:

@@ -106,18 +106,22 @@ class Sequencer:
         """The hashes of the latest message ids, as stored."""
         return bytes(self._recent[-self._remembered_bytes :])
 
+    def was_copied(self, origin: str, offset: int, came: float, arrived: float) -> bool:
+        """Say whether a record was copied here before, as :meth:`is_second_copy` does, and note nothing."""
+        return offset < dict(self.copied).get(origin, 0) or arrived - came >= self._forget_seconds
+
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
         """Say whether a record was copied here before: it stands at ``offset`` of the partition ``origin``.
 
         Copies of one partition come in its order, and all of them come again when it is read again.  ``came``
         and ``arrived`` (epoch seconds) are the times of the record and of its copy.  What is copied
-        ``forget_seconds`` later may have been copied before the conversation was forgotten: it was.
+        ``forget_seconds`` later may have been copied before the conversation was forgotten: it was.  A first
+        copy that finds it forgotten lets it begin anew, and only then is remembered.
         """
-        copied = dict(self.copied)
-        if offset < copied.get(origin, 0) or arrived - came >= self._forget_seconds:
+        if self.was_copied(origin, offset, came, arrived):
             return True
-        copied[origin] = offset + 1
-        self.copied = tuple(copied.items())
+        self.forget(arrived)
+        self.copied = tuple((dict(self.copied) | {origin: offset + 1}).items())
         if not self.next_index:
             self.arrived_at = max(self.arrived_at, arrived)
         self.changed = True

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from models.commands import Command
@@ -223,11 +223,27 @@ def run(deployment: Deployment, steps: list[Read], then: Callable[[], None]) -> 
     return deployment.result()
 
 
+def said(what: str = "message", after: float = 0.0) -> Sent:
+    return Sent(after, what, "a", 0.0, "yes")
+
+
 @settings(max_examples=150)
 @given(
     sent=st.lists(SENT, min_size=1, max_size=40),
     live=st.lists(READ, max_size=40),
     replays=st.lists(st.lists(READ, max_size=25), min_size=1, max_size=3),
+)
+# What was copied here lets a forgotten conversation begin anew, and is copied again when its id is forgotten.
+@example(
+    sent=[said(), said(), said("stray", 3 * DAY), said(), said(), said(), said(), said()],
+    live=[],
+    replays=[[]],
+)
+# The same of a command that closes it.
+@example(
+    sent=[said(), said(), said("close", 3 * DAY), *[said()] * 9],
+    live=[Read(0, 1, -1e5), Read(0, 1, -1e5), Read(2, 1, -1e5)],
+    replays=[[]],
 )
 def test_a_replay_makes_the_same_of_the_same_log(
     sent: list[Sent], live: list[Read], replays: list[list[Read]]
