@@ -236,6 +236,7 @@ async def test_the_advice_on_a_partition_count_can_be_followed(broker, prefix, s
         "memory.summaries.v1",
         "memory.summaries.v1.dlq",
         "switchboard-ingest-conversations-changelog",
+        "switchboard-recall-turns-changelog",
     }
 
 
