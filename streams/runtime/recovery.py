@@ -142,9 +142,26 @@ def _consumer(settings: Settings, client_id: str) -> Any:
     )
 
 
+#: Consumers that are still being stopped, each by a task of its own.
+_stopping: set[asyncio.Task[None]] = set()
+
+
 async def _close(consumer: Any) -> None:
-    async with asyncio.timeout(_POLL_SECONDS * 4):
-        await consumer.stop()
+    """Stop ``consumer``, without waiting for it for long.
+
+    In a task that is not cancelled: while the broker is away the client waits for it, and swallows being
+    cancelled, so that a time-out around it would never end.
+    """
+    stopping = asyncio.ensure_future(consumer.stop())
+    _stopping.add(stopping)
+    stopping.add_done_callback(_stopped)
+    await asyncio.wait({stopping}, timeout=_POLL_SECONDS * 4)
+
+
+def _stopped(task: asyncio.Task[None]) -> None:
+    _stopping.discard(task)
+    if not task.cancelled():
+        task.exception()  # what a client says that nobody needs any more is of no interest
 
 
 async def repair(

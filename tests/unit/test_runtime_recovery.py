@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,6 +101,26 @@ async def read(log: Log, part: StoredPartition, settings: Any, epoch: Epoch | No
 
 
 class TestRecover:
+    async def test_a_client_that_does_not_stop_is_left_behind(
+        self, part: StoredPartition, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As aiokafka's does not while the broker is away: it swallows being cancelled, and waits on."""
+        log, broker_is_back = Log(0, 10), asyncio.Event()
+
+        async def stop() -> None:
+            while not broker_is_back.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await broker_is_back.wait()
+            raise KafkaConnectionError("it went again")
+
+        monkeypatch.setattr(log, "stop", stop)
+        monkeypatch.setattr(recovery, "_consumer", lambda *told: log)
+        reading = asyncio.ensure_future(recover({HERE: part}, Epoch(), settings, "test", ""))
+        done, _ = await asyncio.wait({reading}, timeout=10)
+        broker_is_back.set()
+        assert done
+        assert await reading == 10, "all was read, and so nothing is wrong"
+
     async def test_it_reads_to_the_end_in_bounded_batches(self, part: StoredPartition, settings: Any) -> None:
         log = Log(0, 10)
         assert await read(log, part, settings) == 10
@@ -200,7 +221,7 @@ class TestRecover:
         with pytest.raises(ConsistencyError, match="nobody there"):
             await read(log, part, settings)
 
-    @pytest.mark.parametrize("call", ["start", "beginning_offsets", "end_offsets", "position", "stop"])
+    @pytest.mark.parametrize("call", ["start", "beginning_offsets", "end_offsets", "position"])
     async def test_a_broker_that_does_not_answer_stops_the_worker(
         self, part: StoredPartition, settings: Any, monkeypatch: pytest.MonkeyPatch, call: str
     ) -> None:
