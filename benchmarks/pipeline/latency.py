@@ -21,7 +21,7 @@ from streams.topics.catalog import catalog_for
 #: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
 _WINDOW = 10
 _API_PORT = 18_371
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 
 #: Things that no other probe mentions, so that a search finds the fact of its own probe.
 _THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "marathons", "astronomy"]
