@@ -195,13 +195,6 @@ class Found(NamedTuple, Generic[Item]):
     score: float
 
 
-class FoundFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that was found, and its score, 0..1."""
-
-    fact: Fact
-    score: float
-
-
 class SearchIndex(Protocol[Item, Filter_contra]):
     """A view of one topic's items, found by their words and by their vectors; kinds have an index each.
 

@@ -102,7 +102,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
     from streams.api.app import create_api
-    from streams.search import FactSearch
+    from streams.search import MemorySearch
     from streams.windows import WindowRetriever
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
@@ -124,7 +124,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
 
     def api(health: HealthState) -> ASGIApp:
         windows = WindowRetriever(log, TurnTopic(settings))
-        search = FactSearch(index, embedder, rates=settings.decay_rates)
+        search = MemorySearch(index, embedder, turns, log, rates=settings.decay_rates)
         return create_api(search, index, access, health.waited_for, windows)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])

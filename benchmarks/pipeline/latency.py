@@ -91,7 +91,9 @@ async def _probe(client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: s
     began = time.perf_counter()
     async with asyncio.timeout(_PATIENCE):
         while True:
-            answer = await client.get("/v1/search", params={"q": thing, "user_id": name})
+            answer = await client.get(
+                "/v1/search", params={"q": thing, "user_id": name, "search_type": "facts"}
+            )
             if answer.json().get("results"):
                 return time.perf_counter() - began
             await asyncio.sleep(0.002)

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from deploy.local.demo_watch import View
 from models.facts import Fact
-from models.ports import FoundFact
 from models.responses import ContentDuplicationEvent
 from models.statements import Kind
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
+from streams.search import Result
 
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.
 _SHOWN_PEOPLE = 10
@@ -111,12 +111,12 @@ def _print_person(user: str, facts: Sequence[Fact]) -> None:
         print(f"  and {len(facts) - _SHOWN_PER_PERSON:,} more")
 
 
-def print_search(query: str, user: str, found: Sequence[FoundFact]) -> None:
+def print_search(query: str, user: str, found: Sequence[Result]) -> None:
     """Print a question and what the memory answers."""
-    heading(f"Search: what is known of {printable(user)}?")
+    heading(f"Search: what did {printable(user)} say, and what is known of them?")
     print(f'switchboard search "{query}" --user {printable(user)}')
     for result in found:
-        print(f"  {result.score:.2f} {printable(result.fact.statement)}")
+        print(f"  {result.score:.2f} {result.kind:<4} {printable(result.text)}")
     if not found:
         print("  nothing")
 

@@ -12,8 +12,8 @@ from deploy.local.demo_parts import Parts
 from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable
-from models.messages import DEFAULT_TENANT
 from streams.cli import broker, commands, search, services
+from streams.search import Wanted
 from streams.services import SERVICES
 from streams.topics import catalog_for
 
@@ -187,7 +187,7 @@ class Run:
         deadline = time.monotonic() + _API_SECONDS
         while True:
             try:
-                return await search.search(self._settings, query, user, DEFAULT_TENANT, 5)
+                return await search.search(self._settings, Wanted(query=query, user_id=user))
             except (ConfigurationError, DependencyUnavailable):
                 self._parts.check()
                 if time.monotonic() > deadline:

@@ -161,6 +161,24 @@ class ConversationLog:
         values = await self._ask(lambda: self._client.hmget(log, [str(index) for index in wanted]), [log])
         return [_turn(value) for value in values if value is not None]
 
+    async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
+        """Return the turns that there are at these indices of conversations, in one round trip."""
+        wanted = [
+            (self._log(tenant_id, name), [str(each) for each in some]) for name, some in indices.items() if some
+        ]
+        if not wanted:
+            return []
+
+        async def ask() -> list[list[bytes | None]]:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                for log, fields in wanted:
+                    pipeline.hmget(log, fields)
+                answers: list[list[bytes | None]] = await pipeline.execute()
+                return answers
+
+        found = await self._ask(ask, [log for log, _ in wanted])
+        return [_turn(value) for values in found for value in values if value is not None]
+
     async def length(self, tenant_id: str, conversation_id: str) -> int:
         """Return the index of a conversation's next turn; 0: there is no log of it."""
         extent = await self.extent(tenant_id, conversation_id)

@@ -1,8 +1,10 @@
 """The routes.  All answers are JSON; all errors are problem details (:mod:`streams.api.problems`).
 
 =============================  =================================================================
-``GET /v1/search``             ``q``, ``user_id``, and if need be ``tenant_id``, ``limit``,
-                               ``minimum_confidence``: facts about the person, best first
+``GET /v1/search``             ``q``, ``user_id``, and if need be ``search_type``, ``tenant_id``,
+                               ``limit``, ``conversation_id``, ``since``, ``until``,
+                               ``minimum_confidence``: what the person said and what is known
+                               of them, best first
 ``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``,
                                ``status``: the facts about the person that hold, or those of
                                another status (``any``), a page at a time
@@ -30,22 +32,27 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from models.facts import Confidence, FactStatus
-from models.messages import DEFAULT_TENANT, Identifier
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.ports import FactFilter, FactIndex
+from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
 from streams.api.access import Access, KnownHosts
 from streams.api.problems import HANDLERS, Problem
 from streams.api.windows import window_route
 from streams.printing import encode_json
-from streams.search import MINIMUM_CONFIDENCE, FactSearch
+from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, MemorySearch, SearchType, Wanted
 from streams.windows import WindowRetriever
 
 
 class _SearchParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    q: Annotated[str, msgspec.Meta(max_length=4000)]
+    q: Annotated[str, msgspec.Meta(max_length=LONGEST_QUESTION)]
     user_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
-    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
+    search_type: SearchType = SearchType.BOTH
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS)] = 5
     minimum_confidence: Confidence = MINIMUM_CONFIDENCE
+    conversation_id: Identifier | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
 
 
 class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,8 +71,9 @@ class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _USAGE = {
-    _SearchParameters: "/v1/search?q=coffee&user_id=ada; optional: tenant_id, limit (1 to 100), "
-    "minimum_confidence (0 to 1)",
+    _SearchParameters: "/v1/search?q=coffee&user_id=ada; optional: search_type (both, facts, "
+    "episodes or turns), tenant_id, limit (1 to 100), conversation_id, since and until (times such as "
+    "2026-03-01T00:00:00Z), minimum_confidence of facts (0 to 1)",
     _ListParameters: "/v1/facts?user_id=ada; optional: tenant_id, limit (1 to 500), start (the `next` of "
     "the page before), status (active, superseded, contradicted, ended, merged_into, deprecated or any)",
     _FactParameters: "/v1/facts/{fact_id}?user_id=ada; optional: tenant_id",
@@ -75,7 +83,7 @@ Parameters = TypeVar("Parameters", _SearchParameters, _ListParameters, _FactPara
 
 
 def create_api(
-    search: FactSearch,
+    search: MemorySearch,
     index: FactIndex,
     access: Access | None = None,
     waited_for: Callable[[], Mapping[str, float]] = dict,
@@ -89,18 +97,30 @@ def create_api(
     """
     access = access or Access()
 
-    async def search_facts(request: Request) -> Response:
+    async def search_memory(request: Request) -> Response:
         wanted = _parameters(request, _SearchParameters, access)
-        if not wanted.q.strip():
-            raise _bad_request("q is blank", _SearchParameters)
-        found = await search.search(
-            wanted.q, wanted.user_id, wanted.tenant_id, wanted.limit, wanted.minimum_confidence
-        )
+        try:
+            found = await search.search(
+                Wanted(
+                    query=wanted.q,
+                    user_id=wanted.user_id,
+                    tenant_id=wanted.tenant_id,
+                    search_type=wanted.search_type,
+                    limit=wanted.limit,
+                    minimum_confidence=wanted.minimum_confidence,
+                    conversation_id=wanted.conversation_id or "",
+                    since=wanted.since,
+                    until=wanted.until,
+                )
+            )
+        except InvalidQuestion as error:
+            raise _bad_request(str(error), _SearchParameters) from error
         return _json(
             {
                 "query": wanted.q,
                 "user_id": wanted.user_id,
                 "tenant_id": wanted.tenant_id,
+                "search_type": wanted.search_type,
                 "degraded": found.degraded,
                 "results": list(found),
             }
@@ -126,7 +146,7 @@ def create_api(
             "/v1/facts?user_id=... lists the facts about a person.",
         )
 
-    routes = {"/v1/search": search_facts, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
+    routes = {"/v1/search": search_memory, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
     more = [window_route(windows, access)] if windows is not None else []
     app = Starlette(
         routes=[*[Route(path, endpoint) for path, endpoint in routes.items()], *more],

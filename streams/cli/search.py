@@ -1,4 +1,4 @@
-"""``switchboard search``: what is known of a person.
+"""``switchboard search``: what a person said, and what is known of them.
 
 The recall service answers while it runs, because the embedded Qdrant belongs to one process.  When nobody
 listens on the API's port, the index is opened here.
@@ -7,47 +7,86 @@ listens on the API's port, the index is opened here.
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 import typer
 
 from models.errors import ConfigurationError
+from models.facts import Fact
 from models.messages import DEFAULT_TENANT
-from models.ports import FoundFact
+from processors.recall.question import InvalidQuestion, cleaned
 from streams.cli import recall_api, waiting
 from streams.cli.output import console, print_json, printable
+from streams.search import MOST_RESULTS, MemorySearch, Result, SearchType, Wanted
 from streams.settings import Settings, load_settings
 
 
 class Answer(msgspec.Struct, frozen=True):
     """What ``GET /v1/search`` answers; ``degraded``: only words were compared."""
 
-    results: list[FoundFact]
+    results: list[Result]
     degraded: bool
 
 
 def find(
     query: Annotated[str, typer.Argument(help="What you want to know, in your own words.", show_default=False)],
     user: Annotated[str, typer.Option("--user", "-u", help="Whose memory is searched.", show_default=False)],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many facts at most.")] = 5,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MOST_RESULTS, help="How many results at most.")
+    ] = 5,
+    kind: Annotated[
+        SearchType,
+        typer.Option("--type", "-t", help="Search facts, what was said (turns, episodes), or both."),
+    ] = SearchType.BOTH,
+    conversation: Annotated[
+        str, typer.Option("--conversation", "-c", help="Search this conversation only.", show_default=False)
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", help="Said at this time or later: 2026-03-01.", show_default=False)
+    ] = "",
+    until: Annotated[
+        str, typer.Option("--until", help="Said before this time: 2026-04-01T12:00:00Z.", show_default=False)
+    ] = "",
     tenant: Annotated[
         str, typer.Option("--tenant", help="The tenant that the person belongs to.")
     ] = DEFAULT_TENANT,
     json: Annotated[bool, typer.Option("--json", help="One JSON object, as the HTTP API answers.")] = False,
 ) -> None:
-    """Search what is known of a person, by meaning and by words, best first.
+    """Search what a person said and what is known of them, by meaning and by words, best first.
 
     Asks the recall service while it runs; opens the data folder itself when it does not.
     """
     settings = load_settings()
-    if not query.strip():
-        raise ConfigurationError("the query is blank: say what you want to know")
     if not user.strip():
         raise ConfigurationError("--user is blank: say whose memory is to be searched")
-    answer = asyncio.run(search(settings, query, user, tenant, limit))
+    try:
+        wanted = Wanted(
+            query=cleaned(query),
+            user_id=user,
+            tenant_id=tenant,
+            search_type=kind,
+            limit=limit,
+            conversation_id=conversation,
+            since=_moment("--since", since),
+            until=_moment("--until", until),
+        )
+        wanted.check()
+    except InvalidQuestion as error:
+        raise ConfigurationError(str(error)) from error
+    answer = asyncio.run(search(settings, wanted))
     if json:
-        print_json({"query": query, "user_id": user, "tenant_id": tenant, **msgspec.structs.asdict(answer)})
+        print_json(
+            {
+                "query": query,
+                "user_id": user,
+                "tenant_id": tenant,
+                "search_type": kind,
+                **msgspec.structs.asdict(answer),
+            }
+        )
         return
     if answer.degraded:
         print("(the embedder is down: only words were compared)")
@@ -59,15 +98,39 @@ def find(
         _print(found)
 
 
-async def search(settings: Settings, query: str, user: str, tenant: str, limit: int) -> Answer:
-    """Ask the service, or the index itself if no service listens.
+async def search(settings: Settings, wanted: Wanted) -> Answer:
+    """Ask the service, or the indexes themselves if no service listens.
 
     Raises :class:`DependencyUnavailable` when the service is not ready, :class:`ConfigurationError` when it
     refuses the question, when something else answers on its port, or when there is no index yet.
     """
-    parameters: dict[str, str | int] = {"q": query, "user_id": user, "tenant_id": tenant, "limit": limit}
+    parameters: dict[str, str | int] = {
+        "q": wanted.query,
+        "user_id": wanted.user_id,
+        "tenant_id": wanted.tenant_id,
+        "search_type": wanted.search_type.value,
+        "limit": wanted.limit,
+    }
+    if wanted.conversation_id:
+        parameters["conversation_id"] = wanted.conversation_id
+    for name, at in (("since", wanted.since), ("until", wanted.until)):
+        if at is not None:
+            parameters[name] = at.isoformat()
     answer = await recall_api.get(settings, "/v1/search", parameters, Answer)
-    return answer if answer is not None else await _search_here(settings, query, user, tenant, limit)
+    return answer if answer is not None else await _search_here(settings, wanted)
+
+
+def _moment(option: str, text: str) -> datetime | None:
+    """Return a time that was given; one without a zone is in UTC."""
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{option} is {text!r}: write a time as 2026-03-01 or 2026-03-01T12:00:00Z"
+        ) from error
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
@@ -76,31 +139,42 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
     return [printable(line) for part in lines for line in part]
 
 
-async def _search_here(settings: Settings, query: str, user: str, tenant: str, limit: int) -> Answer:
+async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from models.ports import VectorSpace
     from streams.adapters.index_factory import open_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
-    from streams.adapters.qdrant_kinds import FACTS
-    from streams.search import FactSearch
+    from streams.adapters.qdrant_kinds import FACTS, TURNS
 
     recall_api.require_index(settings)
 
-    embedder = OnnxEmbedder()
-    index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
-    try:
+    async with AsyncExitStack() as resources:
+        embedder = OnnxEmbedder()
+        resources.push_async_callback(embedder.close)
+        space = VectorSpace(embedder.model, embedder.dimensions)
+        facts = open_index(settings, FACTS, space)
+        resources.push_async_callback(facts.close)
+        turns = open_index(settings, TURNS, space)
+        resources.push_async_callback(turns.close)
         await embedder.start()
-        found = await FactSearch(index, embedder, rates=settings.decay_rates).search(query, user, tenant, limit)
+        found = await MemorySearch(facts, embedder, turns, rates=settings.decay_rates).search(wanted)
         return Answer(list(found), found.degraded)
-    finally:
-        await index.close()
-        await embedder.close()
 
 
-def _print(found: FoundFact) -> None:
-    fact = found.fact
+def _print(found: Result) -> None:
     out = console()
-    out.print(f"{found.score:.2f}  {printable(fact.statement)}", style="bold")
+    out.print(f"{found.score:.2f}  {printable(found.text)}", style="bold")
+    if found.turn is not None:
+        said = found.turn
+        who = said.role.value if not said.speaker else f"{said.speaker} ({said.role.value})"
+        where = f"turn {said.index} of {said.conversation_id}"
+        out.print(f"      {printable(who)}, {said.sent_at:%Y-%m-%d}, {printable(where)}")
+    if found.fact is not None:
+        _print_fact(found.fact)
+
+
+def _print_fact(fact: Fact) -> None:
+    out = console()
     said = fact.provenance[-1] if fact.provenance else None
     about = f"      {fact.kind.value}, confidence {fact.confidence:.2f}, since {fact.valid_from:%Y-%m-%d}"
     if fact.evidence_count > 1:

@@ -28,7 +28,7 @@ from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.server import ApiServer, serve
-from streams.search import FactSearch, FoundFacts
+from streams.search import MemorySearch, Results
 
 
 def make_fact(
@@ -110,7 +110,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
 @pytest.fixture
 async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
     access = Access(any_tenant=True)  # what SWITCHBOARD_API_AUTH=off gives; test_api_access.py has the rest
-    app = create_api(FactSearch(service.index, service.embedder), service.index, access)
+    app = create_api(MemorySearch(service.index, service.embedder), service.index, access)
     server = await serve(app, "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
         yield opened
@@ -204,7 +204,7 @@ async def test_one_fact(client: httpx.AsyncClient) -> None:
 
 async def test_503_says_what_has_been_waited_for_and_for_how_long(service: Service) -> None:
     app = create_api(
-        FactSearch(service.index, service.embedder), service.index, waited_for=lambda: {"qdrant": 42.0}
+        MemorySearch(service.index, service.embedder), service.index, waited_for=lambda: {"qdrant": 42.0}
     )
     server = await serve(app, "127.0.0.1", 0)
     await service.index.close()
@@ -227,7 +227,19 @@ async def test_a_fact_is_shown_to_whoever_names_its_person_only(client: httpx.As
     [
         ("/v1/search?q=tea", "user_id"),
         ("/v1/search?user_id=ada", "`q`"),
-        ("/v1/search?q=%20&user_id=ada", "q is blank"),
+        ("/v1/search?q=%20&user_id=ada", "the query is blank"),
+        ("/v1/search?q=%00%07&user_id=ada", "the query is blank"),
+        ("/v1/search?q=tea&user_id=ada&search_type=dreams", "search_type"),
+        ("/v1/search?q=tea&user_id=ada&search_type=dreams", "episodes"),
+        ("/v1/search?q=tea&user_id=ada&limit=-1", "limit"),
+        ("/v1/search?q=tea&user_id=ada&limit=1000000000", "100"),
+        ("/v1/search?q=tea&user_id=ada&since=monday", "since"),
+        ("/v1/search?q=tea&user_id=ada&since=2026-03-01", "2026-03-01T00:00:00Z"),
+        (
+            "/v1/search?q=tea&user_id=ada&since=2026-03-02T00:00:00Z&until=2026-03-01T00:00:00Z",
+            "before it begins",
+        ),
+        ("/v1/search?q=tea&user_id=ada&conversation_id=", "conversation_id"),
         ("/v1/search?q=tea&user_id=", "user_id"),
         ("/v1/search?q=tea&user_id=ada&limit=0", "limit"),
         ("/v1/search?q=tea&user_id=ada&limit=101", "100"),
@@ -260,10 +272,10 @@ async def test_503_while_the_index_is_down(service: Service, client: httpx.Async
     assert (await client.get("/v1/facts?user_id=ada")).headers["retry-after"] == "1"
 
 
-class BrokenSearch(FactSearch):
+class BrokenSearch(MemorySearch):
     """A mistake of ours."""
 
-    async def search(self, *args: Any, **kwargs: Any) -> FoundFacts:
+    async def search(self, *args: Any, **kwargs: Any) -> Results:
         raise ZeroDivisionError("division by zero")
 
 

@@ -20,7 +20,7 @@ from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.server import ApiServer, serve
 from streams.cli.search import search
-from streams.search import FactSearch
+from streams.search import MemorySearch, Wanted
 from streams.settings import load_settings
 from streams.worker import EXIT_CONFIGURATION, run
 
@@ -28,23 +28,23 @@ EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/fact
 
 
 @pytest.fixture
-async def memory(tmp_path: Path) -> AsyncIterator[tuple[FactSearch, FactIndex]]:
+async def memory(tmp_path: Path) -> AsyncIterator[tuple[MemorySearch, FactIndex]]:
     embedder = OnnxEmbedder()
     index = QdrantEdgeIndex(tmp_path, FACTS, VectorSpace(embedder.model, embedder.dimensions))
-    yield FactSearch(index, embedder), index
+    yield MemorySearch(index, embedder), index
     await index.close()
     await embedder.close()
 
 
 @pytest.fixture
-async def server(memory: tuple[FactSearch, FactIndex]) -> AsyncIterator[ApiServer]:
+async def server(memory: tuple[MemorySearch, FactIndex]) -> AsyncIterator[ApiServer]:
     made = await serve(create_api(*memory), "127.0.0.1", 0)
     yield made
     await made.stop()
 
 
 @pytest.fixture
-async def fronted(memory: tuple[FactSearch, FactIndex]) -> AsyncIterator[ApiServer]:
+async def fronted(memory: tuple[MemorySearch, FactIndex]) -> AsyncIterator[ApiServer]:
     """One that something authenticates in front of, under a name of its own."""
     settings = load_settings(api_auth="off", api_hosts="Memory.Example , 10.0.0.7", api_host="0.0.0.0")
     made = await serve(create_api(*memory, Access.of(settings)), "127.0.0.1", 0)
@@ -111,14 +111,14 @@ async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authent
 
 @pytest.mark.parametrize(("theirs", "ours"), [("theirs-", ""), ("theirs-", "ours-"), ("", "ours-")])
 async def test_a_search_is_not_answered_by_another_deployment(
-    memory: tuple[FactSearch, FactIndex], theirs: str, ours: str
+    memory: tuple[MemorySearch, FactIndex], theirs: str, ours: str
 ) -> None:
     made = await serve(create_api(*memory, Access.of(load_settings(topic_prefix=theirs))), "127.0.0.1", 0)
     named = f"not of the topic prefix '{ours}'" if ours else "not of the deployment without a topic prefix"
     with pytest.raises(ConfigurationError, match=f"{named}: set SWITCHBOARD_API_PORT"):
-        await search(load_settings(topic_prefix=ours, api_port=made.port), "tea", "ada", "default", 5)
+        await search(load_settings(topic_prefix=ours, api_port=made.port), Wanted(query="tea", user_id="ada"))
     settings = load_settings(topic_prefix=theirs, api_port=made.port)
-    assert (await search(settings, "tea", "ada", "default", 5)).results == []
+    assert (await search(settings, Wanted(query="tea", user_id="ada"))).results == []
     assert (await ask(made, "/v1/facts?user_id=ada", "localhost"))[0] == 200, "who does not care is answered"
     await made.stop()
 

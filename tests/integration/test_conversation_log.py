@@ -90,6 +90,14 @@ class TestTurns:
         assert await log.last_turns("default", "c", 99) == turns
         assert await log.last_turns("default", "c", 0) == []
 
+    async def test_some_of_several_conversations_at_once(self, log: ConversationLog) -> None:
+        await log.write((turn(index, name), index) for name in ("c", "d") for index in range(4))
+        await log.write([(turn(0, "c", tenant_id="acme"), 0)])
+        found = await log.at("default", {"c": [0, 3, 9, -1], "d": [1], "e": [0], "f": []})
+        assert found == [turn(0, "c"), turn(3, "c"), turn(1, "d")]
+        assert await log.at("acme", {"c": [0, 1], "d": [0]}) == [turn(0, "c", tenant_id="acme")]
+        assert await log.at("default", {}) == []
+
     async def test_an_older_version_replaces_no_newer_one(self, log: ConversationLog) -> None:
         await log.write([(turn(0, text="new"), 7)])
         await log.write([(turn(0, text="old"), 3)])

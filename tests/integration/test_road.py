@@ -309,7 +309,18 @@ class Road:
 
     def search(self, query: str, user: str) -> dict[str, Any]:
         """``switchboard search``, as a person calls it."""
-        command = [sys.executable, "-m", "streams.cli", "search", query, "--user", user, "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "streams.cli",
+            "search",
+            query,
+            "--user",
+            user,
+            "--type",
+            "facts",
+            "--json",
+        ]
         done = subprocess.run(
             command, env=self.environment(), cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False
         )
@@ -385,7 +396,7 @@ def test_the_seeds_blueberries_are_one_complete_fact(road: Road) -> None:
 
 @pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)
 def test_the_api_finds_them(road: Road, user: str, query: str, words: tuple[str, ...]) -> None:
-    answer = road.ask("/v1/search", q=query, user_id=user)
+    answer = road.ask("/v1/search", q=query, user_id=user, search_type="facts")
     assert not answer["degraded"]
     best = answer["results"][0]["fact"]
     assert all(word in best["statement"] for word in words), best["statement"]

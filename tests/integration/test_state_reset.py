@@ -370,7 +370,9 @@ def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
 async def found(api: str, query: str) -> dict[str, dict]:
     """Search; return the facts by statement."""
     async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.get(f"{api}/v1/search", params={"q": query, "user_id": "ada"})
+        answer = await client.get(
+            f"{api}/v1/search", params={"q": query, "user_id": "ada", "search_type": "facts"}
+        )
     if not answer.is_success or answer.json()["degraded"]:
         return {}
     return {result["fact"]["statement"]: result["fact"] for result in answer.json()["results"]}

@@ -51,6 +51,39 @@ FACT = {
 }
 
 
+FOUND = {
+    "kind": "fact",
+    "score": 0.97,
+    "parts": {"meaning": 1.5},
+    "text": FACT["statement"],
+    "message_ids": ["m-1"],
+    "conversation_id": "c-1",
+    "fact": FACT,
+}
+TURN = {
+    "kind": "turn",
+    "score": 0.5,
+    "parts": {"meaning": 1.5},
+    "text": "I like \x1b[31mplums.",
+    "message_ids": ["m-2"],
+    "conversation_id": "c-1",
+    "turn": {
+        "turn_id": "t-2",
+        "message_id": "m-2",
+        "conversation_id": "c-1",
+        "user_id": "amara",
+        "role": "user",
+        "text": "I like \x1b[31mplums.",
+        "sent_at": "2026-01-05T07:13:00Z",
+        "arrived_at": "2026-01-05T07:13:01Z",
+        "began_at": "2026-01-05T07:12:00Z",
+        "index": 2,
+        "source": {"topic": "chat.messages.v1", "partition": 0, "offset": 5},
+        "speaker": "Amara",
+    },
+}
+
+
 class Api(HTTPServer):
     """Answers every request with ``status`` and ``body``, and remembers what was asked."""
 
@@ -89,18 +122,26 @@ def answer(api: Api, status: int, body: object) -> None:
 def test_what_was_found_is_shown_with_the_sentence_it_came_from(
     api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer(api, 200, {"degraded": False, "results": [{"fact": FACT, "score": 0.97}]})
+    answer(api, 200, {"degraded": False, "results": [FOUND, TURN]})
     assert main.run(["search", "fruit?", "--user", "amara", "-n", "3"]) == 0
-    assert api.asked == {"q": ["fruit?"], "user_id": ["amara"], "tenant_id": ["default"], "limit": ["3"]}
+    assert api.asked == {
+        "q": ["fruit?"],
+        "user_id": ["amara"],
+        "tenant_id": ["default"],
+        "search_type": ["both"],
+        "limit": ["3"],
+    }
     assert capsys.readouterr().out.splitlines() == [
         r"0.97  User likes \x1b[31mblueberries",
         "      preference, confidence 0.90, since 2026-01-05, said 2 times",
         "      “I like blueberries.” (c-1)",
+        r"0.50  I like \x1b[31mplums.",
+        "      Amara (user), 2026-01-05, turn 2 of c-1",
     ]
 
 
 def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(api, 200, {"degraded": True, "results": [{"fact": FACT, "score": 0.97}]})
+    answer(api, 200, {"degraded": True, "results": [FOUND]})
     assert main.run(["search", "fruit?", "-u", "amara", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["query"], shown["user_id"], shown["degraded"]) == ("fruit?", "amara", True)
@@ -164,6 +205,37 @@ def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
         assert main.run(["search", "fruit?", "-u", "amara"]) == 78
     assert "make demo" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
+    answer(api, 200, {"degraded": False, "results": []})
+    command = ["search", "fruit?", "-u", "amara", "--type", "turns", "--conversation", "c-1"]
+    assert main.run([*command, "--since", "2026-01-05", "--until", "2026-01-06T12:00:00+02:00"]) == 0
+    assert (api.asked["search_type"], api.asked["conversation_id"]) == (["turns"], ["c-1"])
+    assert api.asked["since"] == ["2026-01-05T00:00:00+00:00"]
+    assert api.asked["until"] == ["2026-01-06T12:00:00+02:00"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--since", "yesterday"], "--since is 'yesterday': write a time as"),
+        (["--since", "2026-02-01", "--until", "2026-01-01"], "before it begins"),
+        (["--type", "dreams"], "dreams"),
+        (["--limit", "0"], "--limit"),
+    ],
+)
+def test_what_cannot_be_found_is_refused_before_anybody_is_asked(
+    api: Api, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
+    assert main.run(["search", "fruit?", "-u", "amara", *more]) != 0
+    assert said in capsys.readouterr().err
+    assert not hasattr(api, "asked")
+
+
+def test_a_query_that_is_too_long_is_refused(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "x" * 1_000_000, "-u", "amara"]) == 78
+    assert "1,000,000 characters" in capsys.readouterr().err
 
 
 def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:

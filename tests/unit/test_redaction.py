@@ -28,7 +28,7 @@ from streams.api.app import create_api
 from streams.api.server import serve
 from streams.cli import main
 from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
-from streams.search import FactSearch
+from streams.search import MemorySearch
 from streams.settings import Settings, describe, load_settings
 from streams.settings_text import allowed, env_name
 from streams.telemetry.health import HealthServer, HealthState
@@ -224,7 +224,7 @@ def test_no_traceback_shows_it(planted: tuple[str, str]) -> None:
 @pytest.mark.parametrize("url", [url.format(scheme="http") for url in URLS])
 async def test_no_problem_shows_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     index = QdrantServerIndex(url, "canaries", FACTS, VectorSpace("m", 4))
-    server = await serve(create_api(FactSearch(index, NoEmbedder()), index), "127.0.0.1", 0)
+    server = await serve(create_api(MemorySearch(index, NoEmbedder()), index), "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
         for path in ("/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada"):
             answer = await client.get(path)

@@ -1,0 +1,103 @@
+"""What a question asks: in which words, about whose turns, and whether it wants to know when."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from models.messages import Role
+from processors.text.stemming import stem_of
+
+#: Longest question, in characters.
+LONGEST_QUESTION = 4_000
+
+_STOP_LINES = """
+    a an and are as at be been but by can could d did do does for from had has have he her hers him his how i if
+    in into is it its just ll m me my no not of on or our re s she should so some t that the their them then
+    there these they this those to ve was we were what when where which who whom why will with would you your
+    about also any
+"""
+#: Words that say nothing about what is asked.
+_STOP_WORDS = frozenset(_STOP_LINES.split())
+_WORD = re.compile(r"[^\W_]+")
+_WHEN = re.compile(
+    r"\s*(?:when|how long ago|what (?:date|day|month|year)|how many (?:days|weeks|months))\b", re.I
+)
+_MINE = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
+
+
+class InvalidQuestion(ValueError):
+    """What was asked is no question that could be answered; the message says what to do."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that was read.
+
+    ``text`` is the question without the names of known speakers: what is embedded, and compared by words.
+    ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
+    ``when``: it asks for a time.
+    """
+
+    text: str
+    asked: str = ""
+    role: Role | None = None
+    when: bool = False
+
+
+def cleaned(query: str) -> str:
+    """Return a query without control characters and doubled spaces.
+
+    Raises:
+        InvalidQuestion: nothing is left of it, or it is too long.
+    """
+    if len(query) > LONGEST_QUESTION:
+        raise InvalidQuestion(f"the query has {len(query):,} characters: ask in {LONGEST_QUESTION:,} at most")
+    text = "".join(" " if unicodedata.category(sign) in ("Cc", "Cs") else sign for sign in query)
+    text = " ".join(text.split())
+    if not text:
+        raise InvalidQuestion("the query is blank: say what you want to know, in words")
+    return text
+
+
+def read(query: str, speakers: Iterable[str] = ()) -> Question:
+    """Return what a (cleaned) query asks; ``speakers`` are the names that are known.
+
+    A name is known by each of its words, too: "Ann" is Ann Lee.  A query of names alone keeps them.
+    """
+    named: dict[str, set[str]] = {}
+    for name in speakers:
+        for part in {name, *name.split()}:
+            if len(part) > 1:
+                named.setdefault(part.casefold(), set()).add(name)
+    asked: set[str] = set()
+
+    def take(match: re.Match[str]) -> str:
+        said = match.group("name")
+        # "will" is a word before it is a name, and so it is in front of a sentence
+        if said.casefold() in _STOP_WORDS and (said.islower() or match.start() == 0):
+            return match.group()
+        asked.update(named[said.casefold()])
+        return " "
+
+    text = query
+    if named:
+        names = "|".join(re.escape(name) for name in sorted(named, key=len, reverse=True))
+        text = " ".join(re.sub(rf"(?<!\w)(?P<name>{names})(?:['’]s)?(?!\w)", take, query, flags=re.I).split())
+    if not words_of(text):
+        text = query
+    # Several are asked about, or one whose name two have: no turn is preferred.
+    one = next(iter(asked)) if len(asked) == 1 else ""
+    role = Role.USER if not asked or (not one and _MINE.search(query)) else None
+    return Question(text=text, asked=one, role=role, when=_WHEN.match(query) is not None)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text that say something, in their base form."""
+    return [_stem(word) for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS]
+
+
+_stem = lru_cache(maxsize=50_000)(stem_of)

@@ -1,0 +1,149 @@
+"""Ranking what may answer a question, and reading the question."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.messages import Role
+from processors.recall.question import InvalidQuestion, Question, cleaned, read
+from processors.recall.ranking import FEATURES, Candidate, features, rank
+
+
+def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
+    fields = {"role": Role.USER, "conversation_id": "c-1"} | more
+    return Candidate(text=text, index=index, cosine=cosine, **fields)  # type: ignore[arg-type]
+
+
+def values(query: str, *candidates: Candidate, name: str) -> list[float]:
+    speakers = {each.speaker for each in candidates} - {""}
+    return [seen.values[name] for seen in features(read(query, speakers), candidates)]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "asked", "role"),
+    [
+        ("What does Mara like?", "What does like?", "Mara Voss", None),
+        ("what does mara's boat cost", "what does boat cost", "Mara Voss", None),
+        ("Where did Mara Voss go?", "Where did go?", "Mara Voss", None),
+        ("What did I order?", "What did I order?", "", Role.USER),
+        ("Which soup was it?", "Which soup was it?", "", Role.USER),
+        ("Do Mara and Will swim?", "Do and swim?", "", None),
+        ("Will it rain?", "Will it rain?", "", Role.USER),
+        ("what will it cost?", "what will it cost?", "", Role.USER),
+        ("Where is Will going?", "Where is going?", "Will", None),
+        ("Mara", "Mara", "Mara Voss", None),
+        ("Marathon training", "Marathon training", "", Role.USER),
+    ],
+)
+def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None) -> None:
+    assert read(query, ["Mara Voss", "Will"]) == Question(text=text, asked=asked, role=role)
+
+
+def test_a_name_that_two_share_prefers_neither() -> None:
+    assert read("Where does Kim work?", ["Kim Ode", "Kim Lund"]).asked == ""
+
+
+def test_a_question_for_a_time() -> None:
+    assert read("When did I move?").when
+    assert read("How many weeks was I away?").when
+    assert not read("Whenever I move, who helps?").when
+
+
+@pytest.mark.parametrize("query", ["", " \n", "\x00\x1b\x7f", "\ud800", "é" * 4001])
+def test_what_is_no_question(query: str) -> None:
+    with pytest.raises(InvalidQuestion, match="the query"):
+        cleaned(query)
+
+
+def test_control_characters_part_words() -> None:
+    assert cleaned(" green\x00tea\n\t?") == "green tea ?"
+    assert cleaned("緑茶は好き？") == "緑茶は好き？"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "better", "worse"),
+    [
+        ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
+        ("words", "green tea", turn("green teas"), turn("black coffee")),
+        ("around", "green tea", turn("yes", before="green tea?"), turn("yes", before="coffee?")),
+        ("around", "green tea", turn("yes", after="green tea?"), turn("yes", after="coffee?")),
+        ("speaker", "What does Mara drink", turn("tea", speaker="Mara"), turn("tea", speaker="Ben")),
+        ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
+        ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
+        ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
+        ("time", "when was it", turn("it was last May"), turn("it was fine")),
+    ],
+)
+def test_each_feature_is_worth_what_it_says(name: str, query: str, better: Candidate, worse: Candidate) -> None:
+    """The other features are alike, so this one alone decides, whatever the order of the candidates."""
+    one, other = values(query, better, worse, name=name)
+    assert (one - other) * FEATURES[name].weight > 0
+    for candidates, first in (((better, worse), 0), ((worse, better), 1)):
+        speakers = {each.speaker for each in candidates} - {""}
+        found = rank(read(query, speakers), candidates)
+        assert found[0].position == first
+        assert found[0].parts[name] > found[1].parts[name]
+
+
+def test_near_is_the_best_other_within_twelve_turns_of_the_conversation() -> None:
+    candidates = [
+        turn("a", 10, 0.3),
+        turn("b", 22, 0.5),
+        turn("c", 35, 0.9),
+        turn("d", 23, 0.7, conversation_id="c-2"),
+        Candidate(text="e", role=Role.USER, cosine=0.8),
+    ]
+    near = values("tea", *candidates, name="near")
+    assert near == [0.5, 0.3, 0.0, 0.0, FEATURES["near"].mean]
+
+
+def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
+    assert values("tea", turn("a", cosine=0.4), turn("b", cosine=None), name="meaning") == [0.4, 0.4]
+
+
+def test_nothing_answers() -> None:
+    far = [turn("black coffee", 0, 0.2), turn("the ferry", 30, 0.1)]
+    assert rank(read("violin repairs"), far) == []
+    assert rank(read("violin repairs"), []) == []
+    assert rank(read("violin repairs"), [*far, turn("violin repair", 60, None)])
+    assert rank(read("violin repairs"), [*far, turn("instruments", 60, 0.45)])
+
+
+def test_without_any_cosine_words_decide() -> None:
+    found = rank(read("green tea"), [turn("coffee", cosine=None), turn("green tea", cosine=None)])
+    assert found[0].position == 1
+    assert rank(read("green tea"), [turn("coffee", cosine=None)]) == []
+
+
+TEXTS = st.text(alphabet="tea green?\n.X緑", max_size=30)
+CANDIDATES = st.builds(
+    Candidate,
+    text=TEXTS,
+    role=st.sampled_from(Role),
+    speaker=st.sampled_from(["", "Mara", "Ben (x)"]),
+    conversation_id=st.sampled_from(["a", "b"]),
+    index=st.none() | st.integers(0, 30),
+    cosine=st.none() | st.floats(-1, 1),
+    before=TEXTS,
+    after=TEXTS,
+)
+
+
+@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=12))
+def test_scores_are_the_parts_in_order(query: str, candidates: list[Candidate]) -> None:
+    found = rank(read(query, ["Mara", "Ben (x)"]), candidates)
+    assert len(found) in (0, len(candidates))
+    assert len({each.position for each in found}) == len(found)
+    scores = [each.score for each in found]
+    assert scores == sorted(scores, reverse=True)
+    for one, other in pairwise(found):
+        assert 0.0 < one.score < 1.0
+        assert all(map(math.isfinite, one.parts.values()))
+        odds = [math.log(each.score / (1 - each.score)) for each in (one, other)]
+        sums = [sum(each.parts.values()) for each in (one, other)]
+        assert (odds[0] - odds[1]) == pytest.approx(0.617 * (sums[0] - sums[1]), abs=1e-6)
