@@ -62,9 +62,12 @@ FEATURES: Mapping[str, Feature] = {
 _EVEN, _STEEPNESS = 8.530, 0.617
 
 #: A question is answered by something of what was found if the best cosine and a third of the best coverage of
-#: its words reach this.  Of the fitted questions it takes a point of recall; of questions that belong to other
-#: conversations it leaves about half without an answer.
-_LEAST_EVIDENCE, _COVERAGE_COUNTS = 0.41, 0.33
+#: its words are above what the best of so many unrelated texts would reach: cosines of unrelated texts have
+#: about this mean and spread, and the largest of n lies about sqrt(2 ln n) spreads above the mean.
+_UNRELATED_MEAN, _UNRELATED_SPREAD, _COVERAGE_COUNTS = 0.10, 0.105, 0.33
+
+#: From fewer texts the largest cosine says little (a profession and an engineer: .19), so only the mean counts.
+_ENOUGH = 20
 
 #: What was not compared by meaning answers by its words alone, if it has so many of the question's.
 _LEAST_COVERAGE = 0.5
@@ -151,7 +154,10 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
 def _is_answered(candidates: Sequence[Candidate], seen: Sequence[Seen]) -> bool:
     known = [each.cosine for each in candidates if each.cosine is not None]
     coverage = max((each.coverage for each in seen), default=0.0)
-    if known and max(known) + _COVERAGE_COUNTS * coverage >= _LEAST_EVIDENCE:
+    least = _UNRELATED_MEAN
+    if len(known) >= _ENOUGH:
+        least += _UNRELATED_SPREAD * math.sqrt(2 * math.log(len(known)))
+    if known and max(known) + _COVERAGE_COUNTS * coverage >= least:
         return True
     by_words = (each.coverage for each, one in zip(seen, candidates, strict=True) if one.cosine is None)
     return max(by_words, default=0.0) >= _LEAST_COVERAGE

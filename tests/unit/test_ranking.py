@@ -107,9 +107,11 @@ def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
 
 
 def test_nothing_answers() -> None:
-    far = [turn("black coffee", 0, 0.2), turn("the ferry", 30, 0.1)]
+    far = [turn(f"black coffee {index}", index, 0.3) for index in range(24)]
     assert rank(read("violin repairs"), far) == []
     assert rank(read("violin repairs"), []) == []
+    assert rank(read("violin repairs"), [turn("coffee", cosine=0.09)]) == []
+    assert len(rank(read("violin repairs"), far[:3])) == 3, "of so few the nearest may well be it"
     assert rank(read("violin repairs"), [*far, turn("violin repair", 60, None)])
     assert rank(read("violin repairs"), [*far, turn("instruments", 60, 0.45)])
 
