@@ -324,12 +324,10 @@ def _turn(turn: Turn, cosines: Mapping[str, float], around: Mapping[tuple[str, i
 
 
 def _fact(fact: Fact, cosines: Mapping[str, float], person: str) -> Candidate:
-    """Return a fact as what the person said; the sentence that it came from stands around it."""
-    quote = fact.provenance[-1].quote if fact.provenance else ""
+    """Return a fact as something that the person said."""
     return Candidate(
         text=fact.statement,
         role=Role.USER,
         speaker=person,
         cosine=cosines.get(fact.fact_id),
-        before=quote if quote != fact.statement else "",
     )

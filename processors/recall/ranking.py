@@ -77,7 +77,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of something that may answer.
 
     ``before`` and ``after`` are the texts of the neighbours, ``""`` if there are none.  ``conversation_id`` and
-    ``index`` say where it was said; ``index`` is ``None`` if that is not known.  ``cosine`` is ``None`` if its
+    ``index`` say where it was said; ``index`` is ``None`` for a fact, which stands by itself.  ``cosine`` is ``None`` if its
     text was not compared with the question by meaning.
     """
 
@@ -143,7 +143,7 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
             "around": words.around[position] / most_around,
             "speaker": float(_is_asked(question, each)),
             "question": float(each.text.rstrip().endswith(("?", "？"))),
-            "length": math.log1p(min(words.counts[position], _LONG_ENOUGH)),
+            "length": _length(each, words.counts[position]),
             "time": float(question.when and _TIME.search(each.text) is not None),
             "near": near[position],
         }
@@ -167,6 +167,11 @@ def _is_asked(question: Question, candidate: Candidate) -> bool:
     if question.asked:
         return candidate.speaker == question.asked
     return question.role is not None and candidate.role == question.role
+
+
+def _length(candidate: Candidate, words: int) -> float:
+    """Return how much a text can say; a statement that stands by itself says something, however short."""
+    return FEATURES["length"].mean if candidate.index is None else math.log1p(min(words, _LONG_ENOUGH))
 
 
 def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:

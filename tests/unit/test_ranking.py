@@ -102,6 +102,13 @@ def test_near_is_the_best_other_within_twelve_turns_of_the_conversation() -> Non
     assert near == [0.5, 0.3, 0.0, 0.0, FEATURES["near"].mean]
 
 
+def test_a_fact_is_not_taken_for_a_short_turn() -> None:
+    short, long = (
+        Candidate(text=text, role=Role.USER, cosine=0.3) for text in ("cello", "plays it well daily")
+    )
+    assert values("tea", short, long, name="length") == [FEATURES["length"].mean] * 2
+
+
 def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
     assert values("tea", turn("a", cosine=0.4), turn("b", cosine=None), name="meaning") == [0.4, 0.4]
 
