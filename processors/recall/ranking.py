@@ -77,8 +77,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of something that may answer.
 
     ``before`` and ``after`` are the texts of the neighbours, ``""`` if there are none.  ``conversation_id`` and
-    ``index`` say where it was said; ``index`` is ``None`` for a fact, which stands by itself.  ``cosine`` is ``None`` if its
-    text was not compared with the question by meaning.
+    ``index`` say where it was said; ``index`` is ``None`` for a fact, which stands by itself.
+    ``cosine`` is ``None`` if its text was not compared with the question by meaning.
     """
 
     text: str
