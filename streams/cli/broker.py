@@ -20,7 +20,7 @@ from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 
 #: Long enough for a broker that is busy, short enough for somebody who waits at a prompt.
-ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 30.0
 
 #: With an aborted or open transaction the last records are never delivered: stop after this silence.
 _SILENCE_SECONDS = 5.0
