@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import msgspec
 from aiokafka import AIOKafkaProducer
 
+from deploy.local.ports import LOOPBACK, free_ports
 from models.messages import ChatMessage, Role
 from streams.settings import load_settings
 from streams.topics.catalog import catalog_for
 
 #: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
 _WINDOW = 10
-_API_PORT = 18_371
 _PATIENCE = 180.0
 
 #: Things that no other probe mentions, so that a search finds the fact of its own probe.
@@ -31,34 +34,50 @@ async def main(probes: int) -> None:
     """Send one conversation per probe and poll the search until its fact is there; print percentiles."""
     settings = load_settings()
     topic = catalog_for(settings).name("chat.messages.v1")
-    workers = [_start("ingest"), _start("memory"), _start("recall")]
+    port = free_ports(1)[0]
+    logs = Path(tempfile.mkdtemp(prefix="switchboard-latency-"))
+    workers = {name: _start(name, port, logs) for name in ("ingest", "memory", "recall")}
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     await producer.start()
     seconds = []
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{_API_PORT}", timeout=10) as client:
+        async with httpx.AsyncClient(base_url=f"http://{LOOPBACK}:{port}", timeout=10) as client:
             await _ready(client)
             await _probe(client, producer, topic, "warm-up", 0)
             for n in range(probes):
                 seconds.append(await _probe(client, producer, topic, f"probe-{n}", n))
+    except BaseException:
+        _tell(workers, logs)
+        raise
     finally:
-        for worker in workers:
+        for worker in workers.values():
             worker.terminate()
-        for worker in workers:
+        for worker in workers.values():
             worker.wait(timeout=40)
+        shutil.rmtree(logs)
         await producer.stop()
     seconds.sort()
     figures = {f"p{p}": seconds[min(len(seconds) - 1, len(seconds) * p // 100)] for p in (50, 95, 99)}
     print(json.dumps({**figures, "probes": probes}))
 
 
-def _start(service: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "streams.cli", "worker", service],
-        env={**os.environ, "SWITCHBOARD_API_PORT": str(_API_PORT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def _start(service: str, port: int, logs: Path) -> subprocess.Popen[bytes]:
+    with (logs / service).open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "streams.cli", "worker", service],
+            env={**os.environ, "SWITCHBOARD_API_PORT": str(port)},
+            stdout=log,
+            stderr=log,
+        )
+
+
+def _tell(workers: dict[str, subprocess.Popen[bytes]], logs: Path) -> None:
+    """Print how the workers are and the ends of their logs."""
+    for name, worker in workers.items():
+        ended = worker.poll()
+        tail = "\n".join((logs / name).read_text(errors="replace").splitlines()[-20:])
+        state = "still runs" if ended is None else f"ended with {ended}"
+        print(f"{name} {state}; the end of its log:\n{tail}\n", file=sys.stderr)
 
 
 async def _ready(client: httpx.AsyncClient) -> None:

@@ -229,7 +229,7 @@ class Suite:
         )
         if done.returncode:
             raise SystemExit(
-                f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+                f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-12000:]}"
             )
         return done.stdout, done.stderr
 

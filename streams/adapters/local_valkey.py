@@ -125,7 +125,13 @@ def _binary() -> Path:
 
 
 def _short(path: Path) -> Path:
-    if len(str(path).encode()) <= _LONGEST_PATH:
+    """Return ``path``, or a place whose path is short enough; the temporary folder may be too deep as well."""
+    if _fits(path):
         return path
-    name = hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()
-    return Path(tempfile.gettempdir()) / f"switchboard-{name}.sock"
+    name = f"switchboard-{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}.sock"
+    folders = [Path(tempfile.gettempdir()), Path("/tmp")]
+    return next((folder / name for folder in folders if _fits(folder / name)), path)
+
+
+def _fits(path: Path) -> bool:
+    return len(str(path).encode()) <= _LONGEST_PATH
