@@ -22,7 +22,7 @@ from aiokafka.errors import KafkaError
 from models.errors import ConfigurationError, SwitchboardError
 from streams.kafka.refusals import refusal, why_not_connected
 from streams.settings import Settings
-from streams.settings_access import read_secret
+from streams.settings.access import read_secret
 
 Client = TypeVar("Client", AIOKafkaAdminClient, AIOKafkaConsumer, AIOKafkaProducer)
 

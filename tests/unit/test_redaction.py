@@ -30,7 +30,7 @@ from streams.cli import main
 from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
 from streams.search import MemorySearch
 from streams.settings import Settings, describe, load_settings
-from streams.settings_text import allowed, env_name
+from streams.settings.text import allowed, env_name
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics

@@ -9,7 +9,7 @@ import pytest
 from models.errors import ConfigurationError
 from streams.kafka import connection
 from streams.settings import Settings, describe, load_settings
-from streams.settings_access import SECRETS
+from streams.settings.access import SECRETS
 
 SASL = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_username": "ada", "kafka_sasl_password": "canary"}
 

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from streams.settings_text import env_name, setting
+from streams.settings.text import env_name, setting
 
 #: The secrets; each has a companion, ``<name>_file``.
 SECRETS = ("kafka_sasl_password", "qdrant_api_key", "redis_password", "gemini_api_key")

@@ -24,8 +24,8 @@ from models.errors import ConfigurationError
 from models.patterns import compiled
 from models.statements import Kind
 from streams.namespace import Namespace
-from streams.settings_access import AccessSettings
-from streams.settings_text import (
+from streams.settings.access import AccessSettings
+from streams.settings.text import (
     PREFIX,
     SettingRow,
     describe,
@@ -34,7 +34,7 @@ from streams.settings_text import (
     keep_secrets,
     unknown_variables,
 )
-from streams.settings_text import setting as _setting
+from streams.settings.text import setting as _setting
 
 __all__ = ["SettingRow", "Settings", "describe", "load_settings"]
 
