@@ -1,0 +1,146 @@
+"""What the stages decide by: windows, tokens, turns, facts, responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from pydantic import field_validator
+
+from models.errors import ConfigurationError
+from models.patterns import compiled
+from models.statements import Kind
+from streams.settings.places import PlaceSettings
+from streams.settings.text import setting
+
+
+def _patterns(value: str) -> list[str]:
+    """Return the texts of a JSON list of texts; of an empty text none."""
+    try:
+        found = msgspec.json.decode(value, type=list[str]) if value.strip() else []
+    except msgspec.DecodeError as error:
+        raise ConfigurationError(
+            f'it must be a JSON list of texts, such as ["EMP-[0-9]{{6}}"]: {error}'
+        ) from error
+    return found
+
+
+class StageSettings(PlaceSettings):
+    """What makes a window, a summary, a turn, a fact, a duplicate.  Read as part of ``Settings``."""
+
+    # Windows (ingest)
+    window_size: int = setting(10, "messages in a window", "messages", ge=2, le=100)
+    window_overlap: int = setting(
+        3, "messages that a window repeats from the one before", "messages", ge=0, le=99
+    )
+    idle_seconds: float = setting(
+        900.0, "silence, by sent_at or by arrival, after which a conversation's rest is flushed", "s", gt=0
+    )
+    conversation_forget_days: float = setting(
+        90.0,
+        "silence after which a conversation's state goes; what is said then begins it anew",
+        "days",
+        gt=0,
+    )
+    tick_seconds: float = setting(1.0, "how often silent conversations are looked for", "s", gt=0, le=60)
+    max_content_bytes: int = setting(
+        65_536, "longest message content, as UTF-8; longer ones are dead-lettered", "bytes", ge=1, le=500_000
+    )
+    recent_message_ids: int = setting(
+        64, "message ids a conversation remembers to tell a producer's retry", "ids", ge=1, le=10_000
+    )
+
+    # Token table and summaries
+    token_threshold: int = setting(
+        1200, "unsummarized tokens above which a summary is requested", "tokens", ge=1, le=1_000_000
+    )
+    summary_retry_seconds: float = setting(
+        60.0, "how long a summary request stays unanswered before it is sent again", "s", gt=0
+    )
+
+    # Turns (recall)
+    mask: Literal["on", "off"] = setting(
+        "on",
+        "on: card numbers, keys and tokens are masked before a turn is stored or searched; off: nothing is",
+    )
+    mask_patterns: str = setting(
+        "",
+        'what else is masked: regular expressions (RE2 syntax), such as ["EMP-[0-9]{6}"]',
+        allowed="JSON list of texts, or empty",
+    )
+    turn_retention_days: float = setting(
+        365.0,
+        "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again; "
+        "`topics apply` sets it",
+        "days",
+        ge=1,
+        le=36_500,
+    )
+
+    turn_log_days: float = setting(
+        30.0,
+        "how long Redis keeps a conversation's log after its latest message (0: for ever); windows of older "
+        "ones are read from memory.turns.v1",
+        "days",
+        ge=0,
+        le=36_500,
+    )
+
+    # Facts (recall): how fast they fade.  Allergies and constraints do not.
+    decay_event_per_day: float = setting(
+        0.01, "how fast an event fades since it was last said", "1/d", ge=0, le=1
+    )
+    decay_instruction_per_day: float = setting(0.0, "how fast an instruction fades", "1/d", ge=0, le=1)
+    decay_preference_per_day: float = setting(0.01, "how fast a preference fades", "1/d", ge=0, le=1)
+    decay_profile_per_day: float = setting(0.01, "how fast a person's profile fades", "1/d", ge=0, le=1)
+    decay_state_per_day: float = setting(
+        0.01, "how fast a state (home, employer, pets) fades; not: allergy, constraint", "1/d", ge=0, le=1
+    )
+
+    # Response filter (respond)
+    content_similarity_threshold: float = setting(
+        0.85, "similarity from which a sentence is a duplicate; 1: no content filtering", "ratio", ge=0, le=1
+    )
+    duplicate_window_sentences: int = setting(
+        50, "earlier sentences that a new one is compared with", "sentences", ge=1, le=10_000
+    )
+    max_hold_ms: int = setting(
+        500, "longest that text which may become similar is held back (fuzzy: on)", "ms", ge=0, le=60_000
+    )
+    max_repeat_hold_ms: int = setting(
+        10_000,
+        "longest that a sentence or line which repeats a passage is held back, with what came before it",
+        "ms",
+        ge=0,
+        le=60_000,
+    )
+    response_fuzzy: Literal["off", "on"] = setting(
+        "off", "on: take out what is similar, too; off: what repeats word for word only"
+    )
+    response_idle_seconds: float = setting(60.0, "silence after which a response is closed", "s", gt=0)
+    response_memory: Literal["response", "conversation"] = setting(
+        "response", "what a sentence is compared with: its own response, or the whole conversation"
+    )
+    response_memory_seconds: float = setting(
+        86_400.0, "how long a conversation remembers what was said in it (memory: conversation)", "s", gt=0
+    )
+
+    @field_validator("mask_patterns")
+    @classmethod
+    def _check_patterns(cls, value: str) -> str:
+        try:
+            compiled(_patterns(value))
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from error
+        return value
+
+    @property
+    def own_patterns(self) -> list[str]:
+        """The regular expressions of ``mask_patterns``."""
+        return _patterns(self.mask_patterns)
+
+    @property
+    def decay_rates(self) -> Mapping[Kind, float]:
+        """How fast facts fade, per day, by kind."""
+        return {kind: float(getattr(self, f"decay_{kind.value}_per_day")) for kind in Kind}
