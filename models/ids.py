@@ -92,3 +92,13 @@ def roll_up_id(tenant_id: str, conversation_id: str, replaces: Iterable[str]) ->
 def turn_id(tenant_id: str, conversation_id: str, message_id: str) -> str:
     """Id of the turn that a message is: a message that comes again is the same turn."""
     return deterministic_id("turn", tenant_id, conversation_id, message_id)
+
+
+def episode_id(tenant_id: str, conversation_id: str, first_message_id: str, last_message_id: str) -> str:
+    """Id of the episode from one message to another (inclusive), of what is in it like that of a window."""
+    return deterministic_id("episode", tenant_id, conversation_id, first_message_id, last_message_id)
+
+
+def punctuation_id(tenant_id: str, conversation_id: str, kind: str, began_ms: int, index: int) -> str:
+    """Id of what stands before the turn ``index`` of the life of a conversation that began at ``began_ms``."""
+    return deterministic_id("punctuation", tenant_id, conversation_id, kind, began_ms, index)

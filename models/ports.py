@@ -188,6 +188,34 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in wanted if isinstance(each, Within) or each.values]
 
 
+class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which episodes a search may return: of one person, and if need be of one conversation, of a time.
+
+    An episode is of a time if anything in it may have been said then: after ``since`` (included) and before
+    ``until`` (not included).
+    """
+
+    user_id: str
+    tenant_id: str = "default"
+    conversation_id: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def conditions(self) -> list[AnyOf | Within]:
+        """See :class:`Where`."""
+        wanted: list[AnyOf | Within] = [
+            AnyOf("user_id", (self.user_id,)),
+            AnyOf("tenant_id", (self.tenant_id,)),
+        ]
+        if self.conversation_id:
+            wanted.append(AnyOf("conversation_id", (self.conversation_id,)))
+        if self.since is not None:
+            wanted.append(Within("last_sent_at", self.since))
+        if self.until is not None:
+            wanted.append(Within("first_sent_at", None, self.until))
+        return wanted
+
+
 class Found(NamedTuple, Generic[Item]):
     """A search result.  ``score``: the cosine for a vector, BM25 (above 0, no upper end) for words."""
 

@@ -48,9 +48,14 @@ def ask(effects: Effects, request: EmbeddingRequest, source: str) -> None:
 
 def forget(effects: Effects, kind: VectorKind, erased_id: str, partition: int, source: str) -> None:
     """Have the vector of something that was erased forgotten; ``partition`` is that of its person."""
-    event_id = f"{kind}/{erased_id}/erased"
-    headers = cloudevents.outgoing(_EVENT, source, event_id)
+    headers = cloudevents.outgoing(_EVENT, source, f"{kind}/{erased_id}/erased")
     effects.emit(REQUESTS, _key(kind, erased_id), None, headers, partition=partition)
+
+
+def forget_of(effects: Effects, kind: VectorKind, erased_id: str, user_id: str, source: str) -> None:
+    """Have the vector of something of a person's that was erased forgotten."""
+    headers = cloudevents.outgoing(_EVENT, source, f"{kind}/{erased_id}/erased")
+    effects.emit(REQUESTS, _key(kind, erased_id), None, headers, route=user_id.encode())
 
 
 def _key(kind: VectorKind, wanted_id: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.errors import ConfigurationError
 from streams.runtime.stage import Stage
@@ -88,14 +88,16 @@ def _memory(settings: Settings) -> Service:
 
 
 def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
-    from models.ports import VectorSpace
+    from models.ports import SearchIndex, VectorSpace
     from models.vectors import VectorKind
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_log
     from streams.adapters.onnx_embedder import OnnxEmbedder
-    from streams.adapters.qdrant_kinds import TURNS, facts_kind
+    from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
     from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.embedding import Embedding
+    from streams.agents.recall.episode_index import EpisodeIndex
+    from streams.agents.recall.episodes import Episodes
     from streams.agents.recall.index import Index
     from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
@@ -113,13 +115,22 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     resources.push_async_callback(index.close)
     turns = open_index(settings, TURNS, space)
     resources.push_async_callback(turns.close)
+    episodes = open_index(settings, EPISODES, space)
+    resources.push_async_callback(episodes.close)
     log = open_log(settings, resources)
+    kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
+        VectorKind.FACT: index,
+        VectorKind.TURN: turns,
+        VectorKind.EPISODE: episodes,
+    }
     stages = [
         Turns(settings).stage(),
         TurnLog(settings, log, turns).stage(),
+        Episodes(settings).stage(),
+        EpisodeIndex(settings, episodes).stage(),
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
-        VectorViews(settings, {VectorKind.FACT: index, VectorKind.TURN: turns}).stage(),
+        VectorViews(settings, kinds).stage(),
     ]
 
     def api(health: HealthState) -> ASGIApp:

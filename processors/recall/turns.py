@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,11 +28,20 @@ class TurnsState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     began_at: float = 0.0
 
 
+class End(NamedTuple):
+    """Before the turn ``before`` of the life that began at ``began_at``, the conversation was over."""
+
+    tenant_id: str
+    began_at: datetime
+    before: int
+
+
 class TurnFold:
     """Folds a run of one conversation's messages into its turns.
 
-    ``turns`` collects them, ``masked`` what was replaced in them, by kind.  ``source`` is the topic and the
-    partition that the messages come from.  Nothing here reads a clock.
+    ``turns`` collects them, ``masked`` what was replaced in them, by kind, ``ends`` where somebody said that
+    the conversation was over: after how many of ``turns``.  ``source`` is the topic and the partition that
+    the messages come from.  Nothing here reads a clock.
     """
 
     def __init__(
@@ -52,6 +61,7 @@ class TurnFold:
         self._mask = mask
         self.turns: list[Turn] = []
         self.masked: Counter[str] = Counter()
+        self.ends: dict[int, End] = {}
 
     @property
     def changed(self) -> bool:
@@ -80,7 +90,10 @@ class TurnFold:
         self._sequence.forget(arrived)
 
     def close(self, tenant_id: str, offset: int) -> None:
-        """Somebody says that the conversation is over: that ends a window, and changes no turn."""
+        """Somebody says that the conversation is over: that ends an episode, and changes no turn."""
+        if self._sequence.next_index and tenant_id == self._sequence.tenant_id:
+            began_at = datetime.fromtimestamp(self._began_at, UTC)
+            self.ends[len(self.turns)] = End(tenant_id, began_at, self._sequence.next_index)
 
     def finish(self) -> TurnsState | None:
         """Return the new state; ``None``: the conversation is forgotten."""

@@ -26,6 +26,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from models.episodes import Episode
 from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Fact
 from models.statements import Kind as StatementKind
@@ -138,4 +139,14 @@ TURNS: Kind[Turn] = Kind(
     keywords=("tenant_id", "conversation_id", "role"),
     times=("sent_at",),
     filled_from="memory.turns.v1",
+)
+
+EPISODES: Kind[Episode] = Kind(
+    name="episodes",
+    type=Episode,
+    id_field="episode_id",
+    text_field="text",
+    keywords=("tenant_id", "conversation_id"),
+    times=("first_sent_at", "last_sent_at"),
+    filled_from="memory.episodes.v1",
 )

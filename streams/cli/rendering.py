@@ -117,6 +117,19 @@ def _window(body: Body) -> str:
     )
 
 
+def _turn(body: Body) -> str:
+    if "punctuation" in body:
+        return f"({body['punctuation']})"
+    return f"{body['index']} {body['speaker'] or body['role']}: {body['text']}"
+
+
+def _episode(body: Body) -> str:
+    return (
+        f"episode {body['from_index']}-{body['to_index']} ({body['reason']}, {len(body['turn_ids'])} turns, "
+        f"{body['overlap']} overlap) of {body['user_id']}"
+    )
+
+
 def _candidate(body: Body) -> str:
     return f"{body['user_id']} {body['kind']} {body['confidence']:.2f}: {body['statement']}"
 
@@ -168,6 +181,8 @@ _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "chat.duplicates.v1": _duplicate,
     "memory.commands.v1": _command,
     "memory.windows.v1": _window,
+    "memory.turns.v1": _turn,
+    "memory.episodes.v1": _episode,
     "memory.fact-candidates.v1": _candidate,
     "memory.facts.v1": _fact,
     "memory.summary-requests.v1": _summary_request,

@@ -68,6 +68,7 @@ class Settings(FlowSettings):
     def _check_together(self) -> Settings:
         for small, large, relation in (
             ("window_overlap", "window_size", "below"),
+            ("episode_overlap", "episode_size", "below"),
             ("heartbeat_seconds", "session_timeout_seconds", "below"),
             ("commit_interval_seconds", "shutdown_timeout_seconds", "below"),
             ("step_timeout_seconds", "hang_timeout_seconds", "below"),

@@ -71,8 +71,8 @@ class StageSettings(PlaceSettings):
     )
     turn_retention_days: float = setting(
         365.0,
-        "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again; "
-        "`topics apply` sets it",
+        "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again, and "
+        "memory.episodes.v1 an episode; `topics apply` sets it",
         "days",
         ge=1,
         le=36_500,
@@ -85,6 +85,12 @@ class StageSettings(PlaceSettings):
         "days",
         ge=0,
         le=36_500,
+    )
+
+    # Episodes (recall)
+    episode_size: int = setting(20, "most turns of an episode", "turns", ge=2, le=200)
+    episode_overlap: int = setting(
+        3, "turns that an episode repeats from the one before", "turns", ge=0, le=199
     )
 
     # Facts (recall): how fast they fade.  Allergies and constraints do not.

@@ -192,6 +192,9 @@ class Metrics:
             "Passages of messages that were masked before they were stored as turns, by what they were.",
             "kind",
         )
+        self.episodes_total = self._counter(
+            "episodes_total", "Episodes published, by why they ended; erased: taken back.", "reason"
+        )
 
     def _responses(self) -> None:
         self.content_duplicates_detected_total = self._plain_counter(

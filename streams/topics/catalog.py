@@ -38,8 +38,10 @@ DEAD_LETTER_RETENTION_MS = 30 * 24 * 3_600_000
 DEFAULT_PARTITIONS = 8
 DEFAULT_SEGMENT_BYTES = 128 * 1024 * 1024
 
-#: The topic whose retention is a setting.
 TURNS = "memory.turns.v1"
+
+#: The topics whose retention is a setting: what was said.
+OF_TURNS = (TURNS, "memory.episodes.v1")
 
 #: By how much of its retention a record may outlive it, and the longest that this may be.
 RETENTION_TOLERANCE = 0.1
@@ -198,15 +200,15 @@ def catalog_for(settings: Settings) -> Catalog:
 def load_catalog(prefix: str = "", partitions: str = "", turn_retention_days: float = 0) -> Catalog:
     """Read ``schemas/topics`` and return its catalog, with ``prefix`` before every name on the broker.
 
-    ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  ``turn_retention_days``, if not
-    0, is how long :data:`TURNS` is kept.  Raises :class:`ConfigurationError` if a file is wrong, or if topics
-    that must line up differ in their number of partitions.
+    ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  ``turn_retention_days``, if
+    not 0, is how long :data:`OF_TURNS` are kept.  Raises :class:`ConfigurationError` if a file is wrong, or
+    if topics that must line up differ in their number of partitions.
     """
     specs = fit(read_specs(files("schemas") / "topics"), read_counts(partitions))
     if turn_retention_days:
         kept_ms = int(turn_retention_days * 86_400_000)
         specs = [
-            msgspec.structs.replace(spec, retention_ms=kept_ms) if spec.contract_name == TURNS else spec
+            msgspec.structs.replace(spec, retention_ms=kept_ms) if spec.contract_name in OF_TURNS else spec
             for spec in specs
         ]
     return Catalog(

@@ -32,7 +32,7 @@ SOURCES = [spec.contract_name for spec in load_catalog() if spec.dead_letter]
 TURNS = "memory.turns.v1"
 
 #: Sources whose records are about something that another source must have brought first.
-ANSWERS = ("memory.summaries.v1", "memory.facts.v1", "memory.embeddings.v1", TURNS)
+ANSWERS = ("memory.summaries.v1", "memory.facts.v1", "memory.embeddings.v1", TURNS, "memory.episodes.v1")
 
 
 @pytest.fixture

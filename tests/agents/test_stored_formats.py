@@ -26,6 +26,7 @@ from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
+from processors.episodes.state import EpisodesState, KeptTurn
 from processors.facts.evidence import Floor
 from processors.facts.lines import Latest, Line, Stub
 from processors.facts.timeline import Mark, Moment
@@ -37,7 +38,7 @@ from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations
 from streams.agents.memory import extraction, facts
-from streams.agents.recall import turns
+from streams.agents.recall import episodes, turns
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
@@ -151,6 +152,37 @@ VALUES: dict[Codec[Any], Any] = {
         SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),
         1772359000.5,
     ),
+    episodes.STATE: EpisodesState(
+        "acme",
+        "ada",
+        1772359000.5,
+        12,
+        WindowCursor(11, 1),
+        (
+            KeptTurn(
+                11,
+                "t-11",
+                "m-11",
+                "bob",
+                "Bob",
+                "user",
+                "So ist es.",
+                1772359200.5,
+                1772359201.25,
+                "chat.messages.v1",
+                5,
+                9,
+                True,
+                True,
+                b"\x00\x3c",
+            ),
+        ),
+        1772359200.5,
+        1772359201.25,
+        1772359201.5,
+        2,
+    ),
+    episodes.PAGE: (episodes.Listed("e-1", "ada", 1772359000.5, bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     responses.STATE: ResponseState(

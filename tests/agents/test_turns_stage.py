@@ -264,6 +264,32 @@ def indices_of_ingest(trial: Trial) -> dict[int, int]:
     return found
 
 
+def test_a_closing_takes_its_place_among_the_turns() -> None:
+    harness = Harness()
+    close = punctuation(harness, "close")
+    harness.feed(close)  # nothing was said yet
+    assert harness.outputs == []
+    harness.feed(harness.record(message(0)), punctuation(harness, "close"), harness.record(message(1)))
+    turns = [output for output in harness.outputs if output.topic == TURNS]
+    kinds = [dict(output.headers).get(PUNCTUATION_HEADER) for output in turns]
+    assert kinds == [None, b"close", None]
+    assert turns[1].route == b"c"
+    assert msgspec.json.decode(turns[1].value or b"", type=Punctuation).conversation_id == "c"
+    again = Harness()
+    again.feed(again.record(message(0)))
+    again.feed(punctuation(again, "close"), punctuation(again, "close"))
+    assert [output.key for output in again.outputs if output.topic == TURNS][1] == turns[1].key
+    assert len([output for output in again.last.outputs if output.topic == TURNS]) == 1
+
+
+def test_a_closing_of_another_tenant_is_none() -> None:
+    harness = Harness()
+    value = Punctuation(punctuation="close", conversation_id="c", tenant_id="acme")
+    headers = [(PUNCTUATION_HEADER, b"close")]
+    harness.feed(harness.record(message(0)), harness.record(value, headers=headers))
+    assert len([output for output in harness.outputs if output.topic == TURNS]) == 1
+
+
 @settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(0, 4))
 def test_ingest_and_turns_say_the_same_index_of_every_message(seed: int, crashes: int) -> None:
@@ -272,7 +298,9 @@ def test_ingest_and_turns_say_the_same_index_of_every_message(seed: int, crashes
     expected = indices_of_ingest(played(ingest(), log, chance, crashes))
     trial = played(Turns(SETTINGS).stage(), log, chance, crashes)
     turns = [
-        msgspec.json.decode(output.value or b"", type=Turn) for output in trial.outputs if output.topic == TURNS
+        msgspec.json.decode(output.value or b"", type=Turn)
+        for output in trial.outputs
+        if output.topic == TURNS and not dict(output.headers).get(PUNCTUATION_HEADER)
     ]
     assert {turn.source.offset: turn.index for turn in turns} == expected
     calm = played(Turns(SETTINGS).stage(), log, Random(0), 0)

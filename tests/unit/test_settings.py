@@ -139,6 +139,17 @@ def test_settings_that_contradict_each_other_are_both_named(monkeypatch, environ
 def test_an_overlap_of_one_less_than_the_window_and_of_none_are_fine():
     assert load_settings(window_overlap=9).window_overlap == 9
     assert load_settings(window_overlap=0).window_overlap == 0
+
+
+@pytest.mark.parametrize("overlap", [20, 21])
+def test_an_episode_overlap_that_is_no_smaller_than_the_episode_is_refused(overlap):
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings(episode_overlap=overlap)
+    wrong = (
+        f"SWITCHBOARD_EPISODE_OVERLAP={overlap} must be below SWITCHBOARD_EPISODE_SIZE=20: change one of them"
+    )
+    assert wrong in str(caught.value)
+    assert load_settings(episode_overlap=19).episode_overlap == 19
     assert load_settings(retry_min_seconds=30).retry_min_seconds == 30
     assert load_settings(window_size=15).window_size == 15
 

@@ -38,6 +38,7 @@ def test_the_topics_of_the_contract():
         "memory.fact-candidates.v1",
         "memory.facts.v1",
         "memory.turns.v1",
+        "memory.episodes.v1",
         "memory.embedding-requests.v1",
         "memory.embeddings.v1",
         "memory.summary-requests.v1",
@@ -73,6 +74,7 @@ def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
         "switchboard-memory-extraction-changelog",
         "switchboard-memory-facts-changelog",
         "switchboard-recall-turns-changelog",
+        "switchboard-recall-episodes-changelog",
         "switchboard-respond-responses-changelog",
     }
     for spec in changelogs.values():

@@ -19,7 +19,7 @@ from processors.text.validation import decode
 from streams import cloudevents
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.qdrant_payload import is_point_id
-from streams.agents.recall.turns import TURNS
+from streams.agents.recall.punctuations import TURNS, is_punctuation
 from streams.embedding_requests import REQUESTS
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
@@ -80,6 +80,8 @@ class TurnLog:
         turns: dict[str, tuple[Turn, int]] = {}
         erased: dict[str, Erased] = {}
         for record in batch.records:
+            if is_punctuation(record):
+                continue
             try:
                 said = read(record)
             except InvalidRecord as error:

@@ -12,20 +12,21 @@ from __future__ import annotations
 import msgspec
 
 from models.errors import InvalidRecord
-from models.messages import ChatMessage, Punctuation
+from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.vectors import VectorKind
 from processors.embedding.wording import request_for
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
 from streams import cloudevents, embedding_requests
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
+from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 
-TURNS = "memory.turns.v1"
+__all__ = ["TURNS", "Turns"]
 
 #: Characters of a turn that are sent to be embedded: a model reads no more than some hundred words.
 EMBEDDED_CHARACTERS = 4_000
@@ -91,7 +92,8 @@ class Turns:
         if duplicates := fold_into(fold, items) + fold.duplicates:
             work.skip("duplicate", by=duplicates)
         causes = {record.offset: record.headers for _, record in items if record.headers}
-        for turn in fold.turns:
+        for number, turn in enumerate(fold.turns):
+            self._end(fold, number, run.key, work)
             cause = cloudevents.incoming(causes.get(turn.source.offset))
             event = cloudevents.outgoing(
                 "memory.turn.v1", _SOURCE, turn.turn_id, subject=turn.conversation_id, cause=cause
@@ -100,9 +102,18 @@ class Turns:
             if text := turn.text[:EMBEDDED_CHARACTERS].strip():
                 request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id)
                 embedding_requests.ask(work, request, _SOURCE)
+        self._end(fold, len(fold.turns), run.key, work)
         for kind, count in fold.masked.items():
             work.count("masked_passages_total", kind, by=count)
         return fold.finish() if fold.changed else before
+
+    @staticmethod
+    def _end(fold: TurnFold, number: int, conversation: bytes, work: Work) -> None:
+        """Say among the turns that the conversation was over, if it was after ``number`` of them."""
+        if (end := fold.ends.get(number)) is not None:
+            punctuate(
+                work, PunctuationKind.CLOSE, end.tenant_id, conversation.decode(), end.began_at, end.before
+            )
 
 
 def _key(item: ChatMessage | Punctuation | None) -> bytes:

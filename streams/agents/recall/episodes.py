@@ -1,0 +1,233 @@
+"""recall/episodes: turns that belong together become an episode, which asks for its vector.
+
+It reads the log of turns alone.  Where nothing follows the last turn of an episode, the clock says so: then the
+stage writes into that log that the conversation was silent, and ends the episode when it reads it there.
+
+A record without a value erases a turn: it is left out of the open episode, and of those that had it nothing
+stays.  So the stage knows its episodes by the hashes of their turns, in pages beside the conversation's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.messages import Punctuation, PunctuationKind
+from models.turns import Turn
+from models.vectors import VectorKind
+from processors.conversations.windows import WindowSizes
+from processors.embedding.wording import request_for
+from processors.episodes.fold import EpisodeFold, Formed
+from processors.episodes.state import EpisodePolicy, EpisodesState
+from processors.text.validation import decode
+from streams import cloudevents, embedding_requests
+from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
+from streams.agents.recall.turn_log import Erased, read
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage, TimerContext
+from streams.settings import Settings
+
+EPISODES = "memory.episodes.v1"
+
+
+class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An episode that was published: whose it is, when its first turn arrived (epoch seconds), and the hashes
+    of its turns' ids.
+    """
+
+    episode_id: str
+    user_id: str
+    arrived_at: float
+    turns: bytes
+
+
+STATE: Codec[EpisodesState] = Codec("episodes", EpisodesState)
+PAGE: Codec[tuple[Listed, ...]] = Codec("page of episodes", tuple[Listed, ...])
+
+#: The settings that decide which turns are an episode.
+DECIDING = ("episode_size", "episode_overlap", "idle_seconds")
+
+#: Episodes of a page: each new one is written with those before it.
+PAGE_EPISODES = 16
+
+#: Bytes of the hash of a turn's id.
+_HASH_BYTES = 8
+
+#: What parts a page's key from its conversation's: no id holds it.
+_PAGE_MARK = b"\x00"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/recall"
+_EVENT = "memory.episode.v1"
+
+_Item = Turn | Erased | Punctuation | None
+
+
+def policy_of(settings: Settings) -> EpisodePolicy:
+    """Return what the settings say about episodes."""
+    return EpisodePolicy(WindowSizes(settings.episode_size, settings.episode_overlap), settings.idle_seconds)
+
+
+class Episodes:
+    """What the stage does with turns, erasures and punctuations."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._policy = policy_of(settings)
+        self._kept_seconds = settings.turn_retention_days * 86_400
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return keyed_stage(
+            name="episodes",
+            table="episodes",
+            codec=STATE,
+            others=(PAGE,),
+            sources={TURNS: Source(decode=_decode, fold=self._fold, key=_key)},
+            wake_at=self._wake_at,
+            on_timer=self._on_timer,
+            timer_at=lambda key, payload: None if _is_page(key) else self._wake_at(STATE.decode(payload, key)),
+            batch_records=self._settings.batch_records,
+            decided_by=self._settings.chosen(*DECIDING),
+            bystander=True,
+        )
+
+    def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:
+        state = before or EpisodesState()
+        fold = EpisodeFold(run.key.decode(), state, self._policy)
+        listed = state.formed
+        for item, record in run.items:
+            if isinstance(item, Turn):
+                fold.add(item, record.timestamp / 1000)
+            elif isinstance(item, Punctuation):
+                if item.punctuation == PunctuationKind.CLOSE:
+                    fold.close(item.tenant_id)
+                else:
+                    fold.tick(record.timestamp / 1000)
+            elif isinstance(item, Erased):
+                listed = self._publish(run.key, fold, listed, work)
+                fold.erase(item.turn_id, item.until_ms / 1000)
+                self._erase(run.key, item, listed, work)
+        self._publish(run.key, fold, listed, work)
+        if fold.repeated:
+            work.skip("duplicate", by=fold.repeated)
+        if not fold.changed:
+            return before
+        after = fold.finish()
+        if not after.is_open:
+            # Most conversations are idle most of the time: packed, this is a quarter of the size.
+            work.put(run.key, after, STATE, packed=True)
+        return after
+
+    def _publish(self, conversation: bytes, fold: EpisodeFold, listed: int, work: Work) -> int:
+        """Publish what was formed, behind the ``listed`` episodes that are known; return how many are then."""
+        for formed in fold.take_formed():
+            episode = formed.episode
+            event = cloudevents.outgoing(_EVENT, _SOURCE, episode.episode_id, subject=episode.user_id)
+            work.emit(EPISODES, episode.episode_id.encode(), _encode(episode), event, route=conversation)
+            if formed.embedded:
+                request = request_for(
+                    VectorKind.EPISODE,
+                    episode.episode_id,
+                    formed.embedded,
+                    episode.user_id,
+                    episode.tenant_id,
+                )
+                embedding_requests.ask(work, request, _SOURCE)
+            work.count("episodes_total", episode.reason)
+            page = _page_key(conversation, listed // PAGE_EPISODES)
+            before = tuple(each for each in work.get(page, PAGE) or () if each.episode_id != episode.episode_id)
+            work.put(page, (*before, _listed(formed)), PAGE, first=True)
+            listed += 1
+        return listed
+
+    def _erase(self, conversation: bytes, erased: Erased, listed: int, work: Work) -> None:
+        """Take back the episodes that had a turn that is erased."""
+        hashed = _hash(erased.turn_id)
+        for number in range(-(-listed // PAGE_EPISODES)):
+            key = _page_key(conversation, number)
+            page = work.get(key, PAGE) or ()
+            gone = [each for each in page if each.arrived_at * 1000 <= erased.until_ms and _has(each, hashed)]
+            for each in gone:
+                event = cloudevents.outgoing(_EVENT, _SOURCE, f"{each.episode_id}/erased")
+                work.emit(EPISODES, each.episode_id.encode(), None, event, route=conversation)
+                embedding_requests.forget_of(work, VectorKind.EPISODE, each.episode_id, each.user_id, _SOURCE)
+                work.count("episodes_total", "erased")
+            if gone:
+                work.put(key, tuple(each for each in page if each not in gone), PAGE)
+
+    def _wake_at(self, state: EpisodesState) -> float:
+        if state.is_open:
+            # A little later, since the broker's clock may be behind: it is the one that counts.
+            return state.came_at + self._policy.idle_seconds + self._settings.tick_seconds
+        return state.came_at + self._kept_seconds
+
+    def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
+        """Write into the log that a conversation is silent; forget one whose turns are all gone."""
+        state = work.get(key, STATE)
+        if state is None:
+            return
+        now, tick = context.now, self._settings.tick_seconds
+        if not context.caught_up:
+            # Turns that say whether it is silent may still be in the log.
+            work.wake(key, now + tick)
+        elif state.is_open:
+            began_at = datetime.fromtimestamp(state.began_at, UTC)
+            conversation = key.decode()
+            punctuate(work, PunctuationKind.TICK, state.tenant_id, conversation, began_at, state.next_index)
+            # Until it is read; and again, ever more seldom, if the broker's clock did not think so.
+            overdue = now - state.came_at - self._policy.idle_seconds
+            work.wake(key, now + min(max(10 * tick, overdue), self._policy.idle_seconds))
+        elif now - state.came_at >= self._kept_seconds:
+            for number in range(-(-state.formed // PAGE_EPISODES)):
+                work.remove(_page_key(key, number))
+            work.remove(key)
+
+
+def _decode(record: SourceRecord) -> _Item:
+    """Return what a record says; ``None`` for what the stage that keeps the turns dead-letters."""
+    try:
+        if is_punctuation(record):
+            return decode(Punctuation, record.value)
+        return read(record)
+    except InvalidRecord:
+        return None
+
+
+def _key(item: _Item) -> bytes:
+    """Return the conversation; what says nothing is folded into none."""
+    return item.conversation_id.encode() if item is not None else b""
+
+
+def _hash(turn_id: str) -> bytes:
+    return blake2b(turn_id.encode(), digest_size=_HASH_BYTES).digest()
+
+
+def _hashes(listed: Listed) -> Iterator[bytes]:
+    for begins in range(0, len(listed.turns), _HASH_BYTES):
+        yield listed.turns[begins : begins + _HASH_BYTES]
+
+
+def _has(listed: Listed, hashed: bytes) -> bool:
+    return hashed in listed.turns and hashed in _hashes(listed)
+
+
+def _listed(formed: Formed) -> Listed:
+    episode = formed.episode
+    turns = b"".join(map(_hash, episode.turn_ids))
+    return Listed(episode.episode_id, episode.user_id, formed.first_arrived_at, turns)
+
+
+def _page_key(conversation: bytes, number: int) -> bytes:
+    """Return the key of a page of the episodes of ``conversation``."""
+    return conversation + _PAGE_MARK + str(number).encode()
+
+
+def _is_page(key: bytes) -> bool:
+    return _PAGE_MARK in key

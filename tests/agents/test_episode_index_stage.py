@@ -1,0 +1,112 @@
+"""recall/episode-index, called without a broker, on the real embedded Qdrant."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from models import ids
+from models.episodes import Episode, EpisodeReason
+from models.ports import EpisodeFilter, VectorSpace
+from models.windows import WindowSource
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
+from streams.agents.recall.episode_index import EpisodeIndex
+from streams.runtime.testing import StageHarness
+from streams.settings import Settings
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ADA = EpisodeFilter(user_id="ada")
+
+
+def episode(number: int, text: str = "Ada: I grow blueberries.", **replace: object) -> Episode:
+    begins = NOON + timedelta(hours=number)
+    return msgspec.structs.replace(
+        Episode(
+            episode_id=ids.episode_id("default", "c", f"m{number}", f"n{number}"),
+            conversation_id="c",
+            user_id="ada",
+            reason=EpisodeReason.WINDOW,
+            message_ids=(f"m{number}", f"n{number}"),
+            turn_ids=(f"t{number}", f"u{number}"),
+            text=text,
+            from_index=2 * number,
+            to_index=2 * number + 1,
+            overlap=0,
+            people=("ada",),
+            first_sent_at=begins,
+            last_sent_at=begins + timedelta(minutes=30),
+            arrived_at=begins + timedelta(minutes=30),
+            began_at=NOON,
+            source=WindowSource(topic="chat.messages.v1", partition=5, first_offset=1, last_offset=2),
+        ),
+        **replace,
+    )
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
+    opened = QdrantEdgeIndex(tmp_path / "qdrant", EPISODE_KIND, VectorSpace("words-1", 4))
+    yield opened
+    await opened.close()
+
+
+async def ids_of(index: QdrantEdgeIndex, where: EpisodeFilter, words: str = "blueberries") -> list[str]:
+    return sorted(found.item.episode_id for found in await index.search_text(words, where, 10))
+
+
+async def test_an_episode_is_found_by_its_words_at_once_by_its_meaning_later(
+    index: QdrantEdgeIndex,
+) -> None:
+    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
+    await harness.call(harness.record(episode(0)))
+    (found,) = await index.search_text("blueberry", ADA, 10)
+    assert found.item == episode(0)
+    vector = np.array([1, 0, 0, 0], np.float32)
+    assert await index.search_vector(vector, ADA, 10) == []
+    await index.store_vectors([episode(0).episode_id], vector[None], "words-1")
+    (found,) = await index.search_vector(vector, ADA, 10)
+    assert found.item == episode(0)
+
+
+async def test_only_episodes_of_the_person_the_tenant_the_conversation_and_the_time(
+    index: QdrantEdgeIndex,
+) -> None:
+    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
+    every = [episode(0), episode(2), episode(4, user_id="bob"), episode(6, tenant_id="acme")]
+    every.append(episode(8, conversation_id="d"))
+    await harness.call(*map(harness.record, every))
+    names = [each.episode_id for each in every]
+    assert await ids_of(index, ADA) == sorted([names[0], names[1], names[4]])
+    assert await ids_of(index, EpisodeFilter(user_id="ada", tenant_id="acme")) == [names[3]]
+    assert await ids_of(index, EpisodeFilter(user_id="ada", conversation_id="d")) == [names[4]]
+    within = EpisodeFilter(user_id="ada", since=NOON + timedelta(minutes=10), until=NOON + timedelta(hours=1))
+    assert await ids_of(index, within) == [names[0]]
+    after = EpisodeFilter(user_id="ada", since=NOON + timedelta(minutes=31), until=NOON + timedelta(hours=2))
+    assert await ids_of(index, after) == []
+
+
+async def test_what_is_erased_is_gone_and_an_old_copy_stays_out(index: QdrantEdgeIndex) -> None:
+    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
+    record = harness.record(episode(0))
+    await harness.call(record)
+    await harness.call(harness.record(None, key=episode(0).episode_id.encode()))
+    assert await ids_of(index, ADA) == []
+    await harness.call(record)
+    assert await ids_of(index, ADA) == []
+    assert await index.marks([(record.topic, record.partition)]) == {(record.topic, record.partition): 1}
+
+
+@pytest.mark.parametrize("bad", [b"{not json", None], ids=["text", "tombstone"])
+async def test_what_is_no_episode_is_dead_lettered_alone(index: QdrantEdgeIndex, bad: bytes | None) -> None:
+    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
+    named = harness.record(msgspec.structs.replace(episode(1), episode_id="the first"))
+    await harness.call(harness.record(bad, key=b"k"), named, harness.record(episode(0)))
+    reasons = [letter.reason for letter in harness.dead_letters]
+    assert reasons == ["invalid_json" if bad else "invalid_episode_id", "invalid_episode_id"]
+    assert await ids_of(index, ADA) == [episode(0).episode_id]
