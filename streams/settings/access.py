@@ -70,7 +70,7 @@ class AccessSettings(BaseSettings):
     gemini_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias="GEMINI_API_KEY",
-        description="key of the Gemini API; no stage uses it yet: rules and local models only",
+        description="key of the Gemini API; used only where a setting names Gemini",
         json_schema_extra={"unit": ""},
     )
     gemini_api_key_file: Path | None = Field(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from streams.settings.stages import StageSettings
+from streams.settings.models import ModelSettings
 from streams.settings.text import setting
 
 #: Broker default of ``group.min.session.timeout.ms``: a shorter session is refused when joining.
 _SHORTEST_SESSION_SECONDS = 6.0
 
 
-class FlowSettings(StageSettings):
+class FlowSettings(ModelSettings):
     """Batches, flow and patience of the runtime.  Read with the other settings, as part of ``Settings``."""
 
     # Runtime: batches and flow

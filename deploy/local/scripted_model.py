@@ -1,0 +1,125 @@
+"""What the scripted model says: no model at all, but the built-in rules, in the words of the prompts.
+
+A prompt is known by the version that its task begins with.  The text of the conversation is read out of the
+block of data, and nothing in it is obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from models.messages import Role
+from models.statements import Statement
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.reading import read_window
+from processors.prompts import extraction, fence
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+def said(body: Mapping[str, Any]) -> str:
+    """Return the answer to the body of a request of ``generateContent``."""
+    system, user = texts(body)
+    for version, answer in _ANSWERS.items():
+        if system.startswith(f"Task {version}:"):
+            return answer(fence.opened(user))
+    return "This is a scripted model: it answers the prompts of Switchboard."
+
+
+def texts(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the task and the material of a request."""
+    user = "\n".join(map(_text, body.get("contents", ())))
+    return _text(body.get("systemInstruction", {})), user
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return "".join(part.get("text", "") for part in content.get("parts", ()))
+
+
+def _extracted(records: list[dict[str, Any]]) -> str:
+    by_window: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        by_window[record["window"]].append(record)
+    answer = [
+        {"window": number, "statements": [_statement(each) for each in read_window(_window(lines))]}
+        for number, lines in by_window.items()
+    ]
+    return json.dumps({"windows": answer}, ensure_ascii=False)
+
+
+def _window(records: list[dict[str, Any]]) -> Window:
+    """Return a window of the records' messages, whose ids are their numbers."""
+    messages = tuple(
+        WindowMessage(
+            message_id=str(record["n"]),
+            user_id=record["by"],
+            role=Role(record["role"]),
+            content=record["text"],
+            sent_at=(
+                at := datetime.strptime(record["at"].partition(",")[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+            ),
+            arrived_at=at,
+            index=record["n"] - 1,
+            offset=record["n"] - 1,
+        )
+        for record in records
+    )
+    return Window(
+        window_id="-",
+        conversation_id="-",
+        user_id=messages[0].user_id,
+        reason=WindowReason.FULL,
+        message_ids=tuple(each.message_id for each in messages),
+        messages=messages,
+        from_index=0,
+        to_index=len(messages) - 1,
+        overlap=0,
+        source=WindowSource(topic="-", partition=0, first_offset=0, last_offset=len(messages) - 1),
+    )
+
+
+def _statement(found: Statement) -> dict[str, Any]:
+    return {
+        "person": found.user_id,
+        "subject": found.subject,
+        "attribute": found.attribute,
+        "kind": found.kind.value,
+        "value": found.value,
+        "polarity": found.polarity.value,
+        "assertion": found.assertion.value,
+        "statement": found.statement,
+        "quote": found.quote,
+        "sources": [int(each) for each in found.source_message_ids],
+        "confidence": found.confidence,
+        "event_at": found.event_at.isoformat() if found.event_at is not None else "",
+        "event_precision": found.event_precision.value if found.event_precision is not None else "",
+        "completes": found.completes,
+    }
+
+
+_ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {extraction.VERSION: _extracted}
+
+
+def tokens(content: object) -> int:
+    """Return about how many tokens a text is, or the texts of a request."""
+    text = content if isinstance(content, str) else "".join(texts(content)) if isinstance(content, dict) else ""
+    return max(1, len(text) // _CHARACTERS_PER_TOKEN)
+
+
+def embedding(body: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return a vector of the words of a request of ``embedContent``: texts that share words are near."""
+    dimensions = int(body.get("outputDimensionality", 3072))
+    vector = np.zeros(dimensions)
+    for word in _text(body.get("content", {})).casefold().split() or [""]:
+        digest = blake2b(word.strip(".,;:!?\"'").encode(), digest_size=8).digest()
+        place = int.from_bytes(digest, "big")
+        vector[place % dimensions] += 1.0 if place >> 63 else -1.0
+    norm = float(np.linalg.norm(vector))
+    return {"values": [round(float(each), 6) for each in vector / (norm or 1.0)]}

@@ -1,0 +1,8 @@
+"""What language models are asked, a file for each purpose: pure, with a version and an example (seed 002, 004).
+
+:mod:`.fence` keeps what people wrote apart from what is asked: it is data, and gives no orders.  :mod:`.prompt` is
+what every prompt consists of.  :mod:`.extraction` and :mod:`.summary` write a prompt and read its answer, which is
+not trusted: what is malformed, or what the conversation does not bear out, is left out.
+
+A prompt whose words or whose reading changes gets a new version: what was answered before is then asked again.
+"""

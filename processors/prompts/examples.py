@@ -1,0 +1,63 @@
+"""An example of each prompt's material and of a good answer to it: what tests read, and what a person looks at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from models.messages import Role
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+
+_BEGAN = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+
+_LINES = (
+    (Role.USER, "Hi! I moved to Munich in January."),
+    (Role.ASSISTANT, "How do you like it there?"),
+    (Role.USER, "A lot, but I don't like the coffee at work."),
+    (Role.USER, "And please keep your answers short."),
+)
+
+
+def window() -> Window:
+    """Return a window of four messages."""
+    messages = tuple(
+        WindowMessage(
+            message_id=f"m-{index}",
+            user_id="mara",
+            role=role,
+            content=text,
+            sent_at=_BEGAN + timedelta(minutes=index),
+            arrived_at=_BEGAN + timedelta(minutes=index),
+            index=index,
+            offset=index,
+        )
+        for index, (role, text) in enumerate(_LINES)
+    )
+    return Window(
+        window_id="w-1",
+        conversation_id="c-1",
+        user_id="mara",
+        reason=WindowReason.IDLE,
+        message_ids=tuple(each.message_id for each in messages),
+        messages=messages,
+        from_index=0,
+        to_index=len(messages) - 1,
+        overlap=0,
+        source=WindowSource(
+            topic="chat.messages.v1", partition=0, first_offset=0, last_offset=len(messages) - 1
+        ),
+    )
+
+
+#: What a model should say about :func:`window`.
+EXTRACTED = """{"windows": [{"window": 1, "statements": [
+ {"person": "A", "subject": "user", "attribute": "home", "kind": "state", "value": "Munich", "polarity": "affirmed",
+  "assertion": "holds", "statement": "Lives in Munich", "quote": "I moved to Munich in January.", "sources": [1],
+  "confidence": 0.95, "event_at": "", "event_precision": "", "completes": ""},
+ {"person": "A", "subject": "user", "attribute": "like", "kind": "preference", "value": "coffee at work",
+  "polarity": "negated", "assertion": "holds", "statement": "Does not like the coffee at work",
+  "quote": "I don't like the coffee at work.", "sources": [3], "confidence": 0.85, "event_at": "",
+  "event_precision": "", "completes": ""},
+ {"person": "A", "subject": "user", "attribute": "instruction", "kind": "instruction", "value": "keep answers short",
+  "polarity": "affirmed", "assertion": "holds", "statement": "Wants short answers",
+  "quote": "please keep your answers short", "sources": [4], "confidence": 0.9, "event_at": "",
+  "event_precision": "", "completes": ""}]}]}"""

@@ -1,0 +1,54 @@
+"""What every prompt consists of, and how far an answer that was cut off can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+
+class Prompt(NamedTuple):
+    """What a model is asked: the task (``system``), the material (``user``), and the JSON Schema of its answer.
+
+    ``version`` names prompt and reading together; ``most_tokens`` bounds the answer.
+    """
+
+    version: str
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    most_tokens: int
+
+
+class Told(NamedTuple):
+    """What an answer says, as JSON says it; ``cut``: its end is missing, and what stands last in it may be half."""
+
+    content: Any
+    cut: bool
+
+
+def told(answer: str) -> Told | None:
+    """Return what an answer says, as far as it is JSON; ``None`` if it is none at all."""
+    text = _unwrapped(answer)
+    try:
+        return Told(from_json(text), False)
+    except ValueError:
+        pass
+    try:
+        return Told(from_json(text, allow_partial=True), True)
+    except ValueError:
+        return None
+
+
+def _unwrapped(answer: str) -> str:
+    """Return what stands between the marks of a code block, if a model has put its answer into one."""
+    text = answer.strip()
+    if text.startswith("```"):
+        text = text.partition("\n")[2].removesuffix("```")
+    return text
+
+
+def items(value: Any) -> list[Any]:
+    """Return a list as it is, and of anything else, ``null`` too, none (seed 004)."""
+    return value if isinstance(value, list) else []

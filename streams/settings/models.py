@@ -1,0 +1,112 @@
+"""Which models are asked, for what, and how much that may cost.
+
+Nothing leaves the machine unless one of these says so: a key alone changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from pydantic import field_validator, model_validator
+
+from streams.settings.stages import StageSettings
+from streams.settings.text import env_name, setting
+
+#: What can be asked of Gemini, by the settings that say so.
+_BY_GEMINI = ("extractor", "summarizer", "embedder")
+
+_MODEL_NAME = r"^[A-Za-z0-9._-]{1,100}$"
+_PRICE = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*=\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*$")
+
+
+class Price(NamedTuple):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+class ModelSettings(StageSettings):
+    """Extractor, summarizer and embedder; Gemini, its limits and its prices.  Part of ``Settings``."""
+
+    # Models: what is asked of whom
+    extractor: Literal["builtin", "gemini"] = setting(
+        "builtin", "what finds facts in windows: rules on this machine, or Gemini, which is sent the messages"
+    )
+
+    # Models: Gemini
+    gemini_url: str = setting(
+        "https://generativelanguage.googleapis.com",
+        "where the Gemini API is",
+        allowed="http:// or https:// URL",
+        pattern=r"^https?://[^\s]+$",
+    )
+    gemini_model: str = setting(
+        "gemini-2.5-flash-lite", "model that reads and writes", allowed="name of a model", pattern=_MODEL_NAME
+    )
+    gemini_timeout_seconds: float = setting(30.0, "longest wait for an answer of Gemini", "s", gt=0, le=600)
+    gemini_hedge_seconds: float = setting(
+        0.0,
+        "silence after which a call is made again beside, the first answer taken, both paid (0: never)",
+        "s",
+        ge=0,
+        le=600,
+    )
+    gemini_windows_per_call: int = setting(
+        4, "most windows, of one person, that one call is about", "windows", ge=1, le=20
+    )
+    gemini_requests_per_minute: int = setting(
+        300, "calls per minute of each model, of all processes together", "calls", ge=1, le=1_000_000
+    )
+    gemini_tokens_per_minute: int = setting(
+        1_000_000, "tokens per minute of each model, both ways", "tokens", ge=10_000, le=10**12
+    )
+    gemini_calls_in_flight: int = setting(8, "calls of each model open at once", "calls", ge=1, le=10_000)
+    model_budget_usd: float = setting(
+        5.0,
+        "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always)",
+        "US$",
+        ge=0,
+        le=1_000_000,
+    )
+    model_prices: str = setting(
+        "",
+        "prices of models that are not in the table, or have changed",
+        "US$ per million tokens",
+        allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
+    )
+
+    @field_validator("extractor", mode="before")
+    @classmethod
+    def _fold_choice(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("model_prices")
+    @classmethod
+    def _check_prices(cls, value: str) -> str:
+        for entry in filter(None, map(str.strip, value.split(","))):
+            if _PRICE.match(entry) is None:
+                raise ValueError(f"{entry!r} is not model=input/output (for example my-model=0.10/0.40)")
+        return value
+
+    @model_validator(mode="after")
+    def _check_models(self) -> ModelSettings:
+        asked = [name for name in _BY_GEMINI if getattr(self, name, "") == "gemini"]
+        if asked and not self.gemini_api_key.get_secret_value():
+            raise ValueError(
+                f"{env_name(asked[0])}=gemini needs a key: set GEMINI_API_KEY or GEMINI_API_KEY_FILE, or leave "
+                f"{env_name(asked[0])} out for the built-in one"
+            )
+        return self
+
+    @property
+    def uses_gemini(self) -> bool:
+        """Whether anything is asked of Gemini's reading and writing model."""
+        return "gemini" in (self.extractor,)
+
+    @property
+    def own_prices(self) -> dict[str, Price]:
+        """The prices of ``model_prices``, by model."""
+        found = (_PRICE.match(entry) for entry in self.model_prices.split(","))
+        return {each[1]: Price(float(each[2]), float(each[3])) for each in found if each is not None}
