@@ -4,8 +4,8 @@ A setting is an environment variable ``SWITCHBOARD_<NAME>`` (and ``GEMINI_API_KE
 one machine.  :func:`load_settings` reads and checks them once, at start; ``switchboard settings`` prints
 what :func:`describe` returns.
 
-Each group of settings is a class in a file of its own (access, places, stages, models, flow), one extending the other,
-so that they are listed in this order; here is what several groups must agree on.
+Each group of settings is a class in a file of its own (access, places, stages, models, flow), one extending the
+other, so that they are listed in this order; here is what several groups must agree on.
 """
 
 from __future__ import annotations

@@ -72,8 +72,7 @@ class ModelSettings(StageSettings):
     )
     model_prices: str = setting(
         "",
-        "prices of models that are not in the table, or have changed",
-        "US$ per million tokens",
+        "prices (US$ per million tokens) of models that are not in the table, or have changed",
         allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
     )
 
