@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from models.statements import Precision
+from processors.text.calendar import Said, add_months, floor, midnight, nearest, of_year
 
 #: Nobody speaks of his own life outside of these years.
 EARLIEST_YEAR, LATEST_YEAR = 1900, 2150
@@ -62,70 +63,23 @@ _UNITS: Mapping[str, tuple[timedelta, int, Precision]] = {
 _WHICH = {"last": -1, "past": -1, "previous": -1, "this": 0, "this past": -1, "this coming": 1, "next": 1}
 
 
-class _Said(NamedTuple):
-    """The moment it was said, and whether the sentence looks ahead, back, or does not say (``None``)."""
-
-    at: datetime
-    ahead: bool | None
-
-
-def _midnight(at: datetime) -> datetime:
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _floor(at: datetime, precision: Precision) -> datetime:
-    """The first moment of the minute, day, week … that holds ``at``."""
-    if precision is Precision.MINUTE:
-        return at.replace(second=0, microsecond=0)
-    day = _midnight(at)
-    if precision is Precision.WEEK:
-        return day - timedelta(days=day.weekday())
-    if precision is Precision.MONTH:
-        return day.replace(day=1)
-    if precision is Precision.SEASON:
-        return _add_months(day.replace(day=1), -(day.month % 3))
-    return day.replace(month=1, day=1) if precision is Precision.YEAR else day
-
-
-def _add_months(at: datetime, months: int) -> datetime:
-    """The first day of the month that lies ``months`` from that of ``at``."""
-    years, month = divmod(at.year * 12 + at.month - 1 + months, 12)
-    return at.replace(year=years, month=month + 1, day=1)
-
-
-def _nearest(candidates: list[datetime], said: _Said) -> datetime:
-    """Of the same day in three years (or weeks) that which fits the tense; else the nearest."""
-    today = _midnight(said.at)
-    fitting = [
-        each for each in candidates if said.ahead is None or (each >= today if said.ahead else each <= said.at)
-    ]
-    return min(fitting or candidates, key=lambda each: abs(each - today))
-
-
-def _of_year(said: _Said, month: int, day: int, year: str | None) -> datetime:
-    if year:
-        return _midnight(said.at).replace(year=int(year), month=month, day=day)
-    around = [_midnight(said.at).replace(day=1, month=month, year=said.at.year + n) for n in (-1, 0, 1)]
-    return _nearest([each.replace(day=day) for each in around], said)
-
-
 # --- one function for each way to name a date ------------------------------------------------------------
 
 
-def _named_day(match: re.Match[str], said: _Said) -> _Moment:
+def _named_day(match: re.Match[str], said: Said) -> _Moment:
     offset = _DAYS[match["day_word"]]
-    return _midnight(said.at) + timedelta(days=offset), Precision.DAY
+    return midnight(said.at) + timedelta(days=offset), Precision.DAY
 
 
-def _weekday(match: re.Match[str], said: _Said) -> _Moment:
-    today = _midnight(said.at)
+def _weekday(match: re.Match[str], said: Said) -> _Moment:
+    today = midnight(said.at)
     number = [each[:3] for each in _WEEKDAYS].index(match["weekday"][:3])
     which = match["weekday_which"]
     back = timedelta(days=(today.weekday() - number) % 7)
     if which in ("last", "past", "this past", "previous"):
         return today - (back or timedelta(days=7)), Precision.DAY
     if which in ("this", "next"):
-        week = _floor(today, Precision.WEEK) + timedelta(weeks=_WHICH[which])
+        week = floor(today, Precision.WEEK) + timedelta(weeks=_WHICH[which])
         return week + timedelta(days=number), Precision.DAY
     earlier = today - back
     ahead = which == "this coming" or said.ahead is True
@@ -133,66 +87,66 @@ def _weekday(match: re.Match[str], said: _Said) -> _Moment:
     return (later if ahead else earlier), Precision.DAY
 
 
-def _period(match: re.Match[str], said: _Said) -> _Moment:
+def _period(match: re.Match[str], said: Said) -> _Moment:
     """ "last week", "this month", "next year", "next weekend"."""
     step, unit = _WHICH[match["period_which"]], match["period"]
     if unit == "weekend":
-        return _floor(said.at, Precision.WEEK) + timedelta(days=5, weeks=step), Precision.WEEK
+        return floor(said.at, Precision.WEEK) + timedelta(days=5, weeks=step), Precision.WEEK
     length, months, precision = _UNITS[unit]
-    begin = _floor(said.at, precision)
-    return (_add_months(begin, months * step) if months else begin + length * step), precision
+    begin = floor(said.at, precision)
+    return (add_months(begin, months * step) if months else begin + length * step), precision
 
 
-def _season(match: re.Match[str], said: _Said) -> _Moment:
+def _season(match: re.Match[str], said: Said) -> _Moment:
     month, year, which = _SEASONS[match["season"]], match["season_year"], match["season_which"]
     if which not in ("last", "past", "previous", "next") or year:
         if which == "this" and not year:
             year = str(said.at.year)
-        return _of_year(said, month, 1, year), Precision.SEASON
-    now = _floor(said.at, Precision.SEASON)
+        return of_year(said, month, 1, year), Precision.SEASON
+    now = floor(said.at, Precision.SEASON)
     around = [now.replace(month=month, year=now.year + n) for n in (-2, -1, 0, 1)]
     if which == "next":
         return min(each for each in around if each > now), Precision.SEASON
     return max(each for each in around if each < now), Precision.SEASON
 
 
-def _distance(match: re.Match[str], said: _Said) -> _Moment:
+def _distance(match: re.Match[str], said: Said) -> _Moment:
     """ "two years ago", "in three weeks", "a month from now"."""
     words = match["ago_count"] or match["in_count"] or match["from_count"]
     unit = match["ago_unit"] or match["in_unit"] or match["from_unit"]
     count = int(words) if words.isdigit() else _NUMBERS[words]
     length, months, precision = _UNITS[unit]
     count = -count if match["ago_unit"] else count
-    at = _add_months(said.at, months * count) if months else said.at + length * count
+    at = add_months(said.at, months * count) if months else said.at + length * count
     precision = _COARSER[precision] if words in _VAGUE else precision
-    return _floor(at, precision), precision
+    return floor(at, precision), precision
 
 
-def _month_and_day(match: re.Match[str], said: _Said) -> _Moment:
+def _month_and_day(match: re.Match[str], said: Said) -> _Moment:
     name = match["md_month"] or match["dm_month"]
     day = int(match["md_day"] or match["dm_day"])
-    return _of_year(said, _month_number(name), day, match["md_year"] or match["dm_year"]), Precision.DAY
+    return of_year(said, _month_number(name), day, match["md_year"] or match["dm_year"]), Precision.DAY
 
 
-def _month(match: re.Match[str], said: _Said) -> _Moment:
+def _month(match: re.Match[str], said: Said) -> _Moment:
     month, which, year = _month_number(match["month"]), match["month_which"], match["month_year"]
     if which in ("last", "past", "next", "previous") and not year:
-        return _of_year(_Said(said.at, which == "next"), month, 1, None), Precision.MONTH
-    return _of_year(said, month, 1, year), Precision.MONTH
+        return of_year(Said(said.at, which == "next"), month, 1, None), Precision.MONTH
+    return of_year(said, month, 1, year), Precision.MONTH
 
 
-def _iso(match: re.Match[str], said: _Said) -> _Moment:
+def _iso(match: re.Match[str], said: Said) -> _Moment:
     year, month, day = (int(part) for part in match["iso"].split("-"))
-    return _midnight(said.at).replace(year=year, month=month, day=day), Precision.DAY
+    return midnight(said.at).replace(year=year, month=month, day=day), Precision.DAY
 
 
-def _year(match: re.Match[str], said: _Said) -> _Moment:
-    return _midnight(said.at).replace(year=int(match["year"]), month=1, day=1), Precision.YEAR
+def _year(match: re.Match[str], said: Said) -> _Moment:
+    return midnight(said.at).replace(year=int(match["year"]), month=1, day=1), Precision.YEAR
 
 
-def _day_of_month(match: re.Match[str], said: _Said) -> _Moment:
-    months = [_add_months(_midnight(said.at), n) for n in (-1, 0, 1)]
-    return _nearest([each.replace(day=int(match["dom"])) for each in months], said), Precision.DAY
+def _day_of_month(match: re.Match[str], said: Said) -> _Moment:
+    months = [add_months(midnight(said.at), n) for n in (-1, 0, 1)]
+    return nearest([each.replace(day=int(match["dom"])) for each in months], said), Precision.DAY
 
 
 def _month_number(name: str) -> int:
@@ -216,7 +170,7 @@ _YEAR = r"(?:19|20|21)\d\d"
 _BEFORE = r"(?:(?:on|in|at|by|around|from|early|late|during|back in|the|of|for|,)\s+){0,3}"
 
 #: Every way to name a date: what it looks like, and what it means.  The first that fits at a place is taken.
-_FORMS: tuple[tuple[str, str, Callable[[re.Match[str], _Said], _Moment]], ...] = (
+_FORMS: tuple[tuple[str, str, Callable[[re.Match[str], Said], _Moment]], ...] = (
     ("f_iso", rf"(?P<iso>{_YEAR}-\d\d-\d\d)(?:t[\d:.]+z?)?", _iso),
     (
         "f_md",
@@ -258,7 +212,7 @@ _FORMS: tuple[tuple[str, str, Callable[[re.Match[str], _Said], _Moment]], ...] =
         rf"(?P<in_month>{_MONTH_NAME})(?!\s+\d{{1,2}}\b)(?:,?\s+(?:of\s+)?(?P<in_month_year>{_YEAR}))?"
         rf"|(?P<bare_month>{_MONTH_NAME})\s+(?P<bare_year>{_YEAR})",
         lambda match, said: (
-            _of_year(
+            of_year(
                 said,
                 _month_number(match["in_month"] or match["bare_month"]),
                 1,
@@ -290,7 +244,7 @@ def find_dates(text: str, said_at: datetime, *, ahead: bool | None = None) -> li
     ``ahead`` says whether the text looks ahead ("I will", the coming Friday) or back; ``None`` takes the
     nearest.  Total: what names no day between 1900 and 2150 is left out.
     """
-    said = _Said(said_at, ahead)
+    said = Said(said_at, ahead)
     return [
         found
         for match in _DATE.finditer(text)
@@ -299,7 +253,7 @@ def find_dates(text: str, said_at: datetime, *, ahead: bool | None = None) -> li
     ]
 
 
-def _resolve(text: str, match: re.Match[str], said: _Said) -> FoundDate | None:
+def _resolve(text: str, match: re.Match[str], said: Said) -> FoundDate | None:
     name = next(name for name in _RESOLVE if match[name] is not None)
     try:
         moment = _RESOLVE[name](_Lowered(match), said)  # type: ignore[arg-type]  # all that is read of it
