@@ -104,10 +104,11 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """A time in which a fact held before."""
+    """A time in which a fact held before; ``tentative``: nobody said so surely."""
 
     valid_from: Timestamp
     valid_to: Timestamp
+    tentative: bool = False
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +132,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
     ``attribute`` and ``value`` fill the slot ``slot_id`` of ``subject``; both are empty for what fits no slot,
     and the value alone where nothing fills it ("has no pets", ``polarity`` negated).  ``statement`` is for
-    display.
+    display.  ``tentative``: it was never said surely (asked for once, say) since it holds: in a slot that holds
+    one value it stands beside what was.
 
     Clocks: ``valid_from``/``valid_to`` say when it was true, by what people said when; ``past`` when it had
     been before.  ``learned_at``, ``changed_at`` and ``last_evidence_at`` are times of arrival: of the first
@@ -169,6 +171,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     superseded_by: Identifier | None = None
     merged_into_id: Identifier | None = None
     erased_until: Timestamp | None = None
+    tentative: bool = False
     changes: tuple[Revision, ...] = ()
     tenant_id: Identifier = DEFAULT_TENANT
 

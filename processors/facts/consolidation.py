@@ -8,21 +8,21 @@ already are left as they are (:meth:`Lines.is_folded`).
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
+from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.statements import Assertion, Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.erasure import is_erased
-from processors.facts.evidence import is_counted, is_under, newest
+from processors.facts.evidence import is_counted, is_under
+from processors.facts.learning import is_tentative, learned, reinforced
 from processors.facts.lines import (
     STUBS_LIMIT,
     VALUES_LIMIT,
     Latest,
     Line,
+    Lines,
     Stub,
     cause_of,
     settled,
@@ -31,39 +31,11 @@ from processors.facts.lines import (
 from processors.facts.refinement import absorbed
 from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
-#: Seed 002: each piece of evidence closes a twentieth of the distance to certainty.
-EVIDENCE_GAIN = 0.05
-
 _SAID = {
     Assertion.HOLDS: Said.HOLDS,
     Assertion.ENDED: Said.ENDED,
     Assertion.CORRECTED: Said.CORRECTED,
 }
-
-
-class Lines(Protocol):
-    """The state that a fold may read, and where in the log its candidate stands."""
-
-    @property
-    def position(self) -> int:
-        """Return where the candidate stands: it grows from one to the next."""
-        ...
-
-    def line(self, line_id: str) -> Line | None:
-        """Return a line as it is now."""
-        ...
-
-    def is_folded(self, line_id: str) -> bool:
-        """Say whether the candidate was folded into this line before."""
-        ...
-
-    def line_of(self, fact_id: str) -> str:
-        """Return the id of the line that a fact is in."""
-        ...
-
-    def erasure(self, fact_id: str) -> Erasure | None:
-        """Return what is remembered of the erasure of a fact."""
-        ...
 
 
 class Consolidation:
@@ -159,7 +131,7 @@ class Consolidation:
             counted = let_go or is_counted(fact, evidence)
         if counted and said is not Said.ENDED:
             return False
-        marks = marked(before.marks, mark_of(own, self._at, said))
+        marks = marked(before.marks, mark_of(own, self._at, said, tentative=is_tentative(self._said)))
         if own.polarity is Polarity.AFFIRMED and not (own.single or counted):
             for none, at in self._nones():
                 if marks[0].first < at:
@@ -168,9 +140,9 @@ class Consolidation:
             return False
         after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
         if fact is None:
-            after = with_fact(after, self._created(own, before, erasure))
+            after = with_fact(after, learned(self._said, own, before, erasure))
         elif not counted:
-            after = with_fact(after, self._reinforced(fact))
+            after = with_fact(after, reinforced(fact, self._said, own))
         self._settle(own.line_id, before, after, own.fact_id)
         return True
 
@@ -178,51 +150,6 @@ class Consolidation:
         """An end without a value is a claim of its own: that nothing fills the slot."""
         said = _SAID[self._said.assertion]
         return Said.HOLDS if self._claim.is_none and said is Said.ENDED else said
-
-    def _created(self, own: Claim, line: Line, erasure: Erasure | None) -> Fact:
-        said, evidence = self._said, self._said.provenance
-        stub = line.stub(own.fact_id)
-        versions = [0 if erasure is None else erasure.version, line.forgotten_version]
-        versions.append(0 if stub is None else stub.version)
-        return Fact(
-            fact_id=own.fact_id,
-            slot_id=own.slot_id,
-            tenant_id=said.tenant_id,
-            user_id=said.user_id,
-            kind=said.kind,
-            subject=said.subject,
-            attribute=said.attribute,
-            value=said.value,
-            polarity=own.polarity,
-            event_at=said.event_at,
-            event_precision=said.event_precision,
-            statement=said.statement,
-            confidence=said.confidence,
-            status=FactStatus.ACTIVE,
-            change=FactChange.CREATED,
-            version=max(versions) + 1,
-            evidence_count=1,
-            provenance=(evidence,),
-            valid_from=evidence.sent_at,
-            learned_at=evidence.arrived_at,
-            changed_at=evidence.arrived_at,
-            last_evidence_at=evidence.arrived_at,
-            erased_until=None if erasure is None else erasure.until,
-        )
-
-    def _reinforced(self, fact: Fact) -> Fact:
-        """What says that it is no longer so is named as evidence, and makes nobody surer that it was."""
-        if (fact.tenant_id, fact.user_id) != (self._said.tenant_id, self._said.user_id):
-            raise ValueError(f"fact {fact.fact_id} belongs to another person")
-        gain = 0.0 if self._said.assertion is Assertion.ENDED and not self._claim.is_none else EVIDENCE_GAIN
-        evidence = self._said.provenance
-        return msgspec.structs.replace(
-            fact,
-            confidence=fact.confidence + gain * (1.0 - fact.confidence),
-            evidence_count=fact.evidence_count + 1,
-            provenance=newest((*fact.provenance, evidence)),
-            last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
-        )
 
     # -- slots that hold many values --------------------------------------------------------------------------
 

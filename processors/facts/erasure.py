@@ -52,14 +52,16 @@ def erase(line: Line | None, fact_id: str, before: Erasure | None, until: dateti
     version = max(version, 0 if before is None else before.version)
     if line is not None and stub is not None:
         stubs = tuple(each for each in line.stubs if each is not stub)
-        left = _or_none(msgspec.structs.replace(line, stubs=stubs))
-        return Erased(left, [], Erasure(until=until_now, version=max(version, stub.version)), True)
+        left = msgspec.structs.replace(_without(line, fact_id, until), stubs=stubs)
+        after, changes = settled(line, left, Cause("", until), FactChange.ERASED)
+        erasure = Erasure(until=until_now, version=max(version, stub.version))
+        return Erased(_or_none(after), changes, erasure, True)
     if line is None or fact is None or outlives(fact, until):
         if before is not None and until <= before.until and version == before.version:
             return Erased(line, [], before, False)
         return Erased(line, [], Erasure(until=until_now, version=version), False)
     erasure = Erasure(until=until_now, version=max(version, fact.version))
-    left, cause = _without(line, fact, until), Cause("", until)
+    left, cause = _without(line, fact_id, until), Cause("", until)
     if kept := _later(fact, until):
         left = _with_the_rest(left, fact, kept, erasure)
         cause = Cause("", max(each.arrived_at for each in kept))
@@ -67,19 +69,51 @@ def erase(line: Line | None, fact_id: str, before: Erasure | None, until: dateti
     return Erased(_or_none(after), changes, erasure, not kept)
 
 
-def _without(line: Line, fact: Fact, until: datetime) -> Line:
+def slot_of(line: Line | None, fact_id: str) -> str:
+    """The slot of a fact that a line holds, or has a stub of; ``""`` if it does not know it."""
+    known = None if line is None else line.fact(fact_id) or line.stub(fact_id)
+    return "" if known is None else known.slot_id
+
+
+def unaware(line: Line, fact_id: str, until: datetime) -> tuple[Line, list[Fact]]:
+    """Another line of the slot of what was erased up to ``until``, and its facts that change by that: what it
+    has ended holds again, and no history names it.
+    """
+    latest = line.latest
+    left = msgspec.structs.replace(
+        _without(line, fact_id, until),
+        latest=None if latest is not None and latest.fact_id == fact_id else latest,
+    )
+    after, changes = settled(line, left, Cause("", until), FactChange.ERASED)
+    return (line if after == line else after), changes
+
+
+def _without(line: Line, fact_id: str, until: datetime) -> Line:
     return msgspec.structs.replace(
         line,
-        facts=tuple(each for each in line.facts if each is not fact),
-        marks=tuple(mark for mark in line.marks if not _is_of(mark, fact, until)),
+        facts=tuple(_unaware(each, fact_id) for each in line.facts if each.fact_id != fact_id),
+        marks=tuple(mark for mark in line.marks if not _is_of(mark, fact_id, until)),
     )
 
 
-def _is_of(mark: Mark, fact: Fact, until: datetime) -> bool:
+def _unaware(other: Fact, fact_id: str) -> Fact:
+    """Another fact, whose history does not say in which words the erased one has changed it."""
+    if all(each.fact_id != fact_id for each in other.changes):
+        return other
+    changes = tuple(
+        msgspec.structs.replace(each, window_id=None, message_id=None, fact_id=None)
+        if each.fact_id == fact_id
+        else each
+        for each in other.changes
+    )
+    return msgspec.structs.replace(other, changes=changes)
+
+
+def _is_of(mark: Mark, fact_id: str, until: datetime) -> bool:
     """An end that was said later is kept with the evidence that was."""
-    if mark.fact_id == fact.fact_id:
+    if mark.fact_id == fact_id:
         return mark.said is Said.HOLDS or mark.last.arrived_at <= until
-    return mark.by == fact.fact_id and mark.last.arrived_at <= until
+    return mark.by == fact_id and mark.last.arrived_at <= until
 
 
 def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure: Erasure) -> Line:

@@ -8,10 +8,11 @@ without a name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
-from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Provenance, Revision
+from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
 from processors.facts.evidence import Floor, ceilings
 from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
@@ -38,7 +39,7 @@ _CHANGES = {
 class Stub(msgspec.Struct, frozen=True, array_like=True):
     """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
 
-    ``since``: the position in the log of the candidate that merged it.
+    ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
     """
 
     fact_id: str
@@ -47,6 +48,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     into_line: str = ""
     floors: tuple[Floor, ...] = ()
     since: int = 0
+    slot_id: str = ""
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):
@@ -89,6 +91,31 @@ class Place(msgspec.Struct, frozen=True, tag="place"):
     """In which line a fact is found that does not give it its name."""
 
     line_id: str
+
+
+class Lines(Protocol):
+    """The state that a fold may read, and where in the log its candidate stands."""
+
+    @property
+    def position(self) -> int:
+        """Return where the candidate stands: it grows from one to the next."""
+        ...
+
+    def line(self, line_id: str) -> Line | None:
+        """Return a line as it is now."""
+        ...
+
+    def is_folded(self, line_id: str) -> bool:
+        """Say whether the candidate was folded into this line before."""
+        ...
+
+    def line_of(self, fact_id: str) -> str:
+        """Return the id of the line that a fact is in."""
+        ...
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        """Return what is remembered of the erasure of a fact."""
+        ...
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -149,7 +176,7 @@ def settled(
         if fact.status is FactStatus.DEPRECATED:
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
-            line = with_stub(line, Stub(fact.fact_id, fact.version, floors=let_go))
+            line = with_stub(line, Stub(fact.fact_id, fact.version, floors=let_go, slot_id=fact.slot_id))
     return bounded(line, found), changed
 
 
@@ -163,6 +190,7 @@ def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
         valid_to=verdict.valid_to,
         superseded_by=verdict.superseded_by,
         past=verdict.past,
+        tentative=verdict.tentative,
     )
 
 

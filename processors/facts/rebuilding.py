@@ -52,6 +52,7 @@ def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Lin
             fact.merged_into_id or "",
             target.line_id if target else "",
             () if fact.merged_into_id else ceilings(fact.provenance),
+            slot_id=fact.slot_id,
         )
         line = msgspec.structs.replace(line, stubs=(*line.stubs, stub))
         if fact.merged_into_id:
@@ -70,11 +71,12 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     """
     last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
     for period in fact.past:
-        yield mark_of(claim, Moment(period.valid_from, fact.learned_at), Said.HOLDS)
+        began = Moment(period.valid_from, fact.learned_at)
+        yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
     if _held(fact):
-        yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS)
+        yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
     if fact.status is FactStatus.ACTIVE:
-        yield mark_of(claim, last, Said.HOLDS)
+        yield mark_of(claim, last, Said.HOLDS, tentative=fact.tentative)
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
         said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
         yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")

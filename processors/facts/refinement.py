@@ -40,7 +40,9 @@ def absorbed(
     )
     known = source.stub(partial.fact_id)
     floors_of_old = known.floors if known else ()
-    stub = Stub(partial.fact_id, merged.version, own.fact_id, own.line_id, floors_of_old, position)
+    stub = Stub(
+        partial.fact_id, merged.version, own.fact_id, own.line_id, floors_of_old, position, partial.slot_id
+    )
     moved = [mark for mark in source.marks if mark.fact_id == partial.fact_id]
     left = msgspec.structs.replace(
         with_stub(source, stub),

@@ -3,6 +3,11 @@
 A line is the slot itself where it holds one value ("home"), else one value of it and its denial ("likes tea",
 "does not like tea").  Its marks say what was claimed when, sorted by when it was *said*; whatever order they
 arrive in, the same follows.  So what was said earlier never takes the place of what was said later.
+
+What is said unsurely (below :data:`processors.facts.confidence.PASSIVE_FROM`: asked for once, guessed by a
+model) is *tentative*.  It ends nothing that was said surely, but stands beside it until either is said surely
+again; of two tentative claims the later one wins.  "Find me a Thai restaurant" is no end of "my favourite food is
+Italian".
 """
 
 from __future__ import annotations
@@ -51,7 +56,7 @@ class Said(StrEnum):
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """A claim, from when it was first said to when it was last, with nothing else said in between.
 
-    ``by``: the fact that ended or voided it, if it was another.
+    ``by``: the fact that ended or voided it, if it was another.  ``tentative``: it was said unsurely.
     """
 
     first: Moment
@@ -62,6 +67,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     is_none: bool
     said: Said
     by: str = ""
+    tentative: bool = False
 
 
 class Verdict(NamedTuple):
@@ -72,6 +78,7 @@ class Verdict(NamedTuple):
     valid_to: datetime | None = None
     superseded_by: str | None = None
     past: tuple[Period, ...] = ()
+    tentative: bool = False
 
 
 def moment_of(evidence: Provenance) -> Moment:
@@ -79,9 +86,10 @@ def moment_of(evidence: Provenance) -> Moment:
     return Moment(evidence.sent_at, evidence.arrived_at, max(evidence.offsets, default=0))
 
 
-def mark_of(claim: Claim, at: Moment, said: Said, by: str = "") -> Mark:
-    """Return the mark of a claim at one moment."""
-    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none, said, by)
+def mark_of(claim: Claim, at: Moment, said: Said, by: str = "", *, tentative: bool = False) -> Mark:
+    """Return the mark of a claim at one moment.  Only a claim that something holds can be tentative."""
+    tentative = tentative and said is Said.HOLDS
+    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none, said, by, tentative)
 
 
 def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
@@ -105,11 +113,18 @@ def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
 
 
 def _is_same_claim(one: Mark, other: Mark) -> bool:
-    return one.said is other.said and one.fact_id == other.fact_id and one.by == other.by
+    return (one.said, one.fact_id, one.by, one.tentative) == (
+        other.said,
+        other.fact_id,
+        other.by,
+        other.tentative,
+    )
 
 
 def _is_within(new: Mark, mark: Mark) -> bool:
-    return _is_same_claim(mark, new) and mark.first <= new.first <= mark.last
+    """What is said again adds nothing in between, and unsurely nothing to what was said surely."""
+    surely = msgspec.structs.replace(new, tentative=mark.tentative and new.tentative)
+    return _is_same_claim(mark, surely) and mark.first <= new.first <= mark.last
 
 
 def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
@@ -147,18 +162,23 @@ class _Ledger:
                 since = min(since, self.verdicts[rival_id].valid_from)
                 lost = FactStatus.DEPRECATED
             self._close(rival_id, at, lost, mark.fact_id)
-        if mark.fact_id not in self._open:
-            self._begin(mark.fact_id, since)
+        held = self._open.get(mark.fact_id)
+        if held is None:
+            self._begin(mark.fact_id, since, tentative=mark.tentative)
+        elif held.tentative and not mark.tentative:
+            self.verdicts[mark.fact_id] = self.verdicts[mark.fact_id]._replace(tentative=False)
+        elif mark.tentative and not held.tentative:
+            return  # said surely before: it stays so
         self._open[mark.fact_id] = mark
 
-    def _begin(self, fact_id: str, since: datetime) -> None:
+    def _begin(self, fact_id: str, since: datetime, *, tentative: bool) -> None:
         before, past = self.verdicts.get(fact_id), tuple[Period, ...]()
         if before is not None:
             past = before.past
             if before.status is not FactStatus.DEPRECATED and before.valid_to is not None:
                 since = max(since, before.valid_to)
-                past = (*past, Period(before.valid_from, before.valid_to))[-PAST_LIMIT:]
-        self.verdicts[fact_id] = Verdict(FactStatus.ACTIVE, since, past=past)
+                past = (*past, Period(before.valid_from, before.valid_to, before.tentative))[-PAST_LIMIT:]
+        self.verdicts[fact_id] = Verdict(FactStatus.ACTIVE, since, past=past, tentative=tentative)
 
     def _close(self, fact_id: str, at: datetime, status: FactStatus, by: str) -> None:
         held = self.verdicts[fact_id]
@@ -168,7 +188,7 @@ class _Ledger:
 
     def _loses(self, rival: Mark, mark: Mark) -> FactStatus | None:
         """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
-        if rival.fact_id == mark.fact_id:
+        if rival.fact_id == mark.fact_id or (mark.tentative and not rival.tentative):
             return None
         if rival.fact_id == mark.opposite_id:
             return FactStatus.CONTRADICTED

@@ -34,9 +34,11 @@ class Person:
         polarity: Polarity = Polarity.AFFIRMED,
         at: int | None = None,
         event_at: datetime | None = None,
+        confidence: float = 0.8,
     ) -> None:
         self.said += 1
-        self.stage.feed(self.stage.record(self.candidate(attribute, value, assertion, polarity, at, event_at)))
+        said = self.candidate(attribute, value, assertion, polarity, at, event_at, confidence)
+        self.stage.feed(self.stage.record(said))
 
     def candidate(
         self,
@@ -46,6 +48,7 @@ class Person:
         polarity: Polarity = Polarity.AFFIRMED,
         at: int | None = None,
         event_at: datetime | None = None,
+        confidence: float = 0.8,
     ) -> FactCandidate:
         number = self.said
         known = attribute_of(attribute)
@@ -71,7 +74,7 @@ class Person:
             assertion=assertion,
             event_at=event_at,
             statement=f"{attribute} {value} {polarity.value}",
-            confidence=0.8,
+            confidence=confidence,
             source_message_ids=evidence.message_ids,
             provenance=evidence,
             extractor="test",
@@ -182,6 +185,52 @@ def test_a_correction_says_that_it_never_was_so() -> None:
     ada.says("pet", "a cat")
     ada.says("pet", "a dog", Assertion.CORRECTED)
     assert ada.known()["a cat"].status is FactStatus.DEPRECATED
+
+
+class TestWhatIsAskedForOnce:
+    """A request shows a taste unsurely: it ends nothing that was stated."""
+
+    ASKED = 0.45
+
+    def test_it_stands_beside_what_was_stated(self) -> None:
+        ada = Person()
+        ada.says("favourite/cuisine", "Italian")
+        ada.says("favourite/cuisine", "Thai", confidence=self.ASKED)
+        assert ada.holding() == {"Italian", "Thai"}
+        assert {value: fact.tentative for value, fact in ada.known().items()} == {"Italian": False, "Thai": True}
+        assert ada.known()["Italian"].version == 1
+
+    def test_whichever_arrives_first(self) -> None:
+        ada = Person()
+        ada.says("favourite/cuisine", "Thai", at=20, confidence=self.ASKED)
+        ada.says("favourite/cuisine", "Italian", at=10)
+        assert ada.holding() == {"Italian", "Thai"}
+
+    def test_another_request_takes_its_place_and_a_statement_that_of_both(self) -> None:
+        ada = Person()
+        ada.says("favourite/cuisine", "Italian")
+        ada.says("favourite/cuisine", "Thai", confidence=self.ASKED)
+        ada.says("favourite/cuisine", "Greek", confidence=self.ASKED)
+        assert ada.holding() == {"Italian", "Greek"}
+        ada.says("favourite/cuisine", "Greek")
+        assert ada.holding() == {"Greek"}
+        greek = ada.known()["Greek"]
+        assert (greek.tentative, greek.confidence) == (False, pytest.approx(0.81))
+        ada.says("favourite/cuisine", "Italian")
+        assert ada.holding() == {"Italian"}
+
+    def test_who_states_again_what_was_stated_ends_it(self) -> None:
+        ada = Person()
+        for value, confidence in (("Italian", 0.8), ("Thai", self.ASKED), ("Italian", 0.8)):
+            ada.says("favourite/cuisine", value, confidence=confidence)
+        assert ada.holding() == {"Italian"}
+        assert ada.known()["Thai"].superseded_by == ada.known()["Italian"].fact_id
+
+    def test_it_denies_nothing_either(self) -> None:
+        ada = Person()
+        ada.says("favourite/music", "jazz")
+        ada.says("favourite/music", "jazz", polarity=Polarity.NEGATED, confidence=self.ASKED)
+        assert ada.holding() == {"jazz", "not jazz"}
 
 
 def test_the_same_event_on_another_day_is_another_event() -> None:

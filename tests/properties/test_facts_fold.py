@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.facts import CHANGES_LIMIT, Fact, FactStatus
 from models.statements import Polarity, attribute_of
-from processors.facts.claims import fact_id_of
+from processors.facts.claims import claim_of, fact_id_of
 from processors.facts.evidence import PROVENANCE_LIMIT
 
 STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True, correcting=False), max_size=40)
@@ -29,11 +29,16 @@ def follow(before: Fact | None, after: Fact) -> None:
     assert len(after.changes) <= CHANGES_LIMIT
     assert (after.changes[-1].version, after.changes[-1].change) == (after.version, after.change)
     assert after.changes[-1].confidence_after == after.confidence
+    times = [each.at for each in after.changes]
+    assert times == sorted(times)
     for one, other in zip(after.past, after.past[1:], strict=False):
         assert one.valid_from <= one.valid_to <= other.valid_from
     if before is not None:
         assert after.version == before.version + 1
         assert after.changed_at >= before.changed_at
+        if before.status not in ENDS:
+            assert after.last_evidence_at >= before.last_evidence_at
+            assert after.learned_at <= before.learned_at, "learned once; evidence that is inherited may be older"
         if len(before.changes) > 1 or before.status is not FactStatus.DEPRECATED:
             assert after.evidence_count >= before.evidence_count or before.status in ENDS
 
@@ -71,7 +76,7 @@ def test_what_was_said_is_reached_from_a_fact_that_holds_or_has_a_named_end(stor
 
 @given(STORIES)
 @settings(deadline=None, max_examples=300)
-def test_a_slot_that_holds_one_value_has_one_at_most_and_no_value_has_its_opposite(story: list[Says]) -> None:
+def test_of_what_excludes_one_another_one_at_most_is_sure(story: list[Says]) -> None:
     memory = Memory()
     for said in candidates(story):
         memory.learn(said)
@@ -82,7 +87,12 @@ def test_a_slot_that_holds_one_value_has_one_at_most_and_no_value_has_its_opposi
         for facts in holding.values():
             attribute = attribute_of(facts[0].attribute)
             assert attribute is not None
-            assert len(facts) == 1 or not attribute.single
+            if attribute.single:
+                assert [fact.tentative for fact in facts] in ([True], [False], [False, True], [True, False])
+        for fact in memory.topic.values():
+            opposite = memory.topic.get(claim_of(fact).opposite_id)
+            if opposite is not None and {fact.status, opposite.status} == {FactStatus.ACTIVE}:
+                assert fact.tentative != opposite.tentative
 
 
 @given(STORIES, st.data())

@@ -22,7 +22,7 @@ from models.vectors import VectorKind
 from processors.embedding.wording import request_for_fact
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
-from processors.facts.erasure import erase
+from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests
@@ -128,11 +128,13 @@ class Facts:
         if done.erasure is before and done.line is line:
             work.skip("replayed")
             return own
+        # First the other lines of its slot: that the erasure is known says that they are done.
+        self._forget_elsewhere(fact_id, slot_of(line, fact_id), line_id, done.erasure, work)
         work.put(erasure_key(fact_id), done.erasure, ERASURE)
         if done.line is None or done.line.fact(fact_id) is None:
             embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
-        if done.is_gone and fact is not None:
-            self._bury(fact, done.erasure, work)
+        if done.is_gone:
+            self._bury(fact_id, fact, done.erasure, partition, work)
         for changed in done.changes:
             self._publish(changed, work)
         if line_id == fact_id:
@@ -141,6 +143,23 @@ class Facts:
             # The line of a slot keeps its mark, empty or not.
             work.put(line_id.encode(), done.line or Line(line is not None and line.single), STATE)
         return own
+
+    def _forget_elsewhere(
+        self, fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work
+    ) -> None:
+        """Where a slot holds many values, what was said of one ends others: they must not name it any more."""
+        slot = _line(slot_id, work) if slot_id else None
+        if slot is None or slot.single:
+            return
+        others = slot.values if line_id == slot_id else (slot_id,)
+        for other_id in others:
+            if (other := _line(other_id, work)) is None:
+                continue
+            left, changes = unaware(other, fact_id, erasure.until)
+            for changed in changes:
+                self._publish(changed, work)
+            if left is not other:
+                work.put(other_id.encode(), left, STATE)
 
     @staticmethod
     def _publish(fact: Fact, work: Work) -> None:
@@ -157,17 +176,20 @@ class Facts:
             embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
 
     @staticmethod
-    def _bury(fact: Fact, erasure: Erasure, work: Work) -> None:
-        event_id = f"{fact.fact_id}/{erasure.version}/erased"
-        headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id)
+    def _bury(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work: Work) -> None:
+        """``fact``: ``None`` for one of which only a stub is left, and not whose it was."""
+        user_id = None if fact is None else fact.user_id
+        event_id = f"{fact_id}/{erasure.version}/erased"
         work.emit(
             FACTS,
-            fact.fact_id.encode(),
+            fact_id.encode(),
             None,
-            [*headers, *tombstones.headers(erasure)],
-            route=fact.user_id.encode(),
+            [*cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=user_id), *tombstones.headers(erasure)],
+            route=None if user_id is None else user_id.encode(),
+            partition=partition if user_id is None else None,
         )
-        work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
+        if fact is not None:
+            work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
 
 
 class _Known:

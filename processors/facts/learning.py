@@ -1,0 +1,77 @@
+"""A candidate as a fact of its own, and as evidence for one that is known."""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
+from models.statements import Assertion
+from processors.facts.claims import Claim
+from processors.facts.confidence import PASSIVE_FROM
+from processors.facts.evidence import newest
+from processors.facts.lines import Line
+
+#: Seed 002: each piece of evidence closes a twentieth of the distance to certainty.
+EVIDENCE_GAIN = 0.05
+
+
+def is_tentative(said: FactCandidate) -> bool:
+    """Whether it was said too unsurely to end what was said surely: what may not be told unasked may not."""
+    return said.confidence < PASSIVE_FROM
+
+
+def learned(said: FactCandidate, own: Claim, line: Line, erasure: Erasure | None) -> Fact:
+    """Return the fact that a candidate makes; its version goes on from what was erased or let go of it."""
+    evidence, stub = said.provenance, line.stub(own.fact_id)
+    versions = [0 if erasure is None else erasure.version, line.forgotten_version]
+    versions.append(0 if stub is None else stub.version)
+    return Fact(
+        fact_id=own.fact_id,
+        slot_id=own.slot_id,
+        tenant_id=said.tenant_id,
+        user_id=said.user_id,
+        kind=said.kind,
+        subject=said.subject,
+        attribute=said.attribute,
+        value=said.value,
+        polarity=own.polarity,
+        event_at=said.event_at,
+        event_precision=said.event_precision,
+        statement=said.statement,
+        confidence=said.confidence,
+        status=FactStatus.ACTIVE,
+        change=FactChange.CREATED,
+        version=max(versions) + 1,
+        evidence_count=1,
+        provenance=(evidence,),
+        valid_from=evidence.sent_at,
+        learned_at=evidence.arrived_at,
+        changed_at=evidence.arrived_at,
+        last_evidence_at=evidence.arrived_at,
+        erased_until=None if erasure is None else erasure.until,
+        tentative=is_tentative(said),
+    )
+
+
+def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
+    """Return a fact with one more piece of evidence.
+
+    It is as sure as the surest of what says it, and then closer to certainty by a twentieth, whichever came
+    first.  What says that it is no longer so is named as evidence, and makes nobody surer that it was.
+
+    Raises:
+        ValueError: it is the fact of another person.
+    """
+    if (fact.tenant_id, fact.user_id) != (said.tenant_id, said.user_id):
+        raise ValueError(f"fact {fact.fact_id} belongs to another person")
+    evidence, confidence = said.provenance, fact.confidence
+    if said.assertion is not Assertion.ENDED or own.is_none:
+        surest = max(confidence, said.confidence)
+        confidence = surest + EVIDENCE_GAIN * (1.0 - surest)
+    return msgspec.structs.replace(
+        fact,
+        confidence=confidence,
+        evidence_count=fact.evidence_count + 1,
+        provenance=newest((*fact.provenance, evidence)),
+        last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
+    )
