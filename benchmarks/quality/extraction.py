@@ -1,6 +1,6 @@
 """How much the built-in extractor finds, and whether its slots carry a change of mind.
 
-``python -m benchmarks.quality.extraction FOLDER [--misses] [--show N]``.
+``python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]``.
 
 *Recall*: each conversation of CarMem (``carmem-dev.jsonl``) reveals one preference.  It counts as found when
 a statement mentions the revealed attribute: at least half of its words (of its topic's words where the
@@ -8,13 +8,13 @@ attribute is only "Yes", "No" or the like), compared by their first five letters
 ``strict`` leaves out those of two letters.  Printed for all people, and for every other one, whose words
 were not looked at.
 
-*Maintenance*: what a person says later about that preference (the same, no longer, another) must meet the slot
-of a statement of the conversation: the same value again; the same value ended or denied; another value in a
-slot that holds one.  Of all conversations, and of those where the preference was found and the later words
-state anything.
+*Maintenance*: what a person says later about that preference (the same, no longer, another) must do to a fact
+of the conversation, through the facts stage: give it more evidence; end or contradict it; supersede it.  Of all
+conversations, and of those where the preference was found and the later words state anything.
 
-``--misses`` lists what was not found.  ``--show N`` prints N statements of each set that is there (also
-``locomo-dev.json``, one speaker as the user, and ``beam-dev.jsonl``), for precision is judged by reading.
+``--misses`` lists what was not found, ``--lost`` the changes of mind that changed nothing.  ``--show N`` prints N
+statements of each set that is there (also ``locomo-dev.json``, one speaker as the user, and ``beam-dev.jsonl``),
+for precision is judged by reading.
 Exits 2 without the file.
 """
 
@@ -31,10 +31,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from models.facts import Fact, FactStatus
 from models.messages import Role
-from models.statements import Assertion, Polarity, Statement, attribute_of
+from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
+from processors.facts.candidates import objection, to_candidate
+from streams.agents.memory.facts import FACTS, Facts
+from streams.runtime.testing import StageHarness
+from streams.settings import Settings
 
 FILE, LOCOMO, BEAM = "carmem-dev.jsonl", "locomo-dev.json", "beam-dev.jsonl"
 STEM = 5
@@ -113,29 +118,41 @@ def is_found(preference: str, statements: list[Statement], *, strict: bool = Fal
     return any(len(wanted & stems(found.statement, strict=strict)) * 2 >= len(wanted) for found in statements)
 
 
-def decided(kind: str, before: list[Statement], after: list[Statement]) -> bool:
-    """Whether what was said later meets a slot of what was said before, as ``kind`` wants."""
-    return any(_meets(kind, old, new) for old in before for new in after)
+def maintained(kind: str, before: Window, statements: list[Statement], later: Window) -> bool:
+    """Whether what was said later does what ``kind`` wants to a fact of the conversation, through its stage."""
+    harness = StageHarness(Facts(Settings()).stage())
+    known = {fact.fact_id: fact for fact in _learn(harness, before, statements)}
+    changed = _learn(harness, later, read_window(later))
+    return any(_is_wanted(kind, known[fact.fact_id], fact) for fact in changed if fact.fact_id in known)
 
 
-def _meets(kind: str, old: Statement, new: Statement) -> bool:
-    attribute = attribute_of(old.attribute)
-    if attribute is None or (old.subject, old.attribute) != (new.subject, new.attribute):
-        return False
-    same = _plain(old.value) == _plain(new.value)
-    ended = new.assertion is Assertion.ENDED
+def _learn(harness: StageHarness, said: Window, statements: list[Statement]) -> list[Fact]:
+    """Feed the candidates of a window; return the facts that changed."""
+    taken = [each for each in statements if objection(each, said) is None]
+    harness.outputs.clear()
+    for each in taken:
+        harness.feed(harness.record(to_candidate(each, said, "rules")))
+    return harness.values(FACTS, Fact)
+
+
+def _is_wanted(kind: str, old: Fact, new: Fact) -> bool:
     if kind == "different":
-        return not same and attribute.single and new.polarity is Polarity.AFFIRMED and not ended
+        return new.status is FactStatus.SUPERSEDED
     if kind == "negate":
-        return same and (ended or new.polarity is not old.polarity)
-    return same and not ended and new.polarity is old.polarity
+        return new.status in (FactStatus.ENDED, FactStatus.CONTRADICTED)
+    return new.status is FactStatus.ACTIVE and new.evidence_count > old.evidence_count
 
 
-def _plain(value: str) -> str:
-    return re.sub(r"\W+", "", value.casefold()).removesuffix("s")
+def show_lost(kind: str, statements: list[Statement], later: Window) -> None:
+    """Print a change of mind that met no slot."""
+    print(f"## {kind}: {later.messages[0].content}")
+    for name, of in (("had", statements), ("got", read_window(later))):
+        for each in of:
+            slot = f"{each.attribute} = {each.value} ({each.polarity}, {each.assertion}, {each.confidence})"
+            print(f"   {name}: {each.statement}   [{slot}]")
 
 
-def measure(people: list[dict[str, Any]], *, list_misses: bool) -> None:
+def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool) -> None:
     """Read all conversations and print the figures."""
     found: dict[str, list[bool]] = defaultdict(list)
     kept: dict[str, list[bool]] = defaultdict(list)
@@ -144,7 +161,8 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool) -> None:
     started = time.process_time()
     for n, person in enumerate(people):
         for each in person["data"]:
-            statements = read_window(window("before", turns(each)))
+            before = window("before", turns(each))
+            statements = read_window(before)
             count, windows = count + len(statements), windows + 1
             hit = is_found(each["user_preference"], statements)
             strict = is_found(each["user_preference"], statements, strict=True)
@@ -153,10 +171,13 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool) -> None:
                 found[name].append(hit)
                 found[f"{name}, strict"].append(strict)
             for kind, question in QUESTIONS.items():
-                later = read_window(window("after", [(Role.USER, each["maintenance_questions"][question])]))
-                right = decided(kind, statements, later)
+                said = [(Role.USER, each["maintenance_questions"][question])]
+                later = window("after", said, _BEGAN + timedelta(days=30))
+                right = maintained(kind, before, statements, later)
                 kept[kind].append(right)
-                if hit and later:
+                if list_lost and hit and not right:
+                    show_lost(kind, statements, later)
+                if hit and read_window(later):
                     met[kind].append(right)
             if list_misses and not hit:
                 print(f"## {each['user_preference']}")
@@ -230,12 +251,12 @@ def main(arguments: list[str]) -> int:
     path = Path(folders[0], FILE) if folders else Path(FILE)
     wrong = (
         len(folders) != 1
-        or not options <= {"--misses", "--show"}
+        or not options <= {"--misses", "--lost", "--show"}
         or ("--show" in options and not number.isdigit())
     )
     if wrong or not path.is_file():
         print(
-            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--show N]   (with {FILE})",
+            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]  (with {FILE})",
             file=sys.stderr,
         )
         return 2
@@ -243,7 +264,7 @@ def main(arguments: list[str]) -> int:
         show(path.parent, int(number))
         return 0
     people = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    measure(people, list_misses="--misses" in options)
+    measure(people, list_misses="--misses" in options, list_lost="--lost" in options)
     return 0
 
 
