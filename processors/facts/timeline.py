@@ -6,8 +6,8 @@ arrive in, the same follows.  So what was said earlier never takes the place of 
 
 What is said unsurely (below :data:`processors.facts.confidence.PASSIVE_FROM`: asked for once, guessed by a
 model) is *tentative*.  It ends nothing that was said surely, but stands beside it until either is said surely
-again; of two tentative claims the later one wins.  "Find me a Thai restaurant" is no end of "my favourite food is
-Italian".
+again; of two tentative claims the later one wins.  "Find me a Thai restaurant" is no end of "my favourite food
+is Italian".
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def nearest(candidates: list[datetime], said: Said) -> datetime:
 
 
 def of_year(said: Said, month: int, day: int, year: str | None) -> datetime:
-    """A day of that year; without one, of the year that the tense means.  Raises ``ValueError``: no such day."""
+    """A day of that year, or of the year that the tense means; raises ``ValueError`` where there is none."""
     if year:
         return midnight(said.at).replace(year=int(year), month=month, day=day)
     around = [midnight(said.at).replace(day=1, month=month, year=said.at.year + n) for n in (-1, 0, 1)]

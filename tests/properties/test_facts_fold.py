@@ -38,7 +38,7 @@ def follow(before: Fact | None, after: Fact) -> None:
         assert after.changed_at >= before.changed_at
         if before.status not in ENDS:
             assert after.last_evidence_at >= before.last_evidence_at
-            assert after.learned_at <= before.learned_at, "learned once; evidence that is inherited may be older"
+            assert after.learned_at <= before.learned_at, "what is inherited may be older"
         if len(before.changes) > 1 or before.status is not FactStatus.DEPRECATED:
             assert after.evidence_count >= before.evidence_count or before.status in ENDS
 

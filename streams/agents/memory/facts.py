@@ -144,9 +144,7 @@ class Facts:
             work.put(line_id.encode(), done.line or Line(line is not None and line.single), STATE)
         return own
 
-    def _forget_elsewhere(
-        self, fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work
-    ) -> None:
+    def _forget_elsewhere(self, fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work) -> None:
         """Where a slot holds many values, what was said of one ends others: they must not name it any more."""
         slot = _line(slot_id, work) if slot_id else None
         if slot is None or slot.single:
