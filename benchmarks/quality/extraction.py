@@ -12,9 +12,9 @@ were not looked at.
 of the conversation, through the facts stage: give it more evidence; end or contradict it; supersede it.  Of all
 conversations, and of those where the preference was found and the later words state anything.
 
-``--misses`` lists what was not found, ``--lost`` the changes of mind that changed nothing.  ``--show N`` prints N
-statements of each set that is there (also ``locomo-dev.json``, one speaker as the user, and ``beam-dev.jsonl``),
-for precision is judged by reading.
+``--misses`` lists what was not found, ``--lost`` the changes of mind that changed nothing.  ``--show N`` prints
+N statements of each set that is there (also ``locomo-dev.json``, one speaker as the user, and
+``beam-dev.jsonl``), for precision is judged by reading.
 Exits 2 without the file.
 """
 
@@ -256,7 +256,7 @@ def main(arguments: list[str]) -> int:
     )
     if wrong or not path.is_file():
         print(
-            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]  (with {FILE})",
+            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N] (with {FILE})",
             file=sys.stderr,
         )
         return 2

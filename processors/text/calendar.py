@@ -1,4 +1,4 @@
-"""Counting in the calendar: the first moment of a week or a season, months from now, the day that a tense means."""
+"""Counting in the calendar: the first moment of a week, months from now, the day that a tense means."""
 
 from __future__ import annotations
 
