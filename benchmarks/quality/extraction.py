@@ -256,7 +256,8 @@ def main(arguments: list[str]) -> int:
     )
     if wrong or not path.is_file():
         print(
-            f"usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N] (with {FILE})",
+            "usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]"
+            f"   (with {FILE})",
             file=sys.stderr,
         )
         return 2
