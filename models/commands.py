@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
@@ -13,6 +14,7 @@ class CommandKind(StrEnum):
     """The commands that there are.  More will come; whoever reads them ignores those that it does not know."""
 
     CLOSE = "close"
+    ERASE = "erase"
 
 
 class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +27,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A command about one conversation.  Key: ``conversation_id``.
 
     ``command`` is a :class:`CommandKind`: ``close`` ends the open window (``reason: closed``) after every
-    message that was acknowledged before the command was sent; the conversation may go on afterwards.  The same
-    ``command_id`` again is the same command.
+    message that was acknowledged before the command was sent; the conversation may go on afterwards.
+    ``erase`` forgets these messages, and whatever was made of them: of everybody, or, in a conversation that
+    several people share, of the person ``user_id`` alone.  The same ``command_id`` again is the same command.
     """
 
     command_id: Identifier
@@ -34,3 +37,4 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: Identifier
     issued_at: Timestamp
     tenant_id: Identifier = DEFAULT_TENANT
+    user_id: Annotated[str, msgspec.Meta(max_length=256)] = ""

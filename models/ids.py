@@ -89,6 +89,14 @@ def roll_up_id(tenant_id: str, conversation_id: str, replaces: Iterable[str]) ->
     return deterministic_id("roll-up", tenant_id, conversation_id, *replaces)
 
 
+def erasure_id(tenant_id: str, conversation_id: str, user_id: str, partition: int) -> str:
+    """Id of the erasure of a conversation, of a person (``""``: all of them), or of a person in a conversation.
+
+    It is noted in every partition that may hold anything of theirs, each time under another id.
+    """
+    return deterministic_id("erasure", tenant_id, conversation_id, user_id, partition)
+
+
 def turn_id(tenant_id: str, conversation_id: str, message_id: str) -> str:
     """Id of the turn that a message is: a message that comes again is the same turn."""
     return deterministic_id("turn", tenant_id, conversation_id, message_id)

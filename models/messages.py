@@ -48,6 +48,7 @@ class PunctuationKind(StrEnum):
 
     TICK = "tick"
     CLOSE = "close"
+    ERASE = "erase"
 
 
 #: The header that tells a punctuation from a message; its value is the kind.
@@ -58,10 +59,12 @@ class Punctuation(msgspec.Struct, frozen=True, kw_only=True):
     """A record of ``chat.messages.v1`` that is no message: the ingest service writes it between messages.
 
     So that the log itself says where a conversation was found silent or was closed, and a replay cuts there
-    too.  ``tick``: nothing, other than when it arrived; ``close``: the open window ends here.  It has the key
-    of its conversation and the header :data:`PUNCTUATION_HEADER`; readers of messages pass over it.
+    too.  ``tick``: nothing, other than when it arrived; ``close``: the open window ends here; ``erase``: what
+    stands before it counts no more, all of it or what ``user_id`` said.  It has the key of its conversation and
+    the header :data:`PUNCTUATION_HEADER`; readers of messages pass over it.
     """
 
     punctuation: Identifier
     conversation_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
+    user_id: str = ""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 #: The services, in the order in which a message passes them.
 SERVICES = ("ingest", "memory", "recall", "respond")
 
+#: How long a command that looks into the indexes by itself may take: the service that starts meanwhile waits.
+_COMMAND_SECONDS = 10.0
 
 Close = Callable[[], Awaitable[None]]
 Companion = Callable[[HealthState], Awaitable[Close]]
@@ -111,9 +113,9 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     embedder = OnnxEmbedder()
     resources.push_async_callback(embedder.close)
     space = VectorSpace(embedder.model, embedder.dimensions)
-    index = open_index(settings, facts_kind(settings.decay_rates), space)
+    index = open_index(settings, facts_kind(settings.decay_rates), space, patience=_COMMAND_SECONDS)
     resources.push_async_callback(index.close)
-    turns = open_index(settings, TURNS, space)
+    turns = open_index(settings, TURNS, space, patience=_COMMAND_SECONDS)
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
     resources.push_async_callback(episodes.close)

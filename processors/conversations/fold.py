@@ -33,6 +33,7 @@ from processors.conversations.windows import WindowCursor
 from processors.text.tokens import TokenCounter, message_tokens
 
 _encode = msgspec.json.Encoder().encode
+_decode_message = msgspec.json.Decoder(WindowMessage).decode
 
 #: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
 #: could not be published, and neither it nor any later message of its conversation would ever be folded.
@@ -50,7 +51,8 @@ class Fold:
     Thaws the state once, takes any number of steps, and freezes it in :meth:`finish`: copying the state
     per message would cost more than everything else.  ``windows`` and ``requests`` collect what is to be
     published; ``pages`` are the pages to store, by the index that they begin at, ``None`` for one that is no
-    longer needed; ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of those
+    longer needed; ``erasures`` are those that were asked for, as (person or ``""``, arrival in epoch seconds);
+    ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of those
     that belong to another tenant; ``changed`` says whether there is anything to store.  Nothing here reads a
     clock: times come with the records or are passed in.
     """
@@ -73,6 +75,7 @@ class Fold:
         "_summaries",
         "_tokens",
         "_turns",
+        "erasures",
         "pages",
         "requests",
         "windows",
@@ -106,6 +109,7 @@ class Fold:
         self.windows: list[WindowDraft] = []
         self.requests: list[SummaryRequestDraft] = []
         self.pages: dict[int, Sequence[Kept] | None] = {}
+        self.erasures: list[tuple[str, float]] = []
         self._changed = False
 
     @property
@@ -203,6 +207,24 @@ class Fold:
         else:
             self._sequence.strangers.append(offset)
 
+    def erase(self, tenant_id: str, user_id: str, offset: int, arrived: float) -> None:
+        """Let go of what was said until now (epoch seconds), by everybody (``""``) or by one person.
+
+        Of one person the words go, and with them every summary so far: nobody can tell whose words are in it.
+        """
+        if not self._sequence.erase(tenant_id, user_id, offset, arrived):
+            return
+        self.erasures.append((user_id, arrived))
+        self._counts.clear()
+        if not user_id:
+            self.windows.clear()
+            self.requests.clear()
+            self._begin_anew()
+            return
+        self._kept = [_without_words(each, user_id) for each in self._kept]
+        self._tokens, self._summaries = TokenTable(self._sequence.next_index), ()
+        self._changed = True
+
     def repeat(self, now: float) -> None:
         """The wall clock says ``now``: repeat an unanswered request.  Nothing else depends on it."""
         plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
@@ -237,7 +259,7 @@ class Fold:
         self._count_tokens(now)
         self._forget()
         sequence = self._sequence
-        if not sequence.next_index and not sequence.copied:
+        if not sequence.next_index and not sequence.copied and not sequence.erased:
             return None
         return ConversationState(
             sequence.tenant_id,
@@ -254,6 +276,7 @@ class Fold:
             self._summaries,
             tuple(self._pages),
             sequence.copied,
+            sequence.erased,
         )
 
     def _count_tokens(self, now: float) -> None:
@@ -270,6 +293,10 @@ class Fold:
         if not self._sequence.is_forgotten(arrived):
             return
         self._count_tokens(self._sequence.arrived_at)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Know nothing of what came before."""
         self.pages.update(dict.fromkeys(self._pages))
         self._cursor, self._kept_from = WindowCursor(), 0
         self._sent_at, self._end_mark = 0.0, ""
@@ -375,6 +402,14 @@ class Fold:
             del self._kept[: turn - self._kept_from]
             self._kept_from = turn
         self._turns.clear()
+
+
+def _without_words(kept: Kept, user_id: str) -> Kept:
+    """Return a message of a person without what it says; one of somebody else as it is."""
+    message = _decode_message(kept.body)
+    if message.user_id != user_id:
+        return kept
+    return msgspec.structs.replace(kept, body=_encode(msgspec.structs.replace(message, content="")))
 
 
 def _fitting(messages: list[Kept]) -> list[Kept]:

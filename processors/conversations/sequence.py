@@ -5,7 +5,8 @@ so that all of them mean the same one, however the log repeats itself and wherev
 the log alone: on the records, their order and the times of their arrival.
 
 A conversation in which nothing arrives for ``forget_seconds`` is forgotten: its next message begins it anew,
-with index 0.
+with index 0.  So does one that is erased; when that was is remembered for as long, so that messages which are
+read again from the beginning of the log, without the state that they once led to, count no more.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Sequenced(Protocol):
     def arrived_at(self) -> float: ...
     @property
     def copied(self) -> tuple[tuple[str, int], ...]: ...
+    @property
+    def erased(self) -> tuple[tuple[str, float], ...]: ...
 
 
 class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -45,7 +48,8 @@ class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ``tenant_id`` and ``user_id`` are those of its first message; ``next_index`` is the absolute index of the
     next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), to tell a producer's retry;
     ``arrived_at`` is the latest arrival (epoch seconds); ``copied`` is, for each partition from which copies of
-    records came here, the offset after the latest.
+    records came here, the offset after the latest; ``erased`` is, for each person who was erased (``""``:
+    everybody), up to which arrival (epoch seconds).
     """
 
     tenant_id: str = ""
@@ -54,6 +58,7 @@ class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     recent_ids: bytes = b""
     arrived_at: float = 0.0
     copied: tuple[tuple[str, int], ...] = ()
+    erased: tuple[tuple[str, float], ...] = ()
 
 
 #: A message that counts: its absolute index, the message, and the offset and arrival (epoch seconds) of its
@@ -82,6 +87,7 @@ class Sequencer:
         "changed",
         "copied",
         "duplicates",
+        "erased",
         "next_index",
         "strangers",
         "tenant_id",
@@ -97,6 +103,7 @@ class Sequencer:
         self.next_index = state.next_index
         self.arrived_at = state.arrived_at
         self.copied = state.copied
+        self.erased = state.erased
         self.duplicates = 0
         self.strangers: list[int] = []
         self.changed = False
@@ -141,6 +148,8 @@ class Sequencer:
         find = recent.find
         quiet = self._forget_seconds if idle_seconds is None else idle_seconds
         index, arrived_at, tenant_id = self.next_index, self.arrived_at, self.tenant_id
+        if self.erased:
+            run = self._without_erased(run)
         for message, offset, arrived in run:
             if arrived - arrived_at >= quiet:
                 self.next_index, self.arrived_at = index, arrived_at
@@ -182,16 +191,51 @@ class Sequencer:
         """
         if not self.is_forgotten(arrived):
             return
-        self.next_index, self.arrived_at, self.copied = 0, 0.0, ()
+        self.next_index, self.arrived_at, self.copied, self.erased = 0, 0.0, (), ()
         self._recent.clear()
         self.changed = True
 
+    def erase(self, tenant_id: str, user_id: str, offset: int, arrived: float) -> bool:
+        """Somebody of this tenant wants gone what arrived until now (epoch seconds); say whether it is theirs.
+
+        ``user_id`` ``""``: all of it, and the next message begins the conversation anew.  Of one person the
+        words go, and what others said keeps its place.
+        """
+        if self.next_index and tenant_id != self.tenant_id:
+            self.strangers.append(offset)
+            return False
+        self.tenant_id = tenant_id
+        self.erased = tuple((dict(self.erased) | {user_id: arrived}).items())
+        self.arrived_at = max(self.arrived_at, arrived)
+        if not user_id:
+            self.next_index = 0
+        self.changed = True
+        return True
+
+    def _without_erased(
+        self, run: Iterable[tuple[ChatMessage, int, float]]
+    ) -> Iterator[tuple[ChatMessage, int, float]]:
+        until = dict(self.erased)
+        for message, offset, arrived in run:
+            if arrived <= until.get("", 0.0):
+                self.duplicates += 1
+            elif arrived <= until.get(message.user_id, 0.0):
+                yield msgspec.structs.replace(message, content="", metadata={}), offset, arrived
+            else:
+                yield message, offset, arrived
+
     def state(self) -> SequenceState | None:
         """Return what to store of a sequence that is stored by itself; ``None``: nothing."""
-        if not self.next_index and not self.copied:
+        if not self.next_index and not self.copied and not self.erased:
             return None
         return SequenceState(
-            self.tenant_id, self.user_id, self.next_index, self.recent_ids, self.arrived_at, self.copied
+            self.tenant_id,
+            self.user_id,
+            self.next_index,
+            self.recent_ids,
+            self.arrived_at,
+            self.copied,
+            self.erased,
         )
 
 

@@ -63,6 +63,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ``recent_ids`` are hashes of the latest message ids, to tell a producer's retry (:mod:`.sequence`);
     ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
     ``copied`` is, for each partition from which copies of records came here, the offset after the latest;
+    ``erased`` is, for each person who was erased (``""``: everybody), up to which arrival (epoch seconds);
     ``end_mark`` is the id of the last message that a window had; ``summaries`` are the accepted summaries'
     contents, in the table's order;
     ``pages`` are the indices at which pages of earlier bodies begin, the last one ending before ``kept_from``.
@@ -82,6 +83,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     summaries: tuple[KeptSummary, ...] = ()
     pages: tuple[int, ...] = ()
     copied: tuple[tuple[str, int], ...] = ()
+    erased: tuple[tuple[str, float], ...] = ()
 
 
 #: What parts a page's key from its conversation's: no id holds it.

@@ -40,8 +40,9 @@ class TurnFold:
     """Folds a run of one conversation's messages into its turns.
 
     ``turns`` collects them, ``masked`` what was replaced in them, by kind, ``ends`` where somebody said that
-    the conversation was over: after how many of ``turns``.  ``source`` is the topic and the partition that
-    the messages come from.  Nothing here reads a clock.
+    the conversation was over: after how many of ``turns``; ``erasures`` are those that were asked for, as
+    (tenant, person or ``""``, arrival in epoch seconds).  ``source`` is the topic and the partition that the
+    messages come from.  Nothing here reads a clock.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class TurnFold:
         self._source = source
         self._mask = mask
         self.turns: list[Turn] = []
+        self.erasures: list[tuple[str, str, float]] = []
         self.masked: Counter[str] = Counter()
         self.ends: dict[int, End] = {}
 
@@ -94,6 +96,11 @@ class TurnFold:
         if self._sequence.next_index and tenant_id == self._sequence.tenant_id:
             began_at = datetime.fromtimestamp(self._began_at, UTC)
             self.ends[len(self.turns)] = End(tenant_id, began_at, self._sequence.next_index)
+
+    def erase(self, tenant_id: str, user_id: str, offset: int, arrived: float) -> None:
+        """Somebody of this tenant wants gone what was said until now, by a person or (``""``) by everybody."""
+        if self._sequence.erase(tenant_id, user_id, offset, arrived):
+            self.erasures.append((tenant_id, user_id, arrived))
 
     def finish(self) -> TurnsState | None:
         """Return the new state; ``None``: the conversation is forgotten."""

@@ -23,8 +23,11 @@ def edge_folder(settings: Settings, kind: Kind[Any]) -> Path:
     return settings.folder / EDGE_FOLDER / kind.name
 
 
-def open_index(settings: Settings, kind: Kind[Item], space: VectorSpace) -> SearchIndex[Item, Any]:
-    """Return the index of a kind, for the vectors of ``space``.
+def open_index(
+    settings: Settings, kind: Kind[Item], space: VectorSpace, *, patience: float = 0.0
+) -> SearchIndex[Item, Any]:
+    """Return the index of a kind, for the vectors of ``space``; ``patience`` (seconds): how long a process that
+    has the embedded one may keep it.
 
     The embedded one is opened here and now (0.3 s at 100,000 facts), so do it before joining a consumer
     group; a server is first spoken to by the first call.  Raises :class:`ConfigurationError` when another
@@ -42,4 +45,4 @@ def open_index(settings: Settings, kind: Kind[Item], space: VectorSpace) -> Sear
             api_key=settings.qdrant_api_key.get_secret_value(),
             ca_file=settings.qdrant_ssl_ca_file,
         )
-    return QdrantEdgeIndex(edge_folder(settings, kind), kind, space)
+    return QdrantEdgeIndex(edge_folder(settings, kind), kind, space, patience=patience)

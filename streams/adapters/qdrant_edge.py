@@ -60,8 +60,11 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         timeout: float = 10.0,
         flush_seconds: float = 1.0,
         minimum_free_bytes: int = 128 * 1024 * 1024,
+        patience: float = 0.0,
     ) -> None:
-        """Take the folder's lock and open what it holds.  Blocks: 0.4 s at 100,000 facts.
+        """Take the folder's lock and open what it holds.
+
+        Blocks: 0.4 s at 100,000 facts, and up to ``patience`` seconds until another process lets go of it.
 
         Raises :class:`ConfigurationError` when another process owns the folder, or its files cannot be read
         or are of another kind, format or model, and :class:`DependencyUnavailable` when the disk is full.
@@ -72,7 +75,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self._timeout = timeout
         self._flush_seconds = flush_seconds
         self._minimum_free_bytes = minimum_free_bytes
-        self._lock = FolderLock(folder, _ONE_OWNER)
+        self._lock = FolderLock(folder, _ONE_OWNER, patience)
         try:
             self._require_space()
             self._shard = open_shard(folder, kind, space)

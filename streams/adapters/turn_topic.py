@@ -1,15 +1,15 @@
-"""Reading one conversation's turns from ``memory.turns.v1``, where its log has expired.
+"""Looking conversations up in ``memory.turns.v1``: one's turns, where its log has expired; those of a person.
 
-Its partition is read from the beginning, so this takes as long as there are turns in it: seconds for millions.
+Partitions are read from the beginning, so this takes as long as there are turns in them: seconds for millions.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import msgspec
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from models.errors import DependencyUnavailable
@@ -39,47 +39,63 @@ class TurnTopic:
         Raises:
             DependencyUnavailable: the broker does not answer, or not in time.
         """
-        place = TopicPartition(self._spec.name, partition_of(conversation_id.encode(), self._spec.partitions))
+        partition = partition_of(conversation_id.encode(), self._spec.partitions)
+        # A record that does not even hold the name is not decoded: most are about others.
+        needle = msgspec.json.encode(conversation_id)
+        found: dict[bytes, Turn] = {}
+        async for key, value in self._records([partition]):
+            if value is None:
+                found.pop(key, None)
+            elif needle in value or b"\\" in value:
+                turn = _read(value)
+                if turn is not None and (turn.tenant_id, turn.conversation_id) == (tenant_id, conversation_id):
+                    found[key] = turn
+        return _latest_life(found)
+
+    async def conversations(self, tenant_id: str, user_id: str) -> dict[str, bool]:
+        """Return the conversations that a person takes part in, and of each whether nobody else does.
+
+        Raises:
+            DependencyUnavailable: as :meth:`turns`.
+        """
+        people: dict[bytes, tuple[str, str]] = {}
+        async for key, value in self._records(range(self._spec.partitions)):
+            turn = None if value is None else _read(value)
+            if turn is None or turn.tenant_id != tenant_id:
+                people.pop(key, None)
+            else:
+                people[key] = turn.conversation_id, turn.user_id
+        theirs = {name for name, person in people.values() if person == user_id}
+        shared = {name for name, person in people.values() if person != user_id}
+        return {name: name not in shared for name in sorted(theirs)}
+
+    async def _records(self, partitions: Iterable[int]) -> AsyncIterator[tuple[bytes, bytes | None]]:
+        """Yield the keys and values of partitions, one after the other, up to where they end now."""
         client = kafka.make_consumer(
             self._settings, "switchboard-turns", group_id=None, auto_offset_reset="earliest"
         )
-        found: dict[bytes, Turn] = {}
         try:
-            async with (
-                kafka.connected(client, self._settings, _CONNECT_SECONDS) as consumer,
-                asyncio.timeout(_READ_SECONDS),
-            ):
-                await _read(consumer, place, tenant_id, conversation_id, found)
+            async with kafka.connected(client, self._settings, _CONNECT_SECONDS) as consumer:
+                for partition in partitions:
+                    place = TopicPartition(self._spec.name, partition)
+                    async with asyncio.timeout(_READ_SECONDS):
+                        consumer.assign([place])
+                        end = (await consumer.end_offsets([place]))[place]
+                        await consumer.seek_to_beginning(place)
+                        while await consumer.position(place) < end:
+                            for record in (await consumer.getmany(place, timeout_ms=500)).get(place, ()):
+                                yield record.key, record.value
         except (KafkaError, OSError) as error:  # TimeoutError is one
             raise DependencyUnavailable(
                 "kafka", f"{self._spec.name} could not be read ({error or type(error).__name__}): try again"
             ) from error
-        return _latest_life(found)
 
 
-async def _read(
-    consumer: AIOKafkaConsumer,
-    place: TopicPartition,
-    tenant_id: str,
-    conversation_id: str,
-    found: dict[bytes, Turn],
-) -> None:
-    consumer.assign([place])
-    end = (await consumer.end_offsets([place]))[place]
-    await consumer.seek_to_beginning(place)
-    # A record that does not even hold the name is not decoded: most are about others.
-    needle = msgspec.json.encode(conversation_id)
-    while await consumer.position(place) < end:
-        for record in (await consumer.getmany(place, timeout_ms=500)).get(place, ()):
-            if record.value is None:
-                found.pop(record.key, None)
-            elif needle in record.value or b"\\" in record.value:
-                try:
-                    turn = _decode(record.value)
-                except msgspec.DecodeError:
-                    continue  # the stage that reads the topic dead-letters it
-                if (turn.tenant_id, turn.conversation_id) == (tenant_id, conversation_id):
-                    found[record.key] = turn
+def _read(value: bytes) -> Turn | None:
+    try:
+        return _decode(value)
+    except msgspec.DecodeError:
+        return None  # the stage that reads the topic dead-letters it
 
 
 def _latest_life(found: Mapping[bytes, Turn]) -> list[Turn]:

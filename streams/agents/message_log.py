@@ -36,6 +36,10 @@ class Conversation(Protocol):
         """Somebody of this tenant says that it is over, in the record at ``offset``."""
         ...
 
+    def erase(self, tenant_id: str, user_id: str, offset: int, arrived: float) -> None:
+        """Somebody of this tenant wants gone what was said until now, by a person or (``""``) by everybody."""
+        ...
+
 
 def decode_item(record: SourceRecord, max_content_bytes: int) -> ChatMessage | Punctuation:
     """Return what a record of ``chat.messages.v1`` says; raises :class:`InvalidRecord` as its decoders do."""
@@ -74,6 +78,8 @@ def fold_into(
             conversation.tick(arrived)
         elif item.punctuation == PunctuationKind.CLOSE:
             conversation.close(item.tenant_id, record.offset)
+        elif item.punctuation == PunctuationKind.ERASE:
+            conversation.erase(item.tenant_id, item.user_id, record.offset, arrived)
     conversation.add(messages)
     return copied
 

@@ -29,16 +29,30 @@ def closing(conversation_id: str, tenant_id: str = DEFAULT_TENANT) -> Command:
     Raises:
         ConfigurationError: what is given cannot be the id of a conversation or of a tenant.
     """
+    return _command(CommandKind.CLOSE, conversation_id, tenant_id)
+
+
+def erasing(conversation_id: str, tenant_id: str = DEFAULT_TENANT, user_id: str = "") -> Command:
+    """Return the command that erases a conversation now, or what one person said in it.
+
+    Raises:
+        ConfigurationError: what is given cannot be the id of a conversation, a tenant or a person.
+    """
+    return _command(CommandKind.ERASE, conversation_id, tenant_id, user_id)
+
+
+def _command(kind: CommandKind, conversation_id: str, tenant_id: str, user_id: str = "") -> Command:
     now = datetime.now(UTC)
-    made_of = (CommandKind.CLOSE, tenant_id, conversation_id, now.isoformat())
+    made_of = (kind, tenant_id, conversation_id, user_id, now.isoformat())
     try:
         return msgspec.convert(
             {
                 "command_id": deterministic_id("command", *made_of),
-                "command": CommandKind.CLOSE,
+                "command": kind,
                 "conversation_id": conversation_id,
                 "issued_at": now,
                 "tenant_id": tenant_id,
+                "user_id": user_id,
             },
             Command,
         )

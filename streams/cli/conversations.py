@@ -18,13 +18,14 @@ from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
 from processors.conversations.sequence import ID_HASH_BYTES
-from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
+from processors.conversations.state import ConversationPolicy, ConversationState, is_page, silent_at
 from streams.agents.ingest.conversations import COMMANDS, STATE, SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.cli import broker, commands
 from streams.cli.output import count, moment, print_json, print_table, printable
 from streams.runtime.partitioner import partition_of
 from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
 from streams.settings import Settings, load_settings
 from streams.topics import catalog_for
 
@@ -128,6 +129,26 @@ async def find_all(settings: Settings, conversation_ids: Iterable[str]) -> dict[
             offsets = [stored.layout.next_offset(value, number) for number in range(len(_SOURCES))]
             found[key.decode()] = Stored(partition_by_key[key], offsets, state)
     return found
+
+
+async def of_person(settings: Settings, tenant_id: str, user_id: str) -> list[str]:
+    """Return the conversations that a person began, as far as they are remembered."""
+    topic = catalog_for(settings).name(CHANGELOG)
+    partitions = (await broker.partitions_of(settings, [topic])).get(topic, 0)
+    places = [TopicPartition(topic, number) for number in range(partitions)]
+    stored = StoredPartition(_SOURCES)  # a conversation is in one partition
+    async with broker.reading(settings) as consumer:
+        consumer.assign(places)
+        ends = await broker.ends_of(consumer, places)
+        async for record in broker.until(consumer, ends):
+            if record.key is not None and not is_page(record.key):
+                stored.fold([record])
+    states = ((key, STATE.decode(payload, key)) for key, payload in PartitionState(stored).items())
+    return sorted(
+        key.decode()
+        for key, state in states
+        if state.next_index and (state.tenant_id, state.user_id) == (tenant_id, user_id)
+    )
 
 
 def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[str, object]:

@@ -34,6 +34,7 @@ from streams.cli import (
     conversations,
     digest,
     doctor,
+    erase,
     facts,
     filter_command,
     search,
@@ -85,6 +86,7 @@ app.command("window")(window.show)
 app.command("facts")(facts.show)
 app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(erase.app, name="erase")
 app.command("filter")(filter_command.show)
 app.command("status")(status.show)
 app.command("digest")(digest.compare)

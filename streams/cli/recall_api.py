@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -19,15 +20,38 @@ T = TypeVar("T")
 
 _ANSWER_SECONDS = 15.0
 
+#: How long a service that runs may take until it listens.
+_START_SECONDS = 30.0
+_POLL_SECONDS = 0.2
+
 
 async def get(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
-    """Return what the service answers; ``None`` if nobody listens, so that the index may be opened here.
+    """Return what the service answers; ``None`` if there is none, so that the index may be opened here.
+
+    One that has just been started is waited for: whoever took its index now would keep it from starting.
 
     Raises:
         DependencyUnavailable: the service is not ready.
         NotFound: there is no such fact.
         ConfigurationError: it refuses the question, or something else answers on its port.
     """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + _START_SECONDS
+    while (answer := await _ask(settings, path, parameters, kind)) is None:
+        starting = [note for note in notes(settings) if note.service == "recall"]
+        if not starting:
+            return None
+        if clock() > deadline:
+            raise DependencyUnavailable(
+                "recall",
+                f"process {starting[0].pid} runs it, but does not answer on port {settings.api_port}: see what "
+                "it logs, or stop it",
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+    return answer
+
+
+async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
     base = await base_of(settings)
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:

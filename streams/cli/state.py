@@ -77,7 +77,7 @@ def rewind(
 
 def _plan(catalog: Catalog, settings: Settings, service: str) -> list[tuple[str, str]]:
     rows = [("forgets", spec.name) for spec in reset.changelogs_of(catalog, service)]
-    rows += [("reads again", spec.name) for spec in reset.sources_of(catalog, service)]
+    rows += [("reads again", spec.name) for spec in reset.reread_by_reset(catalog, service)]
     if folder := reset.index_folder(settings, service):
         rows.append(("empties", f"{folder} (the index; fills again)"))
     if collection := reset.index_collection(settings, service):

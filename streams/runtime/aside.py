@@ -21,7 +21,7 @@ def set_aside(
     A bystander passes over both.
     """
     effects = Effects()
-    bystander = bound.stage.bystander
+    bystander = bound.stage.passes_over(batch.source)
     if UnreadBatch in map(type, batch.records):
         for record in batch.records:
             if isinstance(record, UnreadBatch) and not bystander:

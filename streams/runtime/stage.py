@@ -70,7 +70,7 @@ class Stage:
     the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
     ``bystander``: another service reads the same sources and answers for what is wrong with them, so what lies
     in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
-    dead-lettered a second time.
+    dead-lettered a second time.  ``bystander_of``: the same of some of its sources.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Stage:
     view_marks: ViewMarks | None = None
     decided_by: Mapping[str, Any] = field(default_factory=dict)
     bystander: bool = False
+    bystander_of: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.step is None) == (self.async_step is None):
@@ -97,6 +98,10 @@ class Stage:
             raise ValueError(
                 f"stage {self.name}: what its table has folded in would not be read again for a view"
             )
+
+    def passes_over(self, source: str) -> bool:
+        """Say whether another stage answers for what is wrong with the records of ``source``."""
+        return self.bystander or source in self.bystander_of
 
 
 @dataclass(frozen=True)

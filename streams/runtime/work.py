@@ -66,6 +66,12 @@ class Work(Effects):
         value = self._decoded[key] = codec.decode(payload, key) if payload is not None else None
         return value
 
+    def holding(self, text: bytes) -> list[bytes]:
+        """Return the keys of the partition whose stored value holds ``text``, or that this batch changed."""
+        changed = [*self.changes, *self._first, *self._staged]
+        stored = [key for key, payload in self._state.items() if text in payload]
+        return list(dict.fromkeys([*stored, *changed]))
+
     def put(
         self,
         key: bytes,

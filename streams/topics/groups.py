@@ -91,6 +91,26 @@ async def _members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
         ]
 
 
+async def stands(settings: Settings, service: str, source: TopicSpec) -> bool:
+    """Say whether the group of ``service`` has read ``source``, and has not been further than it goes."""
+    consumer = kafka.make_consumer(
+        settings,
+        "switchboard-reset",
+        group_id=settings.group(service),
+        request_timeout_ms=int(settings.request_timeout_seconds * 1000),
+    )
+    places = [TopicPartition(source.name, number) for number in range(source.partitions)]
+    consumer.assign(places)
+    try:
+        await kafka.connect(consumer, settings, settings.request_timeout_seconds)
+        ends = await consumer.end_offsets(places)
+        committed = {place: await consumer.committed(place) for place in places}
+    finally:
+        await kafka.close(consumer)
+    known = {place: offset for place, offset in committed.items() if offset is not None}
+    return bool(known) and all(offset <= ends[place] for place, offset in known.items())
+
+
 async def rewind_group(settings: Settings, service: str, sources: Sequence[TopicSpec]) -> list[Rewound]:
     """Commit the beginning of every partition of ``sources``, which must exist, for the group of ``service``.
 

@@ -29,15 +29,18 @@ from streams import kafka
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
 from streams.redaction import without_credentials
 from streams.settings import Settings
-from streams.topics import reset_facts
+from streams.topics import reset_conversations, reset_facts, reset_log
 from streams.topics.catalog import Catalog, TopicSpec
 from streams.topics.cluster import connected, create_missing, describe
-from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, wait_until_left
+from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, stands, wait_until_left
 
 _POLL_SECONDS = 0.2
 
 #: The service that keeps the facts, and the one that owns their index.
 _FACTS_SERVICE, _INDEX_SERVICE = "memory", "recall"
+
+#: What ``recall`` is asked to embed.
+_REQUESTS = "memory.embedding-requests.v1"
 
 
 class ResetDone(NamedTuple):
@@ -98,8 +101,10 @@ async def reset_state(
 ) -> ResetDone:
     """Forget the state of ``service`` and let it read all its topics from their beginnings.
 
-    The facts of ``memory`` are kept (see :mod:`.reset_facts`) and the embedded index of ``recall`` is emptied;
-    a collection on a Qdrant server is left alone (see :func:`index_collection`).
+    The facts of ``memory`` are kept (see :mod:`.reset_facts`), and so is what was erased
+    (:mod:`.reset_conversations`).  The embedded index of ``recall`` is emptied; a collection on a Qdrant server
+    is left alone (see :func:`index_collection`).  What ``recall`` was asked to embed is not asked for again,
+    unless the requests themselves were made again.
     """
     sources, changelogs = sources_of(catalog, service), changelogs_of(catalog, service)
     folder, facts = index_folder(settings, service), None
@@ -108,21 +113,33 @@ async def reset_state(
             await _require(admin, sources)
             await wait_until_left(admin, settings, service, on_wait)
             # First of all: the broker refuses it unless the group is empty, and by itself it does no harm.
-            rewound = await rewind_group(settings, service, sources)
+            asked = service == _INDEX_SERVICE and await stands(settings, service, catalog.get(_REQUESTS))
+            again = [spec for spec in sources if not asked or spec.contract_name != _REQUESTS]
+            rewound = await rewind_group(settings, service, again)
         if service == _FACTS_SERVICE:
             facts = await reset_facts.read(catalog, settings)
+        known = await reset_conversations.read(catalog, settings, service, asked=asked)
         async with _asking(settings) as admin:
             await _delete(admin, changelogs)
         # No worker starts while one of them is missing, so the last is made when all else is done.
         if facts is not None:
             async with _asking(settings) as admin:
                 await create_missing(admin, [facts.changelog], settings.replication_factor)
-            await reset_facts.write(facts, settings)
+            await reset_log.write(facts.values, facts.changelog, settings)
+        if known is not None:
+            async with _asking(settings) as admin:
+                await create_missing(admin, [known.changelog], settings.replication_factor)
+            await reset_log.write(known.values, known.changelog, settings)
         emptied = folder is not None and await asyncio.to_thread(_empty, folder)
         async with _asking(settings) as admin:
             await create_missing(admin, changelogs, settings.replication_factor)
     names = [spec.name for spec in changelogs]
     return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
+
+
+def reread_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:
+    """Return the topics that a reset lets ``service`` read again, whatever state they are in."""
+    return [spec for spec in sources_of(catalog, service) if spec.contract_name != _REQUESTS]
 
 
 async def rewind(

@@ -10,35 +10,26 @@ then read again, and evidence that a fact has already is not counted twice (:mod
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import NamedTuple
 
-from aiokafka import TopicPartition
-from aiokafka.errors import KafkaError
-
-from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Erasure, Fact
 from processors.facts.claims import claim_of
 from processors.facts.erasure import erase
 from processors.facts.lines import Line, Place
 from processors.facts.rebuilding import rebuilt
 from processors.text.validation import decode
-from streams import kafka
+from streams import erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import ERASURE, FACTS, STATE, Facts, erasure_key
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
+from streams.topics import reset_log
 from streams.topics.catalog import Catalog, TopicSpec
-from streams.topics.cluster import connected, describe
-from streams.topics.differences import FoundTopic
-
-#: Records on their way to the broker at once.
-_IN_FLIGHT = 1000
+from streams.topics.reset_log import Placed
 
 
 class Kept(NamedTuple):
@@ -46,13 +37,6 @@ class Kept(NamedTuple):
 
     facts: int
     unreadable: int
-
-
-class Placed(NamedTuple):
-    """A value of the table, sealed, and the partition that it belongs to."""
-
-    partition: int
-    value: bytes
 
 
 class FactsState(NamedTuple):
@@ -67,13 +51,10 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
     """Return the latest state of every fact of the topic, and what is known to be erased."""
     stage = Facts(settings).stage()
     topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
-    async with connected(settings, settings.request_timeout_seconds) as admin:
-        found = await describe(admin, [topic.name, changelog.name])
     facts = _Facts(Layout(stage.sources))
-    async with _answering(settings):
-        await _read(settings, topic, _partitions(found, topic), facts.note)
-        await _read(settings, changelog, _partitions(found, changelog), facts.note_stored)
-    values = {}
+    await reset_log.read(settings, topic, facts.note)
+    await reset_log.read(settings, changelog, facts.note_stored)
+    values: dict[bytes, Placed] = {}
     known = facts.known()
     for user, of_user in groupby(sorted(known, key=_person), key=_person):
         partition = partition_of(user[1].encode(), changelog.partitions)
@@ -102,6 +83,10 @@ class _Facts:
             self._latest[record.key] = record.value
             return
         try:
+            if (erasing := erasures.read(record)) is not None:
+                # What it erased has tombstones of its own.
+                self._erase(record.key, record.partition, Erasure(until=erasing.until))
+                return
             tombstone = tombstones.read(record)
         except InvalidRecord:
             self.unreadable += 1
@@ -165,80 +150,3 @@ class _Facts:
 
 def _person(fact: Fact) -> tuple[str, str]:
     return fact.tenant_id, fact.user_id
-
-
-def _partitions(found: Mapping[str, FoundTopic], spec: TopicSpec) -> int:
-    return found[spec.name].partitions if spec.name in found else 0
-
-
-async def write(state: FactsState, settings: Settings) -> None:
-    """Write it to the changelog, which is empty."""
-    producer = kafka.make_producer(
-        settings,
-        "switchboard-reset",
-        max_request_size=state.changelog.max_message_bytes,
-        request_timeout_ms=int(settings.request_timeout_seconds * 1000),
-    )
-    async with _answering(settings):
-        try:
-            await kafka.connect(producer, settings, settings.request_timeout_seconds)
-            confirmations = []
-            for key, (partition, value) in state.values.items():
-                confirmations.append(
-                    await producer.send(state.changelog.name, key=key, value=value, partition=partition)
-                )
-                if len(confirmations) == _IN_FLIGHT:
-                    await asyncio.gather(*confirmations)
-                    confirmations.clear()
-            await asyncio.gather(*confirmations)
-        finally:
-            await kafka.close(producer)
-
-
-async def _read(
-    settings: Settings, spec: TopicSpec, partitions: int, note: Callable[[SourceRecord], None]
-) -> None:
-    """Hand every record of a topic to ``note``, in order within each partition; none if it is missing."""
-    if not partitions:
-        return
-    consumer = kafka.make_consumer(
-        settings,
-        "switchboard-reset",
-        group_id=None,
-        auto_offset_reset="earliest",
-        request_timeout_ms=int(settings.request_timeout_seconds * 1000),
-    )
-    places = [TopicPartition(spec.name, number) for number in range(partitions)]
-    consumer.assign(places)
-    clock = asyncio.get_running_loop().time
-    try:
-        await kafka.connect(consumer, settings, settings.request_timeout_seconds)
-        async with asyncio.timeout(settings.request_timeout_seconds):
-            ends = await consumer.end_offsets(places)
-        heard = clock()
-        while True:
-            async with asyncio.timeout(settings.request_timeout_seconds):
-                places = [place for place in places if await consumer.position(place) < ends[place]]
-            if not places:
-                return
-            batches = await consumer.getmany(*places, timeout_ms=500)
-            for records in batches.values():
-                for record in records:
-                    note(record)
-            if batches:
-                heard = clock()
-            elif clock() - heard > settings.request_timeout_seconds:
-                raise TimeoutError(f"{spec.name} does not go on")
-    finally:
-        await kafka.close(consumer)
-
-
-@asynccontextmanager
-async def _answering(settings: Settings) -> AsyncIterator[None]:
-    try:
-        yield
-    except (KafkaError, OSError, TimeoutError) as error:
-        raise kafka.refusal(error, settings) or DependencyUnavailable(
-            "kafka",
-            f"the broker at {settings.bootstrap_servers} failed: {error!r}. Repeat this once it is well",
-        ) from error

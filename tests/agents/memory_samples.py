@@ -87,20 +87,21 @@ def candidate(
     number: int = 0,
     *,
     user: str = "ada",
+    conversation: str = "c",
     refines: Sequence[str] = (),
     confidence: float = 0.8,
 ) -> FactCandidate:
     """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
     fact = ids.text_fact_id("default", user, text)
     return FactCandidate(
-        candidate_id=ids.candidate_id(fact, "c", [f"m{number}"]),
+        candidate_id=ids.candidate_id(fact, conversation, [f"m{number}"]),
         user_id=user,
         kind=Kind.PREFERENCE,
         statement=text,
         confidence=confidence,
         source_message_ids=(f"m{number}",),
         provenance=Provenance(
-            conversation_id="c",
+            conversation_id=conversation,
             window_id=f"w{number}",
             window_end_id=f"m{number}",
             message_ids=(f"m{number}",),

@@ -35,9 +35,18 @@ TURNS = "memory.turns.v1"
 ANSWERS = ("memory.summaries.v1", "memory.facts.v1", "memory.embeddings.v1", TURNS, "memory.episodes.v1")
 
 
+class Stages(dict[str, Stage]):
+    """The stage that judges each source; ``readers`` are all stages, with the response memory they are for."""
+
+    def __init__(self, judges: dict[str, Stage], readers: list[tuple[str, Stage]]) -> None:
+        super().__init__(judges)
+        self.readers = readers
+
+
 @pytest.fixture
-async def stages(tmp_path: Path) -> AsyncIterator[dict[str, Stage]]:
+async def stages(tmp_path: Path) -> AsyncIterator[Stages]:
     """The stages of all services, as a worker opens them, by source."""
+    readers: list[tuple[str, Stage]] = []
     async with AsyncExitStack() as resources:
         # What filters the chunks as they come in, what routes them, and what filters them then.
         found: dict[str, Stage] = {}
@@ -47,12 +56,12 @@ async def stages(tmp_path: Path) -> AsyncIterator[dict[str, Stage]]:
                 service = await open_service(name, settings, Metrics(), resources)
                 first: dict[str, Stage] = {}
                 for stage in service.stages:
-                    if stage.bystander:
-                        continue  # another stage judges what it reads
-                    first = dict.fromkeys(stage.sources, stage) | first
-                # Facts are judged by their index; the stage that writes them looks for tombstones only.
+                    # What a bystander reads another stage judges.
+                    judged = [source for source in stage.sources if not stage.passes_over(source)]
+                    readers.append((memory, stage))
+                    first = dict.fromkeys(judged, stage) | first
                 found = first | found if name == "respond" else found | first
-        yield found
+        yield Stages(found, readers)
 
 
 def _needs_valkey(source: str) -> None:
@@ -92,6 +101,19 @@ async def test_invalid_examples_are_dead_lettered_for_their_reason(
         assert [letter.reason for letter in effects.dead_letters] == [example.reason], example.name
         assert effects.dead_letters[0].record.value == example.value
         assert (effects.outputs, effects.changes) == ([], {}), example.name
+
+
+@pytest.mark.parametrize("source", SOURCES)
+async def test_one_stage_alone_buries_what_is_invalid(source: str, stages: Stages) -> None:
+    """Whoever else reads it passes over it, or a bad record would be in the dead-letter queue twice."""
+    _needs_valkey(source)
+    for memory in ("response", "conversation"):
+        readers = [stage for kept, stage in stages.readers if kept == memory and source in stage.sources]
+        for example in load_invalid_examples(source) if readers else ():
+            letters = [
+                letter for stage in readers for letter in (await replay(stage, source, example)).dead_letters
+            ]
+            assert len(letters) == 1, (example.name, [stage.name for stage in readers])
 
 
 def test_routing_takes_the_same_chunks_as_the_filter(stages: dict[str, Stage]) -> None:

@@ -148,6 +148,7 @@ VALUES: dict[Codec[Any], Any] = {
     ),
     conversations.PAGE: KEPT,
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
+    turns.ASKED: turns.Asked(1772359201.25),
     turns.STATE: TurnsState(
         SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),
         1772359000.5,

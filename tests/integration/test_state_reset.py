@@ -38,7 +38,7 @@ from streams.cli import broker
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, admin, load_catalog, reset, reset_facts
+from streams.topics import Catalog, admin, load_catalog, reset, reset_log
 from streams.version import code_version
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
@@ -601,7 +601,7 @@ async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_
         raise RuntimeError("the machine went down")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr(reset_facts, "write", interrupted)
+        patch.setattr(reset_log, "write", interrupted)
         await reset.reset_state(place.catalog, place.settings, "memory")
     differences = await admin.check(place.catalog, place.settings)
     assert [difference.what for difference in differences if difference.blocking] == ["missing"]

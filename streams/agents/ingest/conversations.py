@@ -4,8 +4,8 @@ State per conversation: :class:`processors.conversations.state.ConversationState
 as the stage's second source and close the request that they answer.
 
 Where windows end is decided by the log of messages alone, so that a replay cuts at the same places.  What else
-has a say in it is first given a place in that log, as a punctuation between two messages: a command to close
-(the third source; how far its topic is read when a message comes differs from run to run), and that a
+has a say in it is first given a place in that log, as a punctuation between two messages: a command to close or
+to erase (the third source; how far its topic is read when a message comes differs from run to run), and that a
 conversation is silent by the wall clock (which is not the broker's, and never the same again).  Commands that
 are read again are copied again; a conversation knows how far it has had copies from each partition.
 """
@@ -13,6 +13,7 @@ are read again are copied again; a conversation knows how far it has had copies 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 import msgspec
@@ -36,18 +37,26 @@ from processors.conversations.state import (
 from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
-from streams import cloudevents
+from streams import cloudevents, erasures
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import Headers, SourceRecord, rerouted
 from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
+from streams.topics.catalog import catalog_for
 
 SUMMARIES = "memory.summaries.v1"
 COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
+FACTS = "memory.facts.v1"
+
+#: What takes the place of a command among the messages.
+_PUNCTUATIONS: dict[str, PunctuationKind] = {
+    CommandKind.CLOSE: PunctuationKind.CLOSE,
+    CommandKind.ERASE: PunctuationKind.ERASE,
+}
 
 #: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
 #: passes over a body without reading it.
@@ -98,6 +107,7 @@ class Conversations:
         self._policy = policy_of(settings)
         self._max_content_bytes = settings.max_content_bytes
         self._count = count
+        self._fact_partitions = catalog_for(settings).partitions(FACTS)
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -148,6 +158,11 @@ class Conversations:
         duplicates = fold_into(fold, items) + fold.duplicates
         if duplicates:
             work.skip("duplicate", by=duplicates)
+        for user_id, arrived in fold.erasures:
+            erasure = erasures.Erasing(fold.tenant_id, run.key.decode(), user_id, _moment(arrived))
+            # Anybody's facts may rest on the conversation, and only their partition knows them.
+            for partition in range(self._fact_partitions):
+                erasures.announce(work, FACTS, erasure, partition, _SOURCE)
         if fold.strangers:
             strangers = set(fold.strangers)
             for _, record in items:
@@ -250,7 +265,7 @@ def _home(item: ChatMessage | Punctuation) -> tuple[str, bytes]:
 
 def _decode_command(record: SourceRecord) -> Command | None:
     """Return a command that is for this stage, ``None`` for others."""
-    if decode(AnyCommand, record.value).command != CommandKind.CLOSE:
+    if decode(AnyCommand, record.value).command not in _PUNCTUATIONS:
         return None
     command = decode(Command, record.value)
     if record.key is not None and record.key != command.conversation_id.encode():
@@ -266,16 +281,22 @@ def _fold_command(
     """Give a command its place among the messages: after all that were acknowledged before it was sent."""
     for command, record in run.items:
         if command is not None:
-            value, headers = _punctuation(PunctuationKind.CLOSE, command.conversation_id, command.tenant_id)
+            kind = _PUNCTUATIONS[command.command]
+            user_id = command.user_id if kind is PunctuationKind.ERASE else ""
+            value, headers = _punctuation(kind, command.conversation_id, command.tenant_id, user_id)
             work.emit(MESSAGES, run.key, value, [*rerouted(record), *headers])
     return before
 
 
 def _punctuation(
-    kind: PunctuationKind, conversation_id: str, tenant_id: str
+    kind: PunctuationKind, conversation_id: str, tenant_id: str, user_id: str = ""
 ) -> tuple[bytes, list[tuple[str, bytes | None]]]:
-    value = Punctuation(punctuation=kind, conversation_id=conversation_id, tenant_id=tenant_id)
+    value = Punctuation(punctuation=kind, conversation_id=conversation_id, tenant_id=tenant_id, user_id=user_id)
     return _encode(value), [(PUNCTUATION_HEADER, kind.encode())]
+
+
+def _moment(arrived: float) -> datetime:
+    return datetime.fromtimestamp(arrived, UTC)
 
 
 def _pages(key: bytes, work: Work) -> LoadPage:

@@ -1,14 +1,15 @@
 """memory/facts: the only writer of ``memory.facts.v1`` (seed 002).
 
 Candidates create facts, reinforce them, end them or complete partial ones; a tombstone on the topic itself,
-which anybody may write, erases.  Everything of one person lies in one partition, so that what was said of a
+which anybody may write, erases.  So does the erasure of a conversation or a person (:mod:`streams.erasures`):
+what rests on any of it goes whole.  Everything of one person lies in one partition, so that what was said of a
 slot is folded in the order of the log.  For each new fact a vector is asked for; whether it is stored is no
 part of the truth.
 
 State: under a ``slot_id`` the line of a slot (:mod:`processors.facts.lines`); under a ``fact_id`` the line of a
-value of a slot that holds many, or in which line that fact is found; under ``<fact>/erased`` what is remembered
-of its erasure.  The slot's own line is stored last: it carries the mark that says whether a candidate was
-folded in, and of the others each says so for itself.
+value of a slot that holds many, or in which line that fact is found; under ``<id>/erased`` what is remembered
+of the erasure of a fact, a conversation or a person.  The slot's own line is stored last: it carries the mark
+that says whether a candidate was folded in, and of the others each says so for itself.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from typing import NamedTuple
 
 import msgspec
 
+from models import ids
+from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.vectors import VectorKind
 from processors.embedding.wording import request_for_fact
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
-from processors.facts.erasure import erase, slot_of, unaware
+from processors.facts.erasure import erase, is_erased, slot_of, unaware
 from processors.facts.lines import Line, Place
 from processors.text.validation import decode
-from streams import cloudevents, embedding_requests
+from streams import cloudevents, embedding_requests, erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
+from streams.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -50,13 +54,14 @@ _EVENT = "memory.fact.v1"
 
 
 class _Heard(NamedTuple):
-    """A record of the topic that the stage itself writes: a tombstone, or nothing that it does not know."""
+    """A record of the topic that the stage itself writes: an erasure, or nothing that it does not know.
 
-    tombstone: Tombstone | None
+    ``key``: the fact's, or the record's own.
+    """
 
-    @property
-    def key(self) -> bytes:
-        return b"" if self.tombstone is None else self.tombstone.fact_id.encode()
+    key: bytes
+    tombstone: Tombstone | None = None
+    erasing: Erasing | None = None
 
 
 class Facts:
@@ -80,20 +85,25 @@ class Facts:
                     each=True,
                 ),
                 FACTS: Source(
-                    decode=lambda record: _Heard(tombstones.read(record)),
+                    decode=_decode_heard,
                     fold=self._fold_heard,
                     key=lambda heard: heard.key,
                     each=True,
                 ),
             },
             batch_records=self._settings.batch_records,
+            # The index answers for what is wrong with facts and tombstones: it reads all of them.
+            bystander_of=(FACTS,),
         )
 
     def _fold_candidate(
         self, slot: Line | Place | None, run: Run[FactCandidate], work: Work
     ) -> Line | Place | None:
-        ((candidate, _),) = run.items
+        ((candidate, record),) = run.items
         assert not isinstance(slot, Place)
+        if _is_erased(candidate, record.partition, work):
+            work.skip("erased")
+            return slot
         done = Consolidation(candidate, slot, _Known(run.next_offset, work))
         if not done.changes:
             work.skip("replayed")
@@ -109,7 +119,36 @@ class Facts:
 
     def _fold_heard(self, own: Line | Place | None, run: Run[_Heard], work: Work) -> Line | Place | None:
         ((heard, record),) = run.items
-        return own if heard.tombstone is None else self._erase(heard.tombstone, own, record.partition, work)
+        if heard.erasing is not None:
+            self._erase_all(heard.erasing, run, work)
+        if heard.tombstone is None:
+            return own
+        return self._erase(heard.tombstone, own, record.partition, work)
+
+    def _erase_all(self, erasing: Erasing, run: Run[_Heard], work: Work) -> None:
+        """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
+        partition = run.last.partition
+        erased = erasing.key(partition)
+        before = _erasure(erased, work)
+        if before is not None and erasing.until <= before.until:
+            work.skip("replayed")
+            return
+        named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
+        for key in work.holding(named):
+            line = None if key.endswith(erasure_key("")) else _line(key.decode(), work)
+            for fact in line.facts if line is not None else ():
+                if not _rests_on(fact, erasing):
+                    continue
+                fact_key = fact.fact_id.encode()
+                own = work.get(fact_key, STATE)
+                asked = Tombstone(fact.fact_id, Erasure(until=erasing.until))
+                after = self._erase(asked, own, partition, work)
+                if after is None:
+                    work.remove(fact_key, run.next_offset)
+                elif after is not own:
+                    work.put(fact_key, after, STATE, run.next_offset)
+        # Last, as with a fact: that it is known says that it is done.
+        work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
 
     def _erase(
         self, tombstone: Tombstone, own: Line | Place | None, partition: int, work: Work
@@ -227,6 +266,32 @@ def _erasure(fact_id: str, work: Work) -> Erasure | None:
 def _line(line_id: str, work: Work) -> Line | None:
     found = work.get(line_id.encode(), STATE)
     return None if isinstance(found, Place) else found
+
+
+def _rests_on(fact: Fact, erasing: Erasing) -> bool:
+    if fact.tenant_id != erasing.tenant_id or erasing.user_id not in ("", fact.user_id):
+        return False
+    return not erasing.conversation_id or any(
+        said.conversation_id == erasing.conversation_id for said in fact.provenance
+    )
+
+
+def _is_erased(candidate: FactCandidate, partition: int, work: Work) -> bool:
+    """Whether what a candidate rests on was erased with its conversation or its person."""
+    said, tenant_id, user_id = candidate.provenance, candidate.tenant_id, candidate.user_id
+    names = ((said.conversation_id, ""), (said.conversation_id, user_id), ("", user_id))
+    erased = (_erasure(ids.erasure_id(tenant_id, *name, partition), work) for name in names)
+    return any(is_erased(said, each) for each in erased)
+
+
+def _decode_heard(record: SourceRecord) -> _Heard:
+    try:
+        if (erasing := erasures.read(record)) is not None:
+            return _Heard(record.key or b"", erasing=erasing)
+        tombstone = tombstones.read(record)
+    except InvalidRecord:
+        return _Heard(b"")  # the index dead-letters it
+    return _Heard(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)
 
 
 def _decode_candidate(record: SourceRecord) -> FactCandidate:

@@ -27,6 +27,7 @@ from processors.text.validation import decode
 from streams import cloudevents, embedding_requests
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
+from streams.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -195,7 +196,9 @@ def _decode(record: SourceRecord) -> _Item:
     try:
         if is_punctuation(record):
             return decode(Punctuation, record.value)
-        return read(record)
+        said = read(record)
+        # Of an erased conversation each turn is erased by itself.
+        return None if isinstance(said, Erasing) else said
     except InvalidRecord:
         return None
 

@@ -13,6 +13,7 @@ from models.facts import Fact
 from models.ports import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
+from streams import erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.runtime.effects import Effects
@@ -48,6 +49,8 @@ class Index:
         stored = await self._known(batch)
         for record in batch.records:
             try:
+                if erasures.read(record) is not None:
+                    continue  # each fact that it erases has a tombstone of its own
                 if (tombstone := tombstones.read(record)) is not None:
                     self._erase(tombstone, latest, stored, erased)
                     continue

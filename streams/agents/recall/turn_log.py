@@ -1,41 +1,40 @@
 """recall/turn-log: the conversation log (Redis) and the index of turns (Qdrant), views of ``memory.turns.v1``.
 
 A turn is found by its words as soon as it is here; its vector comes by ``memory.embeddings.v1``.  A record
-without a value erases its turn; its headers say which conversation that is of.
+without a value erases its turn; its headers say which conversation that is of.  The erasure of a conversation
+(:mod:`streams.erasures`) becomes one of each of its turns: it is here that they are known, and only when these
+are read does anything go, so that a crash in between forgets none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
-from models.ports import Place, SearchIndex, TurnFilter
+from models.ports import AnyOf, Place, SearchIndex, Within
 from models.turns import Turn
 from models.vectors import VectorKind
 from processors.text.validation import decode
-from streams import cloudevents
+from streams import cloudevents, embedding_requests, erasures
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.embedding_requests import REQUESTS
+from streams.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, Erasing
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
-#: Headers of a record without a value: which conversation its turn is of (required), of which tenant, and up to
-#: when (RFC 3339) it is erased, if not up to the record's own time.
-CONVERSATION_HEADER = "erased_conversation_id"
-TENANT_HEADER = "erased_tenant_id"
-UNTIL_HEADER = "erased_until"
-
 _SOURCE = "/switchboard/recall"
 
 #: Turns have no versions: one that was erased stays out of the index.
 _ONLY_VERSION = 1
+
+#: Turns that are read from the index at once.
+_PAGE = 500
 
 
 class Erased(NamedTuple):
@@ -51,10 +50,22 @@ class Erased(NamedTuple):
         return turn.arrived_at.timestamp() * 1000 <= self.until_ms
 
 
+class _Said(NamedTuple):
+    """The turns of a conversation, of everybody or (``user_id``) of one person; see :class:`Where`."""
+
+    tenant_id: str
+    conversation_id: str
+    user_id: str
+
+    def conditions(self) -> list[AnyOf | Within]:
+        wanted = [AnyOf("tenant_id", (self.tenant_id,)), AnyOf("conversation_id", (self.conversation_id,))]
+        return [*wanted, AnyOf("user_id", (self.user_id,))] if self.user_id else [*wanted]
+
+
 class TurnLog:
     """The step around the log and the index."""
 
-    def __init__(self, settings: Settings, log: ConversationLog, index: SearchIndex[Turn, TurnFilter]) -> None:
+    def __init__(self, settings: Settings, log: ConversationLog, index: SearchIndex[Turn, Any]) -> None:
         self._settings = settings
         self._log = log
         self._index = index
@@ -79,6 +90,8 @@ class TurnLog:
         effects = Effects()
         turns: dict[str, tuple[Turn, int]] = {}
         erased: dict[str, Erased] = {}
+        gone: dict[str, Turn] = {}
+        conversations: list[Erasing] = []
         for record in batch.records:
             if is_punctuation(record):
                 continue
@@ -87,39 +100,82 @@ class TurnLog:
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
+            if isinstance(said, Erasing):
+                conversations.append(said)
+                continue
             if isinstance(said, Turn):
                 turns[said.turn_id] = said, record.offset
                 continue
             erased[said.turn_id] = said
             if said.turn_id in turns and said.covers(turns[said.turn_id][0]):
-                del turns[said.turn_id]
+                gone[said.turn_id], _ = turns.pop(said.turn_id)
         await self._log.write(turns.values())
         if turns:
             await self._index.upsert([turn for turn, _ in turns.values()])
         if erased:
-            await self._erase(erased, effects)
+            await self._erase(erased, gone, effects)
+        for erasing in conversations:
+            await self._erase_all(erasing, effects)
         place = (batch.source, batch.partition)
         await self._index.set_mark(place, batch.next_position)
         await self._log.set_mark(place, batch.next_position)
         return effects
 
-    async def _erase(self, erased: Mapping[str, Erased], effects: Effects) -> None:
+    async def _erase_all(self, erasing: Erasing, effects: Effects) -> None:
+        """Erase each turn of a conversation, or of a person in it, that arrived by then.
+
+        Its batch's own turns are in the index; those that came before it are, too, as a partition is read in
+        order.
+        """
+        tenant_id, conversation_id, user_id, until = erasing
+        where = _Said(tenant_id, conversation_id, user_id)
+        start: str | None = None
+        while True:
+            found, start = await self._index.page(where, _PAGE, start)
+            for turn in found:
+                if turn.arrived_at <= until:
+                    _bury(turn, until, effects)
+            if start is None:
+                break
+        if not user_id:
+            await self._log.erase_conversation(tenant_id, conversation_id, _ms(until))
+
+    async def _erase(self, erased: Mapping[str, Erased], unseen: Mapping[str, Turn], effects: Effects) -> None:
+        """Erase turns; ``unseen``: those of them that came in the same batch."""
         for each in erased.values():
             await self._log.erase_turn(each.tenant_id, each.conversation_id, each.turn_id, each.until_ms)
         known = await self._index.get(list(erased))
         later = {turn.turn_id for turn in known if not erased[turn.turn_id].covers(turn)}
         if gone := erased.keys() - later:
             await self._index.erase(dict.fromkeys(gone, _ONLY_VERSION))
-        for turn in known:
-            if turn.turn_id in later:
-                continue
-            # Whose turn it was only the index knew: vectors lie in the partition of their person.
-            key = f"{VectorKind.TURN}/{turn.turn_id}"
-            event = cloudevents.outgoing("memory.embedding-request.v1", _SOURCE, f"{key}/erased")
-            effects.emit(REQUESTS, key.encode(), None, event, route=turn.user_id.encode())
+        for turn in {**unseen, **{turn.turn_id: turn for turn in known}}.values():
+            if turn.turn_id not in later:
+                _forget_vector(turn, effects)
 
 
-def read(record: SourceRecord) -> Turn | Erased:
+def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
+    """Have the log end with the turn's erasure, and its vector forgotten."""
+    headers = [
+        (CONVERSATION_HEADER, turn.conversation_id.encode()),
+        (TENANT_HEADER, turn.tenant_id.encode()),
+        (UNTIL_HEADER, until.isoformat().encode()),
+    ]
+    event = cloudevents.outgoing(
+        "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
+    )
+    effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=turn.conversation_id.encode())
+    _forget_vector(turn, effects)
+
+
+def _forget_vector(turn: Turn, effects: Effects) -> None:
+    embedding_requests.forget_of(effects, VectorKind.TURN, turn.turn_id, turn.user_id, _SOURCE)
+
+
+def _ms(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def read(record: SourceRecord) -> Turn | Erased | Erasing:
     """Return what a record of ``memory.turns.v1`` says.
 
     Raises:
@@ -129,22 +185,23 @@ def read(record: SourceRecord) -> Turn | Erased:
         turn = decode(Turn, record.value)
         _check_id(turn.turn_id)
         return turn
+    if (erasing := erasures.read(record)) is not None:
+        return erasing
     turn_id = (record.key or b"").decode(errors="replace")
     _check_id(turn_id)
     headers = {name: value or b"" for name, value in record.headers}
     try:
         conversation_id = headers.get(CONVERSATION_HEADER, b"").decode()
         tenant_id = headers.get(TENANT_HEADER, b"").decode() or DEFAULT_TENANT
-        until = headers.get(UNTIL_HEADER, b"").decode()
-        at = datetime.fromisoformat(until).astimezone(UTC).timestamp() if until else record.timestamp / 1000
-    except (ValueError, OverflowError) as error:
-        raise InvalidRecord("invalid_erasure", f"{UNTIL_HEADER} must be a time (RFC 3339): {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRecord("invalid_erasure", f"a header of an erasure is not UTF-8: {error}") from error
+    until = erasures.until_of(record)
     if not conversation_id:
         raise InvalidRecord(
             "invalid_erasure",
             f"a record without a value names its turn's conversation in the header {CONVERSATION_HEADER}",
         )
-    return Erased(turn_id, tenant_id, conversation_id, round(at * 1000))
+    return Erased(turn_id, tenant_id, conversation_id, _ms(until))
 
 
 def _check_id(turn_id: str) -> None:

@@ -9,6 +9,8 @@ of a turn elsewhere is a view of ``memory.turns.v1``.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 
 from models.errors import InvalidRecord
@@ -17,7 +19,7 @@ from models.vectors import VectorKind
 from processors.embedding.wording import request_for
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
-from streams import cloudevents, embedding_requests
+from streams import cloudevents, embedding_requests, erasures
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.runtime.codec import Codec
@@ -32,6 +34,21 @@ __all__ = ["TURNS", "Turns"]
 EMBEDDED_CHARACTERS = 4_000
 
 STATE: Codec[TurnsState] = Codec("turns", TurnsState)
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """Up to which arrival (epoch seconds) vectors were asked for by a table that was forgotten since."""
+
+    until: float
+
+
+ASKED: Codec[Asked] = Codec("asked", Asked)
+
+
+def asked_key(partition: int) -> bytes:
+    """Return the key under which :class:`Asked` is stored; no conversation is called so."""
+    return f"\x00asked/{partition}".encode()
+
 
 #: The settings that decide which messages count and what is said of them.
 DECIDING = (
@@ -63,6 +80,7 @@ class Turns:
             name="turns",
             table="turns",
             codec=STATE,
+            others=(ASKED,),
             sources={MESSAGES: Source(decode=self._decode, fold=self._fold, key=_key)},
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
@@ -91,6 +109,8 @@ class Turns:
         )
         if duplicates := fold_into(fold, items) + fold.duplicates:
             work.skip("duplicate", by=duplicates)
+        asked = work.get(asked_key(run.last.partition), ASKED)
+        asked_until = asked.until if asked is not None else 0.0
         causes = {record.offset: record.headers for _, record in items if record.headers}
         for number, turn in enumerate(fold.turns):
             self._end(fold, number, run.key, work)
@@ -99,10 +119,15 @@ class Turns:
                 "memory.turn.v1", _SOURCE, turn.turn_id, subject=turn.conversation_id, cause=cause
             )
             work.emit(TURNS, turn.turn_id.encode(), _encode(turn), event, route=run.key)
-            if text := turn.text[:EMBEDDED_CHARACTERS].strip():
+            text = turn.text[:EMBEDDED_CHARACTERS].strip()
+            if text and turn.arrived_at.timestamp() > asked_until:
                 request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id)
                 embedding_requests.ask(work, request, _SOURCE)
         self._end(fold, len(fold.turns), run.key, work)
+        for tenant_id, user_id, arrived in fold.erasures:
+            until = datetime.fromtimestamp(arrived, UTC)
+            erasure = erasures.Erasing(tenant_id, run.key.decode(), user_id, until)
+            erasures.announce(work, TURNS, erasure, run.last.partition, _SOURCE)
         for kind, count in fold.masked.items():
             work.count("masked_passages_total", kind, by=count)
         return fold.finish() if fold.changed else before

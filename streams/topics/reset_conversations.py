@@ -1,0 +1,123 @@
+"""What a reset must not forget of conversations: what was erased, and that vectors were asked for.
+
+``ingest`` and ``recall`` read all messages again, those of an erased conversation among them.  What comes of
+them must not come again, so the tables begin with the erasures that they knew.  And what is made of a message
+for the second time must not be embedded for the second time: for each partition it is kept up to which arrival
+vectors were asked for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from models.errors import ConsistencyError
+from processors.conversations.sequence import SequenceState
+from processors.conversations.state import ConversationState, is_page
+from processors.recall.turns import TurnsState
+from streams.agents.ingest import conversations
+from streams.agents.message_log import MESSAGES
+from streams.agents.recall import turns
+from streams.runtime.marks import Layout
+from streams.runtime.records import SourceRecord
+from streams.settings import Settings
+from streams.topics import reset_log
+from streams.topics.catalog import Catalog, TopicSpec
+from streams.topics.reset_log import Placed
+
+#: By service: its table, and the sources of the stage that keeps it.
+_TABLES = {
+    "ingest": ("conversations", (MESSAGES, conversations.SUMMARIES, conversations.COMMANDS)),
+    "recall": ("turns", (MESSAGES,)),
+}
+
+
+class Remembered(NamedTuple):
+    """What a table is to begin with, by key, and where to put it."""
+
+    values: dict[bytes, Placed]
+    changelog: TopicSpec
+
+
+async def read(catalog: Catalog, settings: Settings, service: str, *, asked: bool) -> Remembered | None:
+    """Return what is kept of the conversations of ``service``; ``None``: it keeps none.
+
+    ``asked``: the vectors that were asked for are there, or will be.
+
+    Raises:
+        DependencyUnavailable: the broker does not answer.
+    """
+    if service not in _TABLES:
+        return None
+    table, sources = _TABLES[service]
+    changelog = catalog.get(f"switchboard-{service}-{table}-changelog")
+    known = _Known(service, Layout(sources))
+    await reset_log.read(settings, changelog, known.note)
+    values = known.erasures()
+    if asked and service == "recall":
+        values |= known.asked()
+    return Remembered(values, changelog)
+
+
+class _Known:
+    """What a table says of erasures and arrivals, read in its order."""
+
+    def __init__(self, service: str, layout: Layout) -> None:
+        self._service = service
+        self._layout = layout
+        self._erased: dict[bytes, tuple[int, SequenceState]] = {}
+        self._asked: defaultdict[int, float] = defaultdict(float)
+
+    def note(self, record: SourceRecord) -> None:
+        """Note a value of the table; what cannot be read is forgotten, as all of the table is."""
+        if record.key is None or not record.value or is_page(record.key):
+            return
+        try:
+            payload = self._layout.payload(self._layout.adopt(record.value))
+            if payload is None:
+                self._erased.pop(record.key, None)
+                return
+            sequence = self._sequence(payload)
+        except ConsistencyError:
+            return
+        self._asked[record.partition] = max(self._asked[record.partition], sequence.arrived_at)
+        if sequence.erased:
+            self._erased[record.key] = record.partition, sequence
+        else:
+            self._erased.pop(record.key, None)
+
+    def _sequence(self, payload: bytes) -> SequenceState:
+        """Return what is to be kept of a conversation: whose it was, and what was erased."""
+        state = (
+            turns.STATE.decode(payload).sequence
+            if self._service == "recall"
+            else conversations.STATE.decode(payload)
+        )
+        return SequenceState(state.tenant_id, arrived_at=state.arrived_at, erased=state.erased)
+
+    def erasures(self) -> dict[bytes, Placed]:
+        """Return the conversations of which something was erased, and nothing else that is known of them."""
+        return {
+            key: self._placed(partition, self._begun(sequence))
+            for key, (partition, sequence) in self._erased.items()
+        }
+
+    def asked(self) -> dict[bytes, Placed]:
+        """Return up to which arrival vectors were asked for, by partition."""
+        return {
+            turns.asked_key(partition): self._placed(partition, turns.ASKED.encode(turns.Asked(until)))
+            for partition, until in self._asked.items()
+            if until
+        }
+
+    def _begun(self, sequence: SequenceState) -> bytes:
+        until = max(arrived for _, arrived in sequence.erased)
+        if self._service == "recall":
+            kept = SequenceState(sequence.tenant_id, arrived_at=until, erased=sequence.erased)
+            return turns.STATE.encode(TurnsState(kept))
+        return conversations.STATE.encode(
+            ConversationState(sequence.tenant_id, "", arrived_at=until, erased=sequence.erased)
+        )
+
+    def _placed(self, partition: int, payload: bytes) -> Placed:
+        return Placed(partition, self._layout.seal(None, payload, 0, None))

@@ -1,0 +1,255 @@
+"""Erasing conversations and persons, stage by stage: what goes, what stays, what no replay brings back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+from memory_samples import candidate
+
+from models.errors import InvalidRecord
+from models.facts import Fact
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.turns import Turn
+from models.windows import Window
+from processors.conversations.state import is_page
+from streams import erasures
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.ingest.conversations import COMMANDS, PAGE, WINDOWS, Conversations
+from streams.agents.ingest.conversations import FACTS as MARKERS
+from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.message_log import MESSAGES
+from streams.agents.recall.turns import TURNS, Turns
+from streams.cli.commands import erasing
+from streams.embedding_requests import REQUESTS
+from streams.erasures import Erasing
+from streams.runtime.records import Record
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.settings import Settings
+
+CANARY = "quokka"
+SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)
+
+
+def message(n: int, user: str = "ada", conversation: str = "c") -> ChatMessage:
+    return ChatMessage(
+        message_id=f"m{n}",
+        conversation_id=conversation,
+        user_id=user,
+        role=Role.USER,
+        content=f"{CANARY} of {user} number {n}",
+        sent_at=START + timedelta(seconds=n),
+    )
+
+
+def erase(harness: StageHarness, user: str = "", tenant: str = "default", conversation: str = "c") -> Record:
+    said = Punctuation(punctuation="erase", conversation_id=conversation, user_id=user, tenant_id=tenant)
+    return harness.record(said, headers=[(PUNCTUATION_HEADER, b"erase")])
+
+
+def ingest() -> StageHarness:
+    return StageHarness(Conversations(SETTINGS, cl100k_counter()).stage())
+
+
+def recall() -> StageHarness:
+    return StageHarness(Turns(SETTINGS).stage())
+
+
+def markers(harness: StageHarness, topic: str) -> list[Erasing]:
+    found = []
+    for output in harness.outputs:
+        if output.topic == topic and output.value is None:
+            record = Record(None, output.key, headers=output.headers)
+            found.append(erasures.read(record))
+    return [each for each in found if each is not None]
+
+
+def said_in_state(harness: StageHarness) -> set[str]:
+    """Whose words the state of ingest holds."""
+    states = harness.stored(CONVERSATION, lambda key: not is_page(key)).values()
+    kept = [each for state in states for each in state.kept]
+    kept += [each for page in harness.stored(PAGE, is_page).values() for each in page]
+    return {
+        user for user in ("ada", "bob") if any(f"{CANARY} of {user}".encode() in each.body for each in kept)
+    }
+
+
+def later(harness: StageHarness, seconds: int = 1) -> None:
+    harness.arrived += timedelta(seconds=seconds)
+
+
+class TestCommand:
+    def test_it_takes_its_place_among_the_messages(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(erasing("c", user_id="ada"), COMMANDS))
+        (placed,) = harness.outputs
+        assert (placed.topic, placed.key, dict(placed.headers)[PUNCTUATION_HEADER]) == (
+            MESSAGES,
+            b"c",
+            b"erase",
+        )
+        said = msgspec.json.decode(placed.value or b"", type=Punctuation)
+        assert (said.punctuation, said.conversation_id, said.user_id) == ("erase", "c", "ada")
+
+
+class TestIngest:
+    def test_nothing_of_the_open_window_is_left_or_comes_out(self) -> None:
+        harness = ingest()
+        harness.feed(*[harness.record(message(n)) for n in range(5)])
+        cut = len(harness.values(WINDOWS, Window))
+        later(harness)
+        harness.feed(erase(harness))
+        assert not said_in_state(harness)
+        harness.wait(timedelta(hours=1))
+        assert len(harness.values(WINDOWS, Window)) == cut
+
+    def test_every_partition_of_the_facts_is_told_up_to_when(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(message(0)))
+        later(harness, 10)
+        harness.feed(erase(harness))
+        told = markers(harness, MARKERS)
+        assert set(told) == {Erasing("default", "c", "", START + timedelta(seconds=10))}
+        assert {output.partition for output in harness.last.outputs if output.topic == MARKERS} == set(range(8))
+
+    def test_what_is_said_later_begins_the_conversation_anew(self) -> None:
+        harness, other = ingest(), recall()
+        for each in (harness, other):
+            each.feed(*[each.record(message(n)) for n in range(5)])
+            later(each)
+            each.feed(erase(each))
+            later(each)
+            each.feed(*[each.record(message(n)) for n in range(5, 8)])
+        *_, window = harness.values(WINDOWS, Window)
+        assert (window.from_index, window.to_index, window.message_ids) == (0, 2, ("m5", "m6", "m7"))
+        values = [output.value for output in other.outputs if output.topic == TURNS and output.value]
+        turns = [msgspec.json.decode(value, type=Turn) for value in values]
+        assert [turn.index for turn in turns] == [0, 1, 2, 3, 4, 0, 1, 2]
+
+    def test_pages_of_earlier_messages_go_too(self) -> None:
+        harness = ingest()
+        harness.feed(*[harness.record(message(n)) for n in range(20)])
+        assert harness.stored(PAGE, is_page), "there are some"
+        later(harness)
+        harness.feed(erase(harness))
+        assert not harness.stored(PAGE, is_page)
+
+    def test_of_one_person_the_words_go_and_others_keep_theirs_and_their_places(self) -> None:
+        harness = ingest()
+        people = ["ada", "bob", "ada", "bob", "bob"]
+        harness.feed(*[harness.record(message(n, user)) for n, user in enumerate(people)])
+        later(harness)
+        harness.feed(erase(harness, "ada"))
+        assert said_in_state(harness) == {"bob"}
+        later(harness)
+        harness.feed(*[harness.record(message(n, "bob")) for n in (5, 6)])
+        *_, window = harness.values(WINDOWS, Window)
+        assert (window.from_index, window.to_index) == (4, 6)
+
+    def test_another_tenant_erases_nothing(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(message(0)))
+        before = harness.stored(CONVERSATION)
+        harness.feed(erase(harness, tenant="acme"))
+        assert harness.stored(CONVERSATION) == before
+        assert [letter.reason for letter in harness.dead_letters] == ["tenant_mismatch"]
+        assert markers(harness, MARKERS) == []
+
+    @pytest.mark.parametrize("user", ["", "ada"])
+    def test_a_table_that_remembers_the_erasure_takes_no_message_from_before(self, user: str) -> None:
+        """As after a reset: all messages are read again."""
+        harness, other = ingest(), recall()
+        for each in (harness, other):
+            records = [each.record(message(n)) for n in range(4)]
+            later(each)
+            each.feed(erase(each, user))
+            each.outputs.clear()
+            each.feed(*[record._replace(offset=100 + n) for n, record in enumerate(records)])
+            assert not any(CANARY.encode() in (output.value or b"") for output in each.outputs)
+            assert not said_in_state(harness)
+
+    def test_it_is_remembered_as_long_as_a_conversation_is(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(message(0)))
+        harness.feed(erase(harness))
+        assert harness.stored(CONVERSATION)[b"c"].erased
+        harness.wait(timedelta(days=90, seconds=5))
+        ticks = [output for output in harness.outputs if output.topic == MESSAGES]
+        assert len(ticks) == 1, "one look at it, when it is forgotten"
+        (tick,) = ticks
+        harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
+        assert harness.stored(CONVERSATION) == {}
+
+
+class TestTurns:
+    def test_the_conversation_is_told_in_its_partition(self) -> None:
+        harness = recall()
+        harness.feed(harness.record(message(0)))
+        later(harness, 7)
+        harness.feed(erase(harness, "ada"))
+        (told,) = markers(harness, TURNS)
+        assert told == Erasing("default", "c", "ada", START + timedelta(seconds=7))
+        assert harness.last.outputs[0].partition == PARTITION
+
+
+class TestFacts:
+    def harness(self) -> StageHarness:
+        return StageHarness(Facts(Settings()).stage())
+
+    def tell(self, harness: StageHarness, erasing: Erasing) -> None:
+        key = erasing.key(PARTITION).encode()
+        harness.feed(harness.record(None, FACTS, key=key, headers=[*erasing.headers()]))
+
+    def living(self, harness: StageHarness) -> set[str]:
+        latest = {output.key: output.value for output in harness.outputs if output.topic == FACTS}
+        return {msgspec.json.decode(value, type=Fact).statement for value in latest.values() if value}
+
+    @pytest.mark.parametrize(
+        ("erasing", "left"),
+        [
+            (Erasing("default", "c", "", START + timedelta(seconds=50)), {"of d", "of bob"}),
+            (Erasing("default", "c", "ada", START + timedelta(seconds=50)), {"of d", "of bob"}),
+            (Erasing("default", "", "ada", START + timedelta(seconds=50)), {"of bob"}),
+            (Erasing("default", "", "bob", START + timedelta(seconds=50)), {"of c", "of d"}),
+            (Erasing("acme", "c", "", START + timedelta(seconds=50)), {"of c", "of d", "of bob"}),
+            (Erasing("default", "c", "", START - timedelta(seconds=50)), {"of c", "of d", "of bob"}),
+        ],
+    )
+    def test_facts_that_rest_on_it_go_with_their_vectors_and_stay_away(
+        self, erasing: Erasing, left: set[str]
+    ) -> None:
+        harness = self.harness()
+        known = [
+            harness.record(candidate("of c", 1)),
+            harness.record(candidate("of d", 2, conversation="d")),
+            harness.record(candidate("of bob", 3, conversation="d", user="bob")),
+        ]
+        harness.feed(*known)
+        self.tell(harness, erasing)
+        assert self.living(harness) == left
+        forgotten = [output for output in harness.outputs if output.topic == REQUESTS and output.value is None]
+        assert len(forgotten) == 3 - len(left)
+        # in other words than before, and from what was still on its way
+        harness.feed(harness.record(candidate("of c, in other words", 4)))
+        expected = left if "of c" not in left else {*left, "of c, in other words"}
+        assert self.living(harness) == expected
+        self.tell(harness, erasing)
+        assert self.living(harness) == expected
+
+    def test_what_is_said_later_is_learned_anew(self) -> None:
+        harness = self.harness()
+        harness.feed(harness.record(candidate("of c", 1)))
+        self.tell(harness, Erasing("default", "c", "", START + timedelta(seconds=50)))
+        harness.feed(harness.record(candidate("of c", 60)))
+        assert self.living(harness) == {"of c"}
+
+    def test_one_that_names_nothing_erases_nothing(self) -> None:
+        harness = self.harness()
+        harness.feed(harness.record(candidate("of c", 1)))
+        self.tell(harness, Erasing("default", "", "", START + timedelta(seconds=50)))
+        assert self.living(harness) == {"of c"}
+        record = Record(None, b"x", headers=[*Erasing("default", "", "", START).headers()])
+        with pytest.raises(InvalidRecord, match="names a conversation"):
+            erasures.read(record)

@@ -1,0 +1,227 @@
+"""What was erased is gone from all that is read, and no replay brings it back; nobody else loses anything."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+from test_state_reset import EMBEDDINGS, FACTS, MESSAGES, NOW, Place, Process, eventually, place, read_all
+
+from models.messages import ChatMessage
+from models.ports import VectorSpace
+from streams.adapters.index_factory import open_index
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
+from streams.adapters.qdrant_kinds import facts_kind
+from streams.adapters.qdrant_payload import is_nobodys
+
+__all__ = ["place"]
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+#: What is to be erased says this; what is to stay says the other.
+CANARY, OTHER = "quokkaberry", "huckleberry"
+
+SERVICES = ("ingest", "memory", "recall")
+
+
+def chat(conversation: str, user: str, word: str, shared_with: str = "") -> list[tuple[str, ChatMessage]]:
+    """A conversation of one full window and an open one, every message of which names the word."""
+    lines = [
+        f"I'm allergic to {word} jam.",
+        f"Good to know about the {word}!",
+        f"I live in {word.capitalize()}ville.",
+        f"{word.capitalize()}ville is far.",
+        f"I love {word} tea.",
+        f"{word} it is.",
+    ] * 2
+    said = []
+    for n, line in enumerate(lines):
+        speaker = shared_with if shared_with and n % 4 == 2 else user
+        message = ChatMessage(
+            message_id=f"{conversation}-{n}",
+            conversation_id=conversation,
+            user_id=speaker,
+            role="assistant" if n % 2 else "user",
+            content=line if speaker == user else line.replace(word, OTHER).replace(word.capitalize(), OTHER),
+            sent_at=NOW + timedelta(seconds=n),
+        )
+        said.append((conversation, message))
+    return said
+
+
+async def latest(place: Place) -> dict[tuple[str, bytes], bytes]:
+    """The latest value of each key of each compacted topic, changelogs among them."""
+    found: dict[tuple[str, bytes], bytes] = {}
+    for spec in place.catalog.all():
+        if spec.is_compacted:
+            for key, value in await place.records(spec.contract_name or spec.name):
+                if value is None:
+                    found.pop((spec.name, key), None)
+                else:
+                    found[spec.name, key] = value
+    return found
+
+
+def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
+    """The topics that hold a value in which the word stands, packed or not."""
+    from zlib import decompressobj
+
+    found = set()
+    for (topic, _), value in records.items():
+        texts = [value]
+        for at in range(len(value) - 1):
+            if value[at : at + 2] == b"x\x01":
+                try:
+                    texts.append(decompressobj().decompress(value[at:]))
+                except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
+                    continue
+        if any(word.encode() in text.lower() for text in texts):
+            found.add(topic)
+    return found
+
+
+async def search(api: str, user: str, word: str) -> list[str]:
+    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
+        answer = await client.get(
+            f"{api}/v1/search", params={"q": word, "user_id": user, "search_type": "both", "limit": 50}
+        )
+    answer.raise_for_status()
+    return [result["text"].lower() for result in answer.json()["results"]]
+
+
+async def in_redis(place: Place) -> str:
+    valkey = LocalValkey(place.settings.folder, place.settings.instance_id)
+    client: Redis = valkey.client()
+    try:
+        values = [str(await client.hgetall(key)) for key in await client.keys("*log:*")]
+    finally:
+        await client.aclose()
+    return "\n".join(values).lower()
+
+
+async def in_indexes(place: Place) -> str:
+    """Everything that the indexes hold, while no worker has them open."""
+    found = []
+    for kind in (TURN_KIND, facts_kind()):
+        index = open_index(place.settings, kind, VectorSpace(MODEL, DIMENSIONS))
+        records = index._shard.engine.scroll(_everything())[0]
+        found += [str(record.payload) for record in records if not is_nobodys(record.payload)]
+        await index.close()
+    return "\n".join(found).lower()
+
+
+def _everything():
+    import qdrant_edge as edge
+
+    return edge.ScrollRequest(limit=10_000, with_payload=True)
+
+
+class House:
+    """All services that remember."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.workers: dict[str, Process] = {name: place.start("worker", name) for name in SERVICES}
+
+    async def done(self) -> str:
+        """Wait until everything is processed; return where the API is."""
+        for worker in self.workers.values():
+            await worker.ready()
+
+        async def quiet() -> bool:
+            return all([await read_all(self.place, name) for name in SERVICES])
+
+        # What is read leads to more that is to be read: quiet is who is so twice.
+        await eventually(quiet, "everything is read")
+        await eventually(quiet, "everything is read")
+        return await self.workers["recall"].serves()
+
+    async def stop(self) -> None:
+        for worker in self.workers.values():
+            assert await worker.stops() == 0
+
+
+async def erase(place: Place, *arguments: str) -> str:
+    process = place.start("erase", *arguments, "--yes")
+    assert await process.exits() == 0, process.output()
+    return process.output()
+
+
+async def vectors(place: Place) -> list[bytes]:
+    """The keys of all vectors of turns and facts, in the order in which they were computed."""
+    keys = [key for key, value in await place.records(EMBEDDINGS) if value is not None]
+    return [key for key in keys if not key.startswith(b"episode/")]
+
+
+async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it_back(place):
+    await place.send(MESSAGES, [*chat("c", "ada", CANARY), *chat("d", "ada", OTHER), *chat("e", "bob", OTHER)])
+    house = House(place)
+    api = await house.done()
+    assert any(CANARY in text for text in await search(api, "ada", CANARY))
+    assert len(naming(CANARY, await latest(place))) >= 5, "there is something to erase"
+    kept = await search(api, "bob", OTHER)
+    assert kept
+
+    said = await erase(place, "conversation", "c")
+    assert "chat.messages.v1" in said
+
+    async def gone() -> bool:
+        return not naming(CANARY, await latest(place))
+
+    await eventually(gone, "no compacted topic names it")
+    api = await house.done()
+
+    async def check(api: str) -> None:
+        assert not naming(CANARY, await latest(place))
+        assert not [text for text in await search(api, "ada", CANARY) if CANARY in text]
+        assert [text for text in await search(api, "ada", OTHER) if OTHER in text]
+        assert sorted(await search(api, "bob", OTHER)) == sorted(kept)
+        assert CANARY not in await in_redis(place)
+        assert OTHER in await in_redis(place)
+
+    await check(api)
+    await house.stop()
+    assert CANARY not in await in_indexes(place)
+    computed = await vectors(place)
+
+    for service in ("ingest", "recall"):
+        status, output = await place.state("reset", service, "--yes")
+        assert status == 0, output
+    house = House(place)
+    await check(await house.done())
+    await house.stop()
+    assert CANARY not in await in_indexes(place)
+    assert await vectors(place) == computed, "no vector was computed twice"
+
+
+async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(place):
+    await place.send(
+        MESSAGES,
+        [
+            *chat("c", "ada", CANARY),
+            *chat("shared", "ada", CANARY, shared_with="bob"),
+            *chat("e", "bob", OTHER),
+        ],
+    )
+    house = House(place)
+    api = await house.done()
+    assert any(CANARY in text for text in await search(api, "ada", CANARY))
+    kept = await search(api, "bob", OTHER)
+    said = await erase(place, "person", "ada")
+    assert "2 conversations, 1 of them shared" in said
+
+    async def gone() -> bool:
+        return not naming(CANARY, await latest(place))
+
+    await eventually(gone, "no compacted topic names them")
+    api = await house.done()
+    assert await search(api, "ada", CANARY) == []
+    assert sorted(await search(api, "bob", OTHER)) == sorted(kept)
+    assert CANARY not in await in_redis(place)
+    await house.stop()
+    assert CANARY not in await in_indexes(place)
+    assert {key for key, value in await place.records(FACTS) if value is not None}

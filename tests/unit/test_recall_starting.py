@@ -1,0 +1,81 @@
+"""A command and a recall service that starts meanwhile do not keep each other from the index."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from deploy.local.ports import free_ports
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams.adapters.folder_lock import FolderLock
+from streams.api.server import serve
+from streams.cli import recall_api
+from streams.settings import Settings
+from streams.whereabouts import Whereabouts, leave_note
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (port,) = free_ports(1)
+    return Settings(data_dir=tmp_path, api_port=port, services="recall=127.0.0.1:1")
+
+
+def note(settings: Settings, service: str = "recall") -> None:
+    leave_note(settings, Whereabouts(service, "here", os.getpid(), "127.0.0.1", 1))
+
+
+async def test_a_service_that_has_just_been_started_is_waited_for(settings: Settings) -> None:
+    note(settings)
+    asked = asyncio.create_task(recall_api.get(settings, "/v1/x", {}, dict))
+    await asyncio.sleep(0)
+    app = Starlette(routes=[Route("/v1/x", lambda request: JSONResponse({"found": 1}))])
+    server = await serve(app, settings.api_host, settings.api_port)
+    try:
+        assert await asked == {"found": 1}
+    finally:
+        await server.stop()
+
+
+@pytest.mark.parametrize("service", ["", "memory"])
+async def test_where_none_runs_nobody_is_waited_for(settings: Settings, service: str) -> None:
+    if service:
+        note(settings, service)
+    assert await recall_api.get(settings, "/v1/x", {}, dict) is None
+
+
+async def test_one_that_never_answers_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    note(settings)
+    monkeypatch.setattr(recall_api, "_START_SECONDS", 0.0)
+    with pytest.raises(DependencyUnavailable, match=f"process {os.getpid()} runs it.*{settings.api_port}"):
+        await recall_api.get(settings, "/v1/x", {}, dict)
+
+
+def test_a_folder_is_waited_for_as_long_as_one_has_patience(tmp_path: Path) -> None:
+    first = FolderLock(tmp_path, "Stop it.")
+    with pytest.raises(ConfigurationError, match="in use by process"):
+        FolderLock(tmp_path, "Stop it.")
+    taken = threading.Event()
+
+    def second() -> None:
+        FolderLock(tmp_path, "Stop it.", patience=60.0).release()
+        taken.set()
+
+    waiting = threading.Thread(target=second)
+    waiting.start()
+    assert not taken.is_set()
+    first.release()
+    assert taken.wait(60.0)
+    waiting.join()
+    with pytest.raises(ConfigurationError, match="in use by process"):
+        held = FolderLock(tmp_path, "Stop it.")
+        try:
+            FolderLock(tmp_path, "Stop it.", patience=0.01)
+        finally:
+            held.release()
