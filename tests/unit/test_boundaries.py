@@ -1,0 +1,102 @@
+"""Where the topic of a conversation changes: real vectors of small talk, and what there is no saying of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from processors.episodes.boundaries import CONTEXT, FEATURES, features, is_boundary, probability
+from processors.episodes.boundary_weights import THRESHOLD, WEIGHTS
+from processors.episodes.traits import Traits, traits_of
+from streams.adapters.onnx_embedder import OnnxEmbedder
+
+GARDEN_THEN_TRAIN = [
+    ("user", "My tomatoes have yellow leaves this year."),
+    ("assistant", "Yellow leaves on tomatoes often mean too much water or too little nitrogen."),
+    ("user", "I water the tomatoes every evening, is that too much?"),
+    ("assistant", "Yes, let the soil around the tomatoes dry first."),
+    ("user", "I need a train from Lyon to Marseille on Friday morning."),
+    ("assistant", "There are trains from Lyon to Marseille at seven and at nine."),
+    ("user", "The nine o'clock train, please, one ticket."),
+]
+
+
+def vector(*numbers: float) -> bytes:
+    row = np.array(numbers, np.float32)
+    return (row / np.linalg.norm(row)).astype("<f2").tobytes()
+
+
+def plain(text: str, *numbers: float, role: str = "user") -> Traits:
+    return traits_of("t", role, text, vector(*numbers) if numbers else b"")
+
+
+async def test_a_change_of_topic_is_found_where_it_is() -> None:
+    embedder = OnnxEmbedder()
+    try:
+        rows = await embedder.embed([text for _, text in GARDEN_THEN_TRAIN])
+    finally:
+        await embedder.close()
+    turns = [
+        traits_of(str(n), role, text, row.astype("<f2").tobytes())
+        for n, ((role, text), row) in enumerate(zip(GARDEN_THEN_TRAIN, rows, strict=True))
+    ]
+    found = [at for at in range(1, len(turns)) if is_boundary(turns[:at], turns[at], (*turns, None)[at + 1])]
+    assert found == [4]
+
+
+def test_there_is_a_weight_for_every_feature() -> None:
+    assert tuple(WEIGHTS) == FEATURES
+    assert 0 < THRESHOLD < 1
+
+
+def test_turns_without_words_are_no_boundary_and_hide_none() -> None:
+    tea, bus, silent = plain("Tea is fine.", 1, 0), plain("Where does the bus stop?", 0, 1), plain("")
+    assert probability([tea], silent, bus) == 0
+    assert probability([silent, silent], bus, None) == 0
+    assert probability([], bus, None) == 0
+    assert probability([tea, silent], bus, None) > 0.2
+    assert probability([tea], bus, silent) == probability([tea], bus, None)
+
+
+def test_what_is_alike_is_less_of_a_boundary() -> None:
+    before = [plain("We have tea.", 1, 0, 0)]
+    alike, other = plain("The harbour opens.", 0.9, 0.1, 0), plain("The harbour opens.", 0, 1, 0)
+    assert probability(before, alike, None) < probability(before, other, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "trait"),
+    [
+        ("By the way, the bus is late.", "opens"),
+        ("Yeah, it is.", "answers"),
+        ("Hello there.", "greets"),
+        ("I like that one.", "refers"),
+        ("Is it? I see.", "asks"),
+        ("Well, is it?  ", "ends_asking"),
+    ],
+)
+def test_how_a_turn_begins_and_ends_is_noticed(text: str, trait: str) -> None:
+    assert getattr(plain(text), trait)
+    assert not getattr(plain("Bread was baked."), trait)
+
+
+def test_common_words_and_endings_do_not_count() -> None:
+    assert plain("We were planning the plan").stems == {"plann", "plan"}
+
+
+_WORDS = st.text(max_size=300)
+
+
+@given(st.lists(st.tuples(_WORDS, st.booleans(), st.integers(0, 7)), min_size=1, max_size=9))
+def test_any_text_has_a_probability(said: list[tuple[str, bool, int]]) -> None:
+    axes = np.eye(8, dtype=np.float32)
+    turns = [
+        traits_of(str(n), "user" if by_user else "tool", text, vector(*axes[axis]) if text.strip() else b"")
+        for n, (text, by_user, axis) in enumerate(said)
+    ]
+    for at in range(len(turns)):
+        after = turns[at + 1] if at + 1 < len(turns) else None
+        assert 0 <= probability(turns[:at], turns[at], after) < 1
+        assert features(turns[:at], turns[at], after) == features(turns[:at][-CONTEXT:], turns[at], after)
