@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock check format test demo down bench mutants soak clean
+.PHONY: help install lock check format test demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -61,6 +61,9 @@ down:  ## Stop what `make demo` started
 
 bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
+
+train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
+	$(BIN)/python -m benchmarks.quality.understanding $(DATA) --train
 
 mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
 	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)'" \

@@ -1,0 +1,47 @@
+"""What a question means: whether it must be clarified, how it can be read, what it refers to (seed 004)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Reason(StrEnum):
+    """Why a question cannot be answered as it stands."""
+
+    REFERENCE = "reference"  #: "she", "that one": it is open who or what is meant
+    MEANINGS = "meanings"  #: a name or word has several meanings
+    UNKNOWN_NAME = "unknown_name"  #: something is named that may not exist
+    WHAT = "what"  #: which one, of what kind, or by which measure
+    WHEN = "when"
+    WHERE = "where"
+    WHO = "who"  #: for whom or about whom
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """Words of the question that stand for something else, and what that may be, likeliest first."""
+
+    words: str
+    meanings: tuple[str, ...]
+
+
+class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, understood: seed 004's fields by its names, with reasons and references."""
+
+    query: str
+    is_ambiguous: bool
+    #: Probability that the question needs to be clarified, 0 to 1, before memory was looked at.
+    score: float
+    reasons: tuple[Reason, ...] = ()
+    #: Two or three readings if it is ambiguous, else none.
+    possible_interpretations: tuple[str, ...] = ()
+    #: The question with what "she" or "there" refers to in its place; ``None``: nothing to replace, or open.
+    rewritten_query: str | None = None
+    #: Two to four if it is ambiguous, else none.
+    clarifying_questions: tuple[str, ...] = ()
+    #: What is remembered and bears on the question, as statements.
+    needed_context_from_memory: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    #: The question as a model should read it: rewritten, with what is remembered.
+    final_augmented_context: str = ""
