@@ -67,7 +67,8 @@ _KIN = re.compile(
 _NAME = re.compile(r"(?<![.!?:] )(?<!^)\b(?P<before>[A-Za-z]+) (?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)\b")
 #: "Anna called: what does she want?" - not "What", "Does", "Is".
 _FIRST_NAME = re.compile(
-    r"(?!(?:Wh|How|Do|Did|Is|Are|Was|Were|Ha[ds]|Have|Can|Could|Will|Would|Should|May|Tell|Give|The|I|A|An|My)\w*\b)"
+    r"(?!(?:Wh\w+|How|Do|Does|Did|Is|Are|Was|Were|Has|Have|Had|Can|Could|Will|Would|Should|May|"
+    r"Tell|Give|The|I|A|An|My)\b)"
     r"[A-Z][a-z]+ [a-z]"
 )
 _PLACE_LINES = "in at to from near around through towards leave left visit visited"
