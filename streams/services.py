@@ -79,12 +79,15 @@ def _memory(settings: Settings) -> Service:
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
     from streams.agents.memory.summaries import Summaries
+    from streams.agents.recall.episodes import Episodes
 
     count = cl100k_counter()
     stages = [
         Extraction(settings, BuiltinExtractor()).stage(),
         Facts(settings).stage(),
         Summaries(settings, BuiltinSummarizer(count), count).stage(),
+        # Its source has a reader in the recall service already, and what it forms is no view.
+        Episodes(settings).stage(),
     ]
     return Service(stages)
 
@@ -99,7 +102,6 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.episode_index import EpisodeIndex
-    from streams.agents.recall.episodes import Episodes
     from streams.agents.recall.index import Index
     from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
@@ -128,7 +130,6 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     stages = [
         Turns(settings).stage(),
         TurnLog(settings, log, turns).stage(),
-        Episodes(settings).stage(),
         EpisodeIndex(settings, episodes).stage(),
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),

@@ -74,7 +74,7 @@ def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
         "switchboard-memory-extraction-changelog",
         "switchboard-memory-facts-changelog",
         "switchboard-recall-turns-changelog",
-        "switchboard-recall-episodes-changelog",
+        "switchboard-memory-episodes-changelog",
         "switchboard-respond-responses-changelog",
     }
     for spec in changelogs.values():

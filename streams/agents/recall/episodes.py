@@ -64,7 +64,7 @@ _HASH_BYTES = 8
 _PAGE_MARK = b"\x00"
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/recall"
+_SOURCE = "/switchboard/memory"
 _EVENT = "memory.episode.v1"
 
 _Item = Turn | Erased | Punctuation | None
