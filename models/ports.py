@@ -50,9 +50,12 @@ class Embedder(Protocol):
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """A window was read: what it states, in its order; often nothing."""
+    """A window was read: what it states, in its order; often nothing.  ``by``: who read it, if not the one
+    asked.
+    """
 
     statements: tuple[Statement, ...] = ()
+    by: str = ""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -63,9 +66,13 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class TryLater(msgspec.Struct, frozen=True):
-    """A window could not be read this time, others of the same call could: why."""
+    """A window could not be read this time, others of the same call could: why.
+
+    ``unanswered``: there was no answer in time, which may be the window's own fault.
+    """
 
     message: str
+    unanswered: bool = False
 
 
 #: What becomes of one window.

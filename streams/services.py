@@ -47,7 +47,7 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     if name == "ingest":
         return _ingest(settings)
     if name == "memory":
-        return _memory(settings)
+        return await _memory(settings, metrics, resources)
     if name == "recall":
         return _recall(settings, resources)
     if name == "respond":
@@ -72,9 +72,9 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
     return Service([filtering])
 
 
-def _memory(settings: Settings) -> Service:
-    from streams.adapters.builtin_extractor import BuiltinExtractor
+async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
     from streams.adapters.builtin_summarizer import BuiltinSummarizer
+    from streams.adapters.extractor_factory import open_extractor
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
@@ -83,7 +83,7 @@ def _memory(settings: Settings) -> Service:
 
     count = cl100k_counter()
     stages = [
-        Extraction(settings, BuiltinExtractor()).stage(),
+        Extraction(settings, await open_extractor(settings, metrics, resources)).stage(),
         Facts(settings).stage(),
         Summaries(settings, BuiltinSummarizer(count), count).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.

@@ -73,6 +73,7 @@ class Metrics:
         self._dependencies()
         self._recovery()
         self._memory()
+        self._models()
         self._turns()
         self._responses()
         self.build_info = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
@@ -184,6 +185,31 @@ class Metrics:
             "summary_requests_total",
             "Requests published; kind is range, roll_up or repeat (of an unanswered one).",
             "kind",
+        )
+
+    def _models(self) -> None:
+        self.model_questions_total = self._counter(
+            "model_questions_total",
+            "Questions to a language model, by what became of them: memo (answered before), answered, refused, "
+            "over_budget (the built-in one did the work).",
+            "purpose",
+            "outcome",
+        )
+        self.model_calls_total = self._counter(
+            "model_calls_total",
+            "Calls of a language model; outcome is answered, refused, throttled or failed.",
+            "purpose",
+            "model",
+            "outcome",
+        )
+        self.model_call_seconds = self._histogram(
+            "model_call_seconds", "How long a call of a language model took.", STEP_BUCKETS, "purpose", "model"
+        )
+        self.model_tokens_total = self._counter(
+            "model_tokens_total", "Tokens that were paid.", "purpose", "model", "direction"
+        )
+        self.model_cost_usd_total = self._counter(
+            "model_cost_usd_total", "What calls cost, by the list of prices, in US dollars.", "purpose", "model"
         )
 
     def _turns(self) -> None:

@@ -58,7 +58,8 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One topic: names, how records are keyed and routed, and how the broker keeps them.
 
     ``key`` is the field that a record's key holds (``kind/id``: two, joined by a slash), ``routed_by`` the one
-    whose murmur2 hash picks its partition.  ``writers`` are those who write it besides its owner.  ``type`` is
+    whose murmur2 hash picks its partition.  ``writers`` are those who write it besides its owner,
+    ``looked_up_by`` those who look things up in it outside of their consumer group.  ``type`` is
     the dotted path of the value's struct and ``event_type`` the CloudEvents type, both ``""`` where values are
     not ours to describe (dead letters, changelogs).  ``digest_key`` are the fields that tell its records apart
     where the key does not (in a topic that is not compacted), and ``digest_ignores`` says in which fields two
@@ -72,6 +73,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     owner: str
     writers: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
+    looked_up_by: tuple[str, ...] = ()
     key: str
     routed_by: str
     partitions: _Positive = DEFAULT_PARTITIONS

@@ -83,7 +83,7 @@ def _service(service: str, catalog: Catalog) -> list[Right]:
         reads = service in spec.readers
         # A record in a partition that its key does not hash to is written again, to the right one.
         misplaced = reads and spec.routed_by == spec.key and not spec.is_changelog
-        operations = ["Read"] if reads else []
+        operations = ["Read"] if reads or service in spec.looked_up_by else []
         if service in (spec.owner, *spec.writers) or misplaced or service in _readers_of_source(spec, catalog):
             operations.append("Write")
         if operations:

@@ -46,6 +46,7 @@ def test_the_topics_of_the_contract():
         "chat.response-chunks.v1",
         "chat.responses.v1",
         "chat.duplicates.v1",
+        "models.memo.v1",
         "respond.routed-chunks.v1",
     }
 

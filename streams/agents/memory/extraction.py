@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from models.errors import DependencyUnavailable, InvalidRecord
+from models.errors import DependencyUnavailable, InvalidRecord, Unanswered
 from models.facts import FactCandidate
 from models.ports import Extracted, Extractor, Refused, TryLater
 from models.ports import Extraction as Outcome
-from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
 from processors.text.validation import decode
@@ -104,7 +103,7 @@ class Extraction:
                 work.dead_letter(record, InvalidRecord(answer.reason, answer.message))
                 work.put(key, _advance(before, window, ()), STATE, record.offset + 1)
                 continue
-            candidates = self._candidates(window, answer.statements, before, work)
+            candidates = self._candidates(window, answer, before, work)
             for candidate in candidates:
                 self._emit(candidate, work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
@@ -123,32 +122,35 @@ class Extraction:
             answers = await self._extractor.extract([asked[key] for key in open_ones])
             later = self._note(dict(zip(open_ones, answers, strict=True)))
             if later:
-                raise DependencyUnavailable(
-                    "extractor", f"{len(later)} of {len(open_ones)} windows are to be tried later: {later[0]}"
+                # What alone is never answered is dead-lettered; what has another reason is waited for.
+                kind = Unanswered if all(each.unanswered for each in later) else DependencyUnavailable
+                why = next((each.message for each in later if not each.unanswered), later[0].message)
+                raise kind(
+                    "extractor", f"{len(later)} of {len(open_ones)} windows are to be tried later: {why}"
                 )
         found, self._answered = self._answered, {}
         return found
 
-    def _note(self, answers: Mapping[_Asked, Outcome]) -> list[str]:
-        """Remember what was read; return why the others were not."""
+    def _note(self, answers: Mapping[_Asked, Outcome]) -> list[TryLater]:
+        """Remember what was read; return what became of the others."""
         later = []
         for key, answer in answers.items():
             if isinstance(answer, TryLater):
-                later.append(answer.message)
+                later.append(answer)
             else:
                 self._answered[key] = answer
         return later
 
     def _candidates(
-        self, window: Window, statements: Sequence[Statement], before: ExtractionState, effects: Effects
+        self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
     ) -> list[FactCandidate]:
         taken = []
-        for statement in statements:
+        for statement in answer.statements:
             if (why := objection(statement, window)) is None:
                 taken.append(statement)
             else:
                 effects.count("statements_dropped_total", why)
-        name = self._extractor.name
+        name = answer.by or self._extractor.name
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
 
     @staticmethod

@@ -1,0 +1,290 @@
+"""Asking a language model: from the memo, or within limits and budget, and into the memo before it is used.
+
+::
+
+    questions ─► known? ─► the tenant's budget left? ─► grouped by person ─► limiter ─► call ─► memo ─► answers
+
+What was answered before is not asked again.  What cannot be answered now is to be tried later, and what was
+answered meanwhile is in the memo by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from models.errors import DependencyUnavailable, Unanswered
+from models.memo import Memo, Outcome, memo_id
+from models.ports import TryLater
+from processors.prompts.prompt import Prompt
+from processors.text.tokens import TokenCounter
+from streams.adapters.gemini.client import DEPENDENCY, Declined, GeminiClient, Said, Throttled
+from streams.adapters.gemini.limiter import Limiter
+from streams.adapters.gemini.prices import cost, price_of
+from streams.adapters.memo.memo import MemoLog
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+#: Of the time that a stage's step may take, how much is spent on waiting and calling.
+_SHARE_OF_STEP = 0.8
+
+#: The wait after a 429 that asks for none.
+_PAUSE_SECONDS = 2.0
+
+#: What else an answer depends on, besides prompt, model and material: how it is sampled.
+_PARAMETERS = "temperature=0"
+
+#: Characters of an answer that are kept: what is longer was not asked for.
+_MOST_CHARACTERS = 200_000
+
+
+class Question(NamedTuple):
+    """What is asked about a person: ``asked`` is all that the answer depends on, besides prompt and model."""
+
+    tenant_id: str
+    user_id: str
+    asked: str
+
+
+class Purpose(Protocol):
+    """What the questions of a purpose have in common.
+
+    ``compose`` writes the prompt about some questions of one person, given by their numbers; ``divide`` cuts
+    its answer into one for each, "" where there is none.
+    """
+
+    name: str
+    version: str
+    per_call: int
+
+    def compose(self, numbers: Sequence[int]) -> Prompt: ...
+    def divide(self, answer: str, count: int) -> Sequence[str]: ...
+
+
+class Asking:
+    """What every purpose is asked through.  ``count`` estimates the tokens of a prompt, ``clock`` tells the
+    day.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: GeminiClient,
+        limiter: Limiter,
+        memos: MemoLog,
+        metrics: Metrics,
+        count: TokenCounter,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.model = settings.gemini_model
+        self._settings = settings
+        self._client = client
+        self._limiter = limiter
+        self._memos = memos
+        self._metrics = metrics
+        self._count = count
+        self._clock = clock
+        self._price = price_of(self.model, settings.own_prices)
+        #: What open calls may still cost, by tenant.
+        self._reserved: defaultdict[str, float] = defaultdict(float)
+
+    async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater]:
+        """Return what became of each question, in their order.
+
+        Raises:
+            DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.
+        """
+        ids = [
+            memo_id(purpose.version, self.model, _PARAMETERS, each.tenant_id, each.user_id, each.asked)
+            for each in questions
+        ]
+        wanted = [(key, each.user_id) for key, each in zip(ids, questions, strict=True)]
+        found: dict[str, Memo | TryLater] = {**await self._memos.find(wanted)}
+        self._metrics.model_questions_total.labels(purpose.name, "memo").inc(sum(key in found for key in ids))
+        new = {key: number for number, key in reversed([*enumerate(ids)]) if key not in found}
+        deadline = asyncio.get_running_loop().time() + _SHARE_OF_STEP * self._settings.step_timeout_seconds
+        groups = _groups(sorted(new.values()), questions, purpose.per_call)
+        errands = [_Errand(self, purpose, questions, ids, deadline) for _ in groups]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for errand, group in zip(errands, groups, strict=True):
+                    tasks.create_task(errand.run(group))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+        for errand in errands:
+            found |= errand.found
+        return [found[key] for key in ids]
+
+
+def _groups(numbers: Sequence[int], questions: Sequence[Question], size: int) -> list[list[int]]:
+    """Put together what may be asked in one call: questions about one person, in their order."""
+    by_person: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for number in numbers:
+        by_person[questions[number].tenant_id, questions[number].user_id].append(number)
+    return [own[at : at + size] for own in by_person.values() for at in range(0, len(own), size)]
+
+
+class _Errand:
+    """Some questions about one person, on their way to the model and back."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        purpose: Purpose,
+        questions: Sequence[Question],
+        ids: Sequence[str],
+        deadline: float,
+    ) -> None:
+        self._asking = asking
+        self._purpose = purpose
+        self._questions = questions
+        self._ids = ids
+        self._deadline = deadline
+        self.found: dict[str, Memo | TryLater] = {}
+
+    async def run(self, group: Sequence[int]) -> None:
+        """Ask about a group in one call, and what that leaves open each alone."""
+        asking, tenant = self._asking, self._questions[group[0]].tenant_id
+        prompt = self._purpose.compose(group)
+        tokens = asking._count(prompt.system) + asking._count(prompt.user)
+        most = cost(asking._price, tokens, prompt.most_tokens)
+        if await self._is_spent(tenant, most):
+            await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
+            return
+        asking._reserved[tenant] += most
+        try:
+            said = await self._call(prompt, tokens + prompt.most_tokens // len(group) // 4)
+        except DependencyUnavailable as error:
+            if error.dependency != DEPENDENCY:
+                raise
+            later = TryLater(str(error), unanswered=isinstance(error, Unanswered))
+            self.found |= {self._ids[number]: later for number in group}
+            return
+        finally:
+            asking._reserved[tenant] -= most
+        await self._take(group, said)
+
+    async def _is_spent(self, tenant: str, most: float) -> bool:
+        budget = self._asking._settings.model_budget_usd
+        spent = await self._asking._memos.spent(tenant, self._asking._clock())
+        return spent + self._asking._reserved[tenant] + most > budget
+
+    async def _take(self, group: Sequence[int], said: Said | Declined) -> None:
+        """Write down what was answered; one of several that was not is asked about alone."""
+        call = uuid.uuid4().hex
+        alone = len(group) == 1
+        if isinstance(said, Declined):
+            answers = {number: "" for number in group if alone}
+        else:
+            parts = self._purpose.divide(said.text, len(group))
+            cut = [part[:_MOST_CHARACTERS] for part in parts]
+            answers = {number: part for number, part in zip(group, cut, strict=True) if alone or part}
+        shares = _shares(said, max(1, len(answers)))
+        memos = []
+        for (number, text), (input_tokens, output_tokens) in zip(answers.items(), shares, strict=False):
+            refused = isinstance(said, Declined)
+            memo = self._memo(number, Outcome.REFUSED if refused else Outcome.ANSWERED)
+            memos.append(
+                msgspec.structs.replace(
+                    memo,
+                    call=call,
+                    text=text,
+                    reason=said.reason if isinstance(said, Declined) else "",
+                    message=said.message if isinstance(said, Declined) else "",
+                    input_tokens=input_tokens,
+                    output_tokens=output_tokens,
+                    cost_usd=cost(self._asking._price, input_tokens, output_tokens),
+                )
+            )
+        await self._write(memos)
+        for number in group:
+            if number not in answers:
+                await self.run([number])
+
+    def _memo(self, number: int, outcome: Outcome) -> Memo:
+        question = self._questions[number]
+        return Memo(
+            memo_id=self._ids[number],
+            tenant_id=question.tenant_id,
+            user_id=question.user_id,
+            purpose=self._purpose.name,
+            prompt=self._purpose.version,
+            model=self._asking.model,
+            outcome=outcome,
+            asked_at=self._asking._clock(),
+        )
+
+    async def _write(self, memos: Iterable[Memo]) -> None:
+        """Into the log first; what then counts is what the log says."""
+        written = list(memos)
+        if not written:
+            return
+        self.found |= await self._asking._memos.write(written)
+        count = self._asking._metrics.model_questions_total
+        for memo in written:
+            count.labels(memo.purpose, memo.outcome.value).inc()
+
+    # -- one call ------------------------------------------------------------------------------------------
+
+    async def _call(self, prompt: Prompt, tokens: int) -> Said | Declined:
+        """Make a call, and after a while of silence, if so wished, a second one beside it."""
+        hedge = self._asking._settings.gemini_hedge_seconds
+        first = asyncio.create_task(self._turn(prompt, tokens))
+        calls = [first]
+        try:
+            if hedge:
+                await asyncio.wait(calls, timeout=hedge)
+                if not first.done():
+                    calls.append(asyncio.create_task(self._turn(prompt, tokens)))
+            while True:
+                done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+                good = [each for each in done if each.exception() is None]
+                if good or len(done) == len(calls):
+                    return (good or calls)[0].result()
+                calls = [each for each in calls if each not in done]
+        finally:
+            for each in calls:
+                each.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+
+    async def _turn(self, prompt: Prompt, tokens: int) -> Said | Declined:
+        asking = self._asking
+        labels = (self._purpose.name, asking.model)
+        async with asking._limiter.turn(tokens, self._deadline):
+            began = asyncio.get_running_loop().time()
+            outcome = "failed"
+            try:
+                said = await asking._client.generate(asking.model, prompt)
+                outcome = "refused" if isinstance(said, Declined) else "answered"
+            except Throttled as error:
+                outcome = "throttled"
+                await asking._limiter.pause(_PAUSE_SECONDS if error.retry_after is None else error.retry_after)
+                raise
+            finally:
+                asking._metrics.model_calls_total.labels(*labels, outcome).inc()
+                took = asyncio.get_running_loop().time() - began
+                asking._metrics.model_call_seconds.labels(*labels).observe(took)
+        self._count_cost(said, labels)
+        return said
+
+    def _count_cost(self, said: Said | Declined, labels: tuple[str, str]) -> None:
+        metrics = self._asking._metrics
+        metrics.model_tokens_total.labels(*labels, "input").inc(said.input_tokens)
+        metrics.model_tokens_total.labels(*labels, "output").inc(said.output_tokens)
+        spent = cost(self._asking._price, said.input_tokens, said.output_tokens)
+        metrics.model_cost_usd_total.labels(*labels).inc(spent)
+
+
+def _shares(said: Said | Declined, count: int) -> list[tuple[int, int]]:
+    """Share the tokens of a call out among ``count`` answers, without losing any."""
+
+    def share(tokens: int, n: int) -> int:
+        return tokens * (n + 1) // count - tokens * n // count
+
+    return [(share(said.input_tokens, n), share(said.output_tokens, n)) for n in range(count)]

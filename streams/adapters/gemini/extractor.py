@@ -1,0 +1,71 @@
+"""The extractor that asks Gemini; over the budget, the built-in one does its work and signs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from models.memo import Memo, Outcome
+from models.ports import Extracted, Extraction, Extractor, Refused, TryLater
+from models.windows import Window
+from processors.prompts import extraction
+from processors.prompts.fence import line
+from processors.prompts.prompt import Prompt
+from streams.adapters.gemini.asking import Asking, Question
+from streams.telemetry.metrics import Metrics
+
+
+class _Windows:
+    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+
+    name = "extraction"
+    version = extraction.VERSION
+
+    def __init__(self, windows: Sequence[Window], per_call: int) -> None:
+        self._windows = windows
+        self.per_call = per_call
+
+    def compose(self, numbers: Sequence[int]) -> Prompt:
+        return extraction.prompt([self._windows[number] for number in numbers])
+
+    def divide(self, answer: str, count: int) -> Sequence[str]:
+        return extraction.parts(answer, count)
+
+
+class GeminiExtractor:
+    """Implements :class:`models.ports.Extractor`."""
+
+    def __init__(self, asking: Asking, builtin: Extractor, metrics: Metrics, windows_per_call: int) -> None:
+        self._asking = asking
+        self._builtin = builtin
+        self._metrics = metrics
+        self._per_call = windows_per_call
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored in each candidate."""
+        return f"{self._asking.model}/{extraction.VERSION}"
+
+    async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
+        """Return what became of each window, in the order of ``windows``."""
+        questions = [
+            Question(each.tenant_id, each.user_id, "\n".join(map(line, extraction.records_of(each))))
+            for each in windows
+        ]
+        answers = await self._asking.answers(_Windows(windows, self._per_call), questions)
+        return [await self._read(*each) for each in zip(answers, windows, strict=True)]
+
+    async def _read(self, answer: Memo | TryLater, window: Window) -> Extraction:
+        if isinstance(answer, TryLater):
+            return answer
+        if answer.outcome is Outcome.REFUSED:
+            return Refused(answer.reason, answer.message)
+        if answer.outcome is Outcome.OVER_BUDGET:
+            (found,) = await self._builtin.extract([window])
+            by = f"{self._builtin.name} (over budget)"
+            return msgspec.structs.replace(found, by=by) if isinstance(found, Extracted) else found
+        reading = extraction.read(answer.text, window)
+        for why in reading.dropped:
+            self._metrics.statements_dropped_total.labels(why).inc()
+        return Extracted(reading.statements)

@@ -1,0 +1,136 @@
+"""The memo: what was asked before is found, what was answered is in the log before it is used.
+
+The topic is the truth, Redis its view.  What the view does not know is looked for in the topic, from where the
+view has read it up to its end at that moment; only what stands in neither was never asked.  So an emptied Redis
+costs time and no call, and what another worker wrote a moment ago is found.
+
+Two answers to one question (two workers that both took themselves for the owner of a partition): the first in
+the log counts, for both, and is written again behind the second, or compaction would keep that one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+from models.memo import Memo
+from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.adapters.memo.view import Line, MemoView
+
+log = structlog.get_logger("streams.memo")
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Memo).decode
+
+
+class MemoLog:
+    """Topic and view together.  Every method raises :class:`DependencyUnavailable` if one of them is down."""
+
+    def __init__(self, topic: MemoTopic, view: MemoView) -> None:
+        self._topic = topic
+        self._view = view
+        self._catching_up = [asyncio.Lock() for _ in range(topic.partitions)]
+
+    async def find(self, wanted: Sequence[tuple[str, str]]) -> dict[str, Memo]:
+        """Return what was answered to questions, given as (memo id, person), by memo id."""
+        found = await self._known(memo_id for memo_id, _ in wanted)
+        missing = [(memo_id, user_id) for memo_id, user_id in wanted if memo_id not in found]
+        if missing:
+            await self._catch_up({self._topic.partition(user_id) for _, user_id in missing})
+        return found | await self._known(memo_id for memo_id, _ in missing)
+
+    async def write(self, memos: Sequence[Memo]) -> dict[str, Memo]:
+        """Write answers to the log and return, by memo id, those that count: the first of each question."""
+        entries = [
+            Entry(each.memo_id.encode(), _encode(each), self._topic.partition(each.user_id)) for each in memos
+        ]
+        await self._topic.write(entries)
+        await self._catch_up({each.partition for each in entries})
+        # What was erased or emptied since is not asked for again: it was answered.
+        return {each.memo_id: each for each in memos} | await self._known(each.memo_id for each in memos)
+
+    async def spent(self, tenant_id: str, on: datetime) -> float:
+        """Return what a tenant has spent on a day (UTC), in US dollars."""
+        await self._catch_up(range(self._topic.partitions))
+        return await self._view.spent(tenant_id, _day(on))
+
+    async def forget(self, tenant_id: str, user_id: str) -> int:
+        """Erase what was asked about a person; return how many answers that were."""
+        partition = self._topic.partition(user_id)
+        theirs: dict[bytes, None] = {}
+        async for entries, _ in self._topic.read(partition, 0, (await self._topic.ends())[partition]):
+            for entry in entries:
+                memo = _read(entry.value)
+                if memo is not None and (memo.tenant_id, memo.user_id) == (tenant_id, user_id):
+                    theirs[entry.key] = None
+                elif entry.value is None:
+                    theirs.pop(entry.key, None)
+        await self._topic.write([Entry(key, None, partition) for key in theirs])
+        await self._catch_up([partition])
+        return len(theirs)
+
+    async def _known(self, memo_ids: Iterable[str]) -> dict[str, Memo]:
+        wanted = list(memo_ids)
+        values = zip(wanted, await self._view.get(wanted), strict=True)
+        read = {memo_id: _read(value) for memo_id, value in values}
+        return {memo_id: memo for memo_id, memo in read.items() if memo is not None}
+
+    async def _catch_up(self, partitions: Iterable[int]) -> None:
+        """Read partitions into the view up to the ends that they have now."""
+        ends, marks = await self._topic.ends(), await self._view.marks(self._topic.partitions)
+        for partition in sorted(partitions):
+            if marks[partition] != ends[partition]:
+                async with self._catching_up[partition]:
+                    await self._read_up_to(partition, ends[partition])
+
+    async def _read_up_to(self, partition: int, end: int) -> None:
+        while (mark := (await self._view.marks(self._topic.partitions))[partition]) != end:
+            if mark > end:
+                # Another process has read on since, or the topic was made again.
+                if mark <= (end := (await self._topic.ends())[partition]):
+                    continue
+                log.warning("the memo's topic was made again: it is read from its beginning")
+                await self._view.begin_anew(partition)
+            await self._read_on(partition, 0 if mark > end else mark, end)
+
+    async def _read_on(self, partition: int, mark: int, end: int) -> None:
+        """Read from ``mark`` to ``end``, or until another process was faster."""
+        async for entries, following in self._topic.read(partition, mark, end):
+            lines = [_line(entry) for entry in entries]
+            later = await self._view.take(partition, mark, following, lines)
+            if later is None:
+                return
+            if later:
+                await self._restore(partition, [lines[number].memo_id for number in later])
+            mark = following
+
+    async def _restore(self, partition: int, memo_ids: Sequence[str]) -> None:
+        log.warning("a question was answered twice: the first answer is written again", questions=len(memo_ids))
+        values = zip(memo_ids, await self._view.get(memo_ids), strict=True)
+        again = [Entry(memo_id.encode(), value, partition) for memo_id, value in values if value is not None]
+        await self._topic.write(again)
+
+
+def _line(entry: Entry) -> Line:
+    memo = _read(entry.value)
+    memo_id = entry.key.decode(errors="replace")
+    if memo is None or entry.value is None:
+        if entry.value is not None:
+            log.warning("a record of the memo cannot be read, and is passed over", key=memo_id)
+        return Line(memo_id, b"")
+    return Line(memo_id, entry.value, memo.tenant_id, _day(memo.asked_at), memo.cost_usd)
+
+
+def _read(value: bytes | None) -> Memo | None:
+    try:
+        return _decode(value) if value else None
+    except msgspec.MsgspecError:
+        return None
+
+
+def _day(moment: datetime) -> str:
+    return moment.astimezone(UTC).date().isoformat()

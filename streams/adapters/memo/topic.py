@@ -1,0 +1,130 @@
+"""Reading and writing ``models.memo.v1``, outside of any consumer group.
+
+Connected with the first use.  Whatever is wrong with the broker is waited for (:class:`DependencyUnavailable`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from models.errors import DependencyUnavailable
+from streams import kafka
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+TOPIC = "models.memo.v1"
+
+#: A fetch that finds nothing holds up the next one for so long.
+_FETCH_WAIT_MS = 20
+
+
+class Entry(NamedTuple):
+    """A record of the topic: ``value`` ``None`` erases."""
+
+    key: bytes
+    value: bytes | None
+    partition: int
+
+
+class MemoTopic:
+    """The topic of a deployment."""
+
+    def __init__(self, settings: Settings, name: str = "switchboard-memo") -> None:
+        self._settings = settings
+        self._name = name
+        self._spec = catalog_for(settings).get(TOPIC)
+        self._patience = settings.request_timeout_seconds
+        self._reader: AIOKafkaConsumer | None = None
+        self._writer: AIOKafkaProducer | None = None
+        self._reading = asyncio.Lock()
+        self._connecting = asyncio.Lock()
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        return self._spec.partitions
+
+    def partition(self, user_id: str) -> int:
+        """Return the partition of a person."""
+        return partition_of(user_id.encode(), self._spec.partitions)
+
+    async def write(self, entries: Sequence[Entry]) -> None:
+        """Write records and return when the broker has confirmed them all."""
+        async with self._asking("written"):
+            if self._writer is None:
+                async with self._connecting:
+                    self._writer = self._writer or await self._connected_writer()
+            writer = self._writer
+            sent = [
+                await writer.send(self._spec.name, each.value, each.key, each.partition) for each in entries
+            ]
+            await asyncio.gather(*sent)
+
+    async def ends(self) -> list[int]:
+        """Return the offset of the next record of each partition."""
+        places = [TopicPartition(self._spec.name, number) for number in range(self._spec.partitions)]
+        async with self._reading, self._asking("read"):
+            reader = await self._connected_reader()
+            ends = await reader.end_offsets(places)
+            return [int(ends[place]) for place in places]
+
+    async def read(self, partition: int, start: int, end: int) -> AsyncIterator[tuple[list[Entry], int]]:
+        """Yield the records from ``start`` to before ``end``, some at a time, and the offset after them."""
+        place = TopicPartition(self._spec.name, partition)
+        async with self._reading:
+            async with self._asking("read"):
+                reader = await self._connected_reader()
+                reader.assign([place])
+                reader.seek(place, start)
+            at = start
+            try:
+                while at < end:
+                    async with self._asking("read"):
+                        got = await reader.getmany(place, timeout_ms=1000, max_records=500)
+                        at = await reader.position(place)
+                    records = [each for each in got.get(place, ()) if each.offset < end]
+                    entries = [Entry(each.key or b"", each.value, partition) for each in records]
+                    yield entries, min(at, end)
+            finally:
+                reader.pause(place)
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        for client in (self._reader, self._writer):
+            if client is not None:
+                await kafka.close(client)
+
+    async def _connected_reader(self) -> AIOKafkaConsumer:
+        if self._reader is None:
+            made = kafka.make_consumer(
+                self._settings,
+                self._name,
+                group_id=None,
+                auto_offset_reset="earliest",
+                fetch_max_wait_ms=_FETCH_WAIT_MS,
+            )
+            await kafka.connect(made, self._settings, self._patience)
+            self._reader = made
+        return self._reader
+
+    async def _connected_writer(self) -> AIOKafkaProducer:
+        made = kafka.make_producer(self._settings, self._name)
+        await kafka.connect(made, self._settings, self._patience)
+        return made
+
+    @asynccontextmanager
+    async def _asking(self, what: str) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._patience):
+                yield
+        except (KafkaError, OSError) as error:  # TimeoutError is one
+            raise DependencyUnavailable(
+                "kafka", f"{self._spec.name} could not be {what} ({error or type(error).__name__})"
+            ) from error

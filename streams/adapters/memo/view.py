@@ -1,0 +1,107 @@
+"""The view of ``models.memo.v1`` in Redis.  Keys, below those of the deployment's prefix::
+
+memo:<memo id>         what the topic's record says (JSON)
+spent:<tenant>         hash: US dollars by day (UTC)
+memo-marks             hash: up to which offset each partition is in here
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from models.errors import DependencyUnavailable
+from streams.adapters.redis_client import in_words
+from streams.namespace import Namespace
+
+T = TypeVar("T")
+
+_ANSWER_SECONDS = 20.0
+_SCRIPT = (files(__package__) / "view.lua").read_text(encoding="utf-8")
+
+
+class Line(NamedTuple):
+    """A record: ``value`` is ``b""`` if it erases.  ``day`` (YYYY-MM-DD) and ``cost_usd`` are what it adds."""
+
+    memo_id: str
+    value: bytes
+    tenant_id: str = ""
+    day: str = ""
+    cost_usd: float = 0.0
+
+
+class MemoView:
+    """The view; ``ready`` is awaited before anything is asked of Redis."""
+
+    def __init__(
+        self, client: Redis, namespace: Namespace, ready: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._client: Any = client  # its types allow for answers that it is not asked to give
+        self._namespace = namespace
+        self._ready = ready
+        self._take = client.register_script(_SCRIPT)
+
+    async def get(self, memo_ids: Sequence[str]) -> list[bytes | None]:
+        """Return what is known of each."""
+        if not memo_ids:
+            return []
+        keys = [self._answer(each) for each in memo_ids]
+        return await self._ask(lambda: self._client.mget(keys))
+
+    async def marks(self, partitions: int) -> list[int]:
+        """Return up to which offset each partition is in here; 0 if nothing of it is."""
+        names = [str(number) for number in range(partitions)]
+        return [int(each or 0) for each in await self._ask(lambda: self._client.hmget(self._marks, names))]
+
+    async def begin_anew(self, partition: int) -> None:
+        """Take a partition for unread: its topic was made again."""
+        await self._ask(lambda: self._client.hdel(self._marks, str(partition)))
+
+    async def take(self, partition: int, mark: int, following: int, lines: Sequence[Line]) -> list[int] | None:
+        """Take in what stands between two offsets of a partition, in its order.
+
+        Returns the places of the lines that another answer of their key came before, which stays; ``None`` if
+        the view does not stand at ``mark`` any more, and nothing was taken.
+        """
+        keys: list[str] = [self._marks]
+        arguments: list[str | bytes] = [str(partition), str(mark), str(following)]
+        for line in lines:
+            keys += [self._answer(line.memo_id), self._spent(line.tenant_id)]
+            arguments += [line.value, line.day, repr(line.cost_usd)]
+        found = await self._ask(lambda: self._take(keys, arguments))
+        return None if found == -1 else [number - 1 for number in found]
+
+    async def spent(self, tenant_id: str, day: str) -> float:
+        """Return what a tenant has spent on a day, in US dollars."""
+        return float(await self._ask(lambda: self._client.hget(self._spent(tenant_id), day)) or 0.0)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+    async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                if self._ready is not None:
+                    await self._ready()
+                return await ask()
+        except (RedisError, OSError) as error:  # TimeoutError is one
+            said = in_words(error)
+            if isinstance(said, DependencyUnavailable):
+                raise said from error
+            raise DependencyUnavailable("redis", str(said)) from error
+
+    @property
+    def _marks(self) -> str:
+        return self._namespace.redis_key("memo-marks")
+
+    def _answer(self, memo_id: str) -> str:
+        return self._namespace.redis_key("memo", memo_id)
+
+    def _spent(self, tenant_id: str) -> str:
+        return self._namespace.redis_key("spent", tenant_id)

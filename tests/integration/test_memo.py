@@ -1,0 +1,403 @@
+"""The memo on a real broker and a real Valkey, with a server that counts what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from deploy.local.kafka import LocalKafka
+from deploy.local.model_faults import Fault
+from deploy.local.model_server import ModelServer
+from models.errors import ConfigurationError
+from models.facts import FactCandidate
+from models.memo import Memo, Outcome, memo_id
+from models.ports import Extracted, Extractor, Refused, TryLater
+from models.windows import Window
+from processors.prompts import examples
+from streams.adapters.extractor_factory import open_extractor
+from streams.adapters.gemini.asking import Asking
+from streams.adapters.gemini.extractor import GeminiExtractor
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.memo.memo import MemoLog
+from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.adapters.memo.view import MemoView
+from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.runtime.testing import StageHarness
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+from streams.topics import admin
+from streams.topics.catalog import Catalog, catalog_for
+
+pytestmark = pytest.mark.kafka
+
+
+class Rig:
+    """A deployment of one extractor, opened and closed as a worker does."""
+
+    def __init__(self, settings: Settings, server: ModelServer, valkey: LocalValkey) -> None:
+        self.settings = settings
+        self.server = server
+        self.valkey = valkey
+        self.metrics = Metrics()
+        self._resources = AsyncExitStack()
+
+    async def extractor(self, **changes: Any) -> GeminiExtractor:
+        """Return that of a worker that has just started."""
+        settings = self.settings.model_copy(update=changes)
+        found = await open_extractor(settings, self.metrics, self._resources)
+        assert isinstance(found, GeminiExtractor)
+        return found
+
+    async def empty_redis(self) -> None:
+        await self.valkey.client().flushall()
+
+    async def memos(self) -> list[tuple[str, Memo | None]]:
+        """Return all records of the topic, in order within a partition."""
+        spec = catalog_for(self.settings).get("models.memo.v1")
+        places = [TopicPartition(spec.name, number) for number in range(spec.partitions)]
+        found = []
+        async with AIOKafkaConsumer(bootstrap_servers=self.settings.bootstrap_servers) as consumer:
+            consumer.assign(places)
+            await consumer.seek_to_beginning()
+            ends = await consumer.end_offsets(places)
+            for place in places:
+                while await consumer.position(place) < ends[place]:
+                    for record in (await consumer.getmany(place, timeout_ms=500)).get(place, ()):
+                        value = None if record.value is None else msgspec.json.decode(record.value, type=Memo)
+                        found.append((record.key.decode(), value))
+        return found
+
+    def log(self) -> MemoLog:
+        topic = MemoTopic(self.settings)
+        self._resources.push_async_callback(topic.close)
+        client = self.valkey.client()
+        self._resources.push_async_callback(client.aclose)
+        return MemoLog(topic, MemoView(client, self.settings.namespace))
+
+    async def close(self) -> None:
+        await self._resources.aclose()
+
+
+@pytest.fixture
+async def rig(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> AsyncIterator[Rig]:
+    async with AsyncExitStack() as resources:
+        valkey = LocalValkey(tmp_path, "test")
+        resources.push_async_callback(valkey.close)
+        await valkey.ensure()
+        server = await resources.enter_async_context(ModelServer())
+        settings = Settings(
+            bootstrap_servers=kafka.bootstrap_servers,
+            topic_prefix=topic_prefix,
+            data_dir=tmp_path,
+            redis_url=f"unix://{valkey.socket}",
+            gemini_url=server.url,
+            extractor="gemini",
+            **{"GEMINI_API_KEY": "scripted"},
+        )
+        catalog = catalog_for(settings)
+        await admin.apply(Catalog([catalog.get("models.memo.v1")], catalog.prefix), settings)
+        made = Rig(settings, server, valkey)
+        resources.push_async_callback(made.close)
+        yield made
+
+
+def windows(count: int, user: str = "mara") -> list[Window]:
+    """Return windows that differ in what was said."""
+    found = []
+    for number in range(count):
+        base = examples.window()
+        messages = tuple(
+            msgspec.structs.replace(each, user_id=user, content=f"{each.content} I own {number} cats.")
+            for each in base.messages
+        )
+        found.append(
+            msgspec.structs.replace(
+                base,
+                window_id=f"w-{number}",
+                conversation_id=f"c-{number}",
+                user_id=user,
+                messages=messages,
+            )
+        )
+    return found
+
+
+async def extract(extractor: Extractor, asked: Sequence[Window]) -> list[Extracted]:
+    found = await extractor.extract(asked)
+    assert all(isinstance(each, Extracted) for each in found), found
+    return [each for each in found if isinstance(each, Extracted)]
+
+
+async def test_what_was_asked_once_is_not_asked_again(rig: Rig) -> None:
+    asked = windows(6)
+    first = await extract(await rig.extractor(), asked)
+    assert all(each.statements for each in first)
+    assert rig.server.count() == 2, "four windows of a person to a call"
+    again = await extract(await rig.extractor(), asked[::-1])
+    assert again[::-1] == first
+    assert rig.server.count() == 2
+
+
+async def test_nor_after_redis_was_emptied(rig: Rig) -> None:
+    asked = windows(3)
+    extractor = await rig.extractor()
+    first = await extract(extractor, asked)
+    await rig.empty_redis()
+    assert await extract(extractor, asked) == first, "in the same worker"
+    await rig.empty_redis()
+    assert await extract(await rig.extractor(), asked) == first, "in one that has just started"
+    assert rig.server.count() == 1
+
+
+async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig) -> None:
+    extractor = await rig.extractor()
+    (found,) = await extract(extractor, windows(1))
+    ((key, memo),) = await rig.memos()
+    assert memo is not None and memo.memo_id == key
+    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-1", "gemini-2.5-flash-lite")
+    assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
+    assert memo.input_tokens > 100 and memo.output_tokens > 10
+    expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
+    assert memo.cost_usd == pytest.approx(expected)
+
+
+async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) -> None:
+    await extract(await rig.extractor(), windows(3))
+    memos = [memo for _, memo in await rig.memos() if memo is not None]
+    assert len(memos) == 3 and len({each.call for each in memos}) == 1
+    counted = rig.metrics.model_tokens_total.labels("extraction", "gemini-2.5-flash-lite", "input")
+    assert sum(each.input_tokens for each in memos) == counted._value.get()
+
+
+async def test_people_are_never_asked_about_in_one_call(rig: Rig) -> None:
+    asked = [each for pair in zip(windows(2, "mara"), windows(2, "jo"), strict=True) for each in pair]
+    await extract(await rig.extractor(), asked)
+    assert rig.server.count() == 2
+
+
+async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None:
+    mara, jo = windows(2, "mara"), windows(2, "jo")
+    extractor = await rig.extractor()
+    await extract(extractor, mara + jo)
+    assert rig.server.count() == 2
+    log = rig.log()
+    assert await log.forget("default", "mara") == 2
+    assert await log.forget("default", "mara") == 0, "twice"
+    assert await log.forget("acme", "jo") == 0, "somebody else's tenant"
+    await rig.empty_redis()
+    stored = dict(await rig.memos())
+    assert [memo.user_id for memo in stored.values() if memo is not None] == ["jo"] * 2
+    await extract(extractor, jo)
+    assert rig.server.count() == 2
+    await extract(extractor, mara)
+    assert rig.server.count() == 3
+
+
+async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> None:
+    one, two = rig.log(), rig.log()
+    first = memo("first")
+    second = msgspec.structs.replace(first, text="second")
+    assert await one.write([first]) == {first.memo_id: first}
+    assert await two.write([second]) == {first.memo_id: first}
+    await rig.empty_redis()
+    assert await two.find([(first.memo_id, first.user_id)]) == {first.memo_id: first}
+    # A compaction keeps the last record of a key.
+    assert dict(await rig.memos())[first.memo_id] == first
+
+
+async def test_a_record_that_cannot_be_read_is_passed_over(rig: Rig) -> None:
+    topic, log = MemoTopic(rig.settings), rig.log()
+    good = memo("good")
+    partition = topic.partition(good.user_id)
+    await topic.write([Entry(b"junk", b"{", partition), Entry(b"\xff", b"[]", partition)])
+    await log.write([good])
+    assert await log.find([(good.memo_id, good.user_id), ("junk", good.user_id)]) == {good.memo_id: good}
+    await topic.close()
+
+
+async def test_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
+    log, good = rig.log(), memo("good")
+    await log.write([good])
+    client = rig.valkey.client()
+    await client.hset(
+        rig.settings.namespace.redis_key("memo-marks"), str(MemoTopic(rig.settings).partition("mara")), 99
+    )
+    await client.delete(rig.settings.namespace.redis_key("memo", good.memo_id))
+    await client.aclose()
+    assert await log.find([(good.memo_id, good.user_id)]) == {good.memo_id: good}
+
+
+def memo(text: str) -> Memo:
+    return Memo(
+        memo_id=memo_id("p-1", "m", "", "default", "mara", "what?"),
+        user_id="mara",
+        purpose="test",
+        prompt="p-1",
+        model="m",
+        outcome=Outcome.ANSWERED,
+        asked_at=datetime(2026, 3, 1, tzinfo=UTC),
+        text=text,
+        cost_usd=0.25,
+    )
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------
+
+
+async def test_a_refusal_is_remembered(rig: Rig) -> None:
+    extractor = await rig.extractor()
+    rig.server.fail(Fault.BLOCKED_PROMPT)
+    (refused,) = await extractor.extract(windows(1))
+    assert isinstance(refused, Refused) and refused.reason == "model_refused"
+    assert await extractor.extract(windows(1)) == [refused]
+    assert rig.server.count() == 1
+
+
+async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_along(rig: Rig) -> None:
+    asked = windows(3)
+    rig.server.scripts.append(lambda body: None if "I own 1 cats" not in str(body) else "nonsense")
+    extractor = await rig.extractor()
+    rig.server.fail(Fault.BLOCKED_PROMPT, Fault.BLOCKED_ANSWER)
+    found = await extractor.extract(asked)
+    assert [type(each) for each in found] == [Refused, Extracted, Extracted]
+    assert isinstance(found[1], Extracted) and found[1].statements == (), "nonsense is nothing"
+    assert isinstance(found[2], Extracted) and found[2].statements
+    assert rig.server.count() == 4
+
+
+async def test_what_an_answer_leaves_out_is_asked_about_alone(rig: Rig) -> None:
+    extractor = await rig.extractor()
+    rig.server.fail(Fault.CUT_JSON)
+    found = await extract(extractor, windows(4))
+    assert all(each.statements for each in found)
+    assert 1 < rig.server.count() <= 5
+
+
+@pytest.mark.parametrize("fault", [Fault.RATE_LIMITED_AFTER, Fault.UNAVAILABLE, Fault.CUT, Fault.WRONG_KEY])
+async def test_what_may_pass_is_tried_later_and_nothing_is_written(rig: Rig, fault: Fault) -> None:
+    extractor = await rig.extractor()
+    rig.server.fail(fault)
+    (later,) = await extractor.extract(windows(1))
+    assert isinstance(later, TryLater) and not later.unanswered
+    assert await rig.memos() == []
+    (found,) = await extract(extractor, windows(1))
+    assert found.statements
+    assert rig.server.count() == 2
+
+
+async def test_a_wait_that_was_asked_for_is_kept_by_all_calls(rig: Rig) -> None:
+    extractor = await rig.extractor(step_timeout_seconds=1.0)
+    rig.server.fail(Fault.RATE_LIMITED_AFTER)
+    await extractor.extract(windows(1, "mara"))
+    (later,) = await extractor.extract(windows(1, "jo"))
+    assert isinstance(later, TryLater) and "the next call may begin in" in later.message
+    assert rig.server.count() == 1
+
+
+async def test_an_answer_that_does_not_come(rig: Rig) -> None:
+    extractor = await rig.extractor(gemini_timeout_seconds=0.3)
+    rig.server.fail(Fault.SLOW)
+    (later,) = await extractor.extract(windows(1))
+    assert isinstance(later, TryLater) and later.unanswered
+
+
+async def test_a_second_call_beside_one_that_is_silent(rig: Rig) -> None:
+    extractor = await rig.extractor(gemini_hedge_seconds=0.1)
+    rig.server.fail(Fault.SLOW)
+    (found,) = await extract(extractor, windows(1))
+    assert found.statements
+    assert rig.server.count() == 2
+
+
+async def test_no_second_call_unless_wished(rig: Rig) -> None:
+    extractor = await rig.extractor(gemini_timeout_seconds=0.5)
+    rig.server.fail(Fault.SLOW)
+    await extractor.extract(windows(1))
+    assert rig.server.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [(Fault.EXPIRED_KEY, "expired"), (Fault.NO_MODEL, "no such model")]
+)
+async def test_what_is_set_wrongly_is_refused_at_start(rig: Rig, fault: Fault, words: str) -> None:
+    rig.server.fail_always(fault)
+    with pytest.raises(ConfigurationError, match=words):
+        await rig.extractor()
+
+
+async def test_what_is_down_at_start_is_waited_for(rig: Rig) -> None:
+    rig.server.fail_always(Fault.UNAVAILABLE)
+    extractor = await rig.extractor()
+    (later,) = await extractor.extract(windows(1))
+    assert isinstance(later, TryLater)
+    rig.server.fail_always(None)
+    await extract(extractor, windows(1))
+
+
+# -- limits and budget -------------------------------------------------------------------------------------
+
+
+async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> None:
+    extractor = await rig.extractor(model_budget_usd=0.0)
+    (found,) = await extract(extractor, windows(1))
+    assert found.statements and found.by == "builtin-2 (over budget)"
+    assert rig.server.count() == 0
+    counted = rig.metrics.model_questions_total.labels("extraction", "over_budget")
+    assert counted._value.get() == 1
+    # A replay decides the same, whatever the budget is by then.
+    await rig.empty_redis()
+    assert await extract(await rig.extractor(model_budget_usd=5.0), windows(1)) == [found]
+    assert rig.server.count() == 0
+
+
+async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
+    for budget, by in ((0.0, "builtin-2 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-1")):
+        extractor = await rig.extractor(model_budget_usd=budget)
+        harness = StageHarness(Extraction(rig.settings, extractor).stage())
+        await harness.call(harness.record(windows(1, user=by)[0]))
+        made = harness.values(CANDIDATES, FactCandidate)
+        assert made and {each.extractor for each in made} == {by}
+
+
+async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig: Rig) -> None:
+    extractor = await rig.extractor()
+    await extract(extractor, windows(1))
+    ((_, spent),) = await rig.memos()
+    assert spent is not None
+    # Enough for what was spent and what one more call may cost at most, but not for two.
+    tight = await rig.extractor(model_budget_usd=spent.cost_usd + 0.001)
+    await rig.empty_redis()
+    one, two = windows(1, "jo")[0], windows(1, "kim")[0]
+    assert [each.by for each in await extract(tight, [one])] == [""]
+    assert [each.by for each in await extract(tight, [two])] == ["builtin-2 (over budget)"]
+    other = msgspec.structs.replace(two, tenant_id="acme")
+    assert [each.by for each in await extract(tight, [other])] == [""]
+    tomorrow = Asking.__new__(Asking)
+    del tomorrow
+
+
+async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
+    limits = {"gemini_requests_per_minute": 10, "step_timeout_seconds": 1.0}
+    one, two = await rig.extractor(**limits), await rig.extractor(**limits)
+    assert isinstance((await one.extract(windows(1, "mara")))[0], Extracted)
+    (later,) = await two.extract(windows(1, "jo"))
+    assert isinstance(later, TryLater) and "limits of gemini-2.5-flash-lite" in later.message
+    assert rig.server.count() == 1
+
+
+async def test_calls_open_at_once(rig: Rig) -> None:
+    limits = {"gemini_calls_in_flight": 1, "step_timeout_seconds": 2.0, "gemini_timeout_seconds": 1.0}
+    extractor = await rig.extractor(**limits)
+    rig.server.fail(Fault.SLOW)
+    found = await extractor.extract(windows(1, "mara") + windows(1, "jo"))
+    assert rig.server.count() <= 2
+    assert sum(isinstance(each, TryLater) for each in found) >= 1
+    (again,) = await extract(await rig.extractor(), windows(1, "mara"))
+    assert again.statements, "a call that was given up still counts as open"
