@@ -1,6 +1,6 @@
 """What a conversation publishes, around messages that are encoded already.
 
-A message is encoded once, when it comes in; windows and requests copy its bytes.
+A message is encoded once, when it comes in; windows and requests copy its bytes, as one array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class WindowDraft(msgspec.Struct, frozen=True):
     user_id: str
     reason: WindowReason
     message_ids: tuple[str, ...]
-    messages: tuple[msgspec.Raw, ...]
+    messages: msgspec.Raw
     from_index: int
     to_index: int
     overlap: int
@@ -36,7 +36,7 @@ class SummaryRequestDraft(msgspec.Struct, frozen=True):
     user_id: str
     from_index: int
     to_index: int
-    messages: tuple[msgspec.Raw, ...]
+    messages: msgspec.Raw
     tokens: int
     threshold: int
     source: WindowSource

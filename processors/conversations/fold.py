@@ -30,7 +30,7 @@ from processors.conversations.state import (
 )
 from processors.conversations.token_table import RequestPlan, TokenTable
 from processors.conversations.windows import WindowCursor
-from processors.text.tokens import TokenCounter, message_tokens
+from processors.text.tokens import TokenCounter, overheads
 
 _encode = msgspec.json.Encoder().encode
 _decode_message = msgspec.json.Decoder(WindowMessage).decode
@@ -151,7 +151,7 @@ class Fold:
         """Take the next messages, in offset order: (message, offset, time of the record in epoch seconds)."""
         # This loop runs once for every message there is: what it needs often is in local variables.
         policy, count = self._policy, self._count
-        idle_seconds = policy.idle_seconds
+        overhead, idle_seconds = overheads(count), policy.idle_seconds
         keep, note = self._kept.append, self._counts.append
         sent_at = self._sent_at
         full_at = self._cursor.full_at(policy.sizes)
@@ -184,7 +184,7 @@ class Fold:
                 )
             )
             keep(Kept(offset, message_id, body, arrived))
-            note(message_tokens(message.role, message.content, count))
+            note(count(message.content) + overhead[message.role])
             if sent > sent_at:
                 sent_at = sent
             if index + 1 >= full_at:
@@ -311,7 +311,9 @@ class Fold:
         self._changed = True
         span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
         self._turns.append(self._cursor.from_index)
-        messages = self._slice(span.from_index, span.to_index)
+        # Bodies go to pages once a window has left them, so those of the open one are all here.
+        begin = span.from_index - self._kept_from
+        messages = self._kept[begin : begin + span.to_index + 1 - span.from_index]
         message_ids = tuple([message.message_id for message in messages])
         self._end_mark = message_ids[-1]
         self.windows.append(
@@ -327,7 +329,7 @@ class Fold:
                 self._sequence.user_id,
                 reason,
                 message_ids,
-                tuple([msgspec.Raw(message.body) for message in messages]),
+                _joined(messages),
                 span.from_index,
                 span.to_index,
                 span.overlap,
@@ -360,7 +362,7 @@ class Fold:
                 self._sequence.user_id,
                 plan.from_index,
                 plan.to_index,
-                tuple([msgspec.Raw(message.body) for message in messages]),
+                _joined(messages),
                 plan.tokens,
                 self._policy.token_threshold,
                 self._source(first, last),
@@ -410,6 +412,11 @@ def _without_words(kept: Kept, user_id: str) -> Kept:
     if message.user_id != user_id:
         return kept
     return msgspec.structs.replace(kept, body=_encode(msgspec.structs.replace(message, content="")))
+
+
+def _joined(messages: list[Kept]) -> msgspec.Raw:
+    """Return the bodies as one JSON array."""
+    return msgspec.Raw(b"[" + b",".join([message.body for message in messages]) + b"]")
 
 
 def _fitting(messages: list[Kept]) -> list[Kept]:

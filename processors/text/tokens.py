@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+
+from models.messages import Role
 
 #: The port: how many tokens a text is.  Total: it answers for every ``str``, and 0 for the empty one.
 TokenCounter = Callable[[str], int]
@@ -12,10 +14,10 @@ TokenCounter = Callable[[str], int]
 MESSAGE_OVERHEAD = 4
 
 
-@lru_cache(maxsize=64)
-def _role_tokens(role: str, count: TokenCounter) -> int:
-    """There are four roles and one counter, so each role is counted once in a process."""
-    return count(role)
+@lru_cache(maxsize=16)
+def overheads(count: TokenCounter) -> Mapping[str, int]:
+    """Return what a message of each role takes besides its content: the role and the overhead."""
+    return {role: count(role) + MESSAGE_OVERHEAD for role in Role}
 
 
 def message_tokens(role: str, content: str, count: TokenCounter) -> int:
@@ -24,4 +26,4 @@ def message_tokens(role: str, content: str, count: TokenCounter) -> int:
     "Hello" from ``user`` is 1 + 1 + 4 = 6 (seed 004).  Text that looks like a special token
     (``<|endoftext|>``) is counted as the ordinary text that it is.
     """
-    return count(content) + _role_tokens(role, count) + MESSAGE_OVERHEAD
+    return count(content) + overheads(count)[role]
