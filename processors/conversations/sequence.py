@@ -22,6 +22,9 @@ from models.messages import ChatMessage
 #: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
 ID_HASH_BYTES = 8
 
+#: Copied for each id, which takes two thirds of the time of making one.
+_HASHER = blake2b(digest_size=ID_HASH_BYTES)
+
 
 class Sequenced(Protocol):
     """What is stored of a conversation's sequence, by itself (:class:`SequenceState`) or among other things."""
@@ -145,7 +148,7 @@ class Sequencer:
         """
         # This loop runs once for every message there is: what it needs often is in local variables.
         recent, remembered = self._recent, self._remembered_bytes
-        find = recent.find
+        find, hasher = recent.find, _HASHER.copy
         quiet = self._forget_seconds if idle_seconds is None else idle_seconds
         index, arrived_at, tenant_id = self.next_index, self.arrived_at, self.tenant_id
         if self.erased:
@@ -164,7 +167,9 @@ class Sequencer:
                 self.strangers.append(offset)
                 continue
             self.changed = True
-            hashed = blake2b(message.message_id.encode(), digest_size=ID_HASH_BYTES).digest()
+            hashing = hasher()
+            hashing.update(message.message_id.encode())
+            hashed = hashing.digest()
             # Never further back than the state remembers, or it would matter where a run ends: a replay
             # may be cut elsewhere.
             begin = len(recent) - remembered

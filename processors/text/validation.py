@@ -36,6 +36,10 @@ _BACKSLASH, _DEL = 0x5C, 0x7F
 MAXIMUM_DEPTH = 32
 
 _DECODERS: dict[type, msgspec.json.Decoder[object]] = {}
+_decode_chat_message = msgspec.json.Decoder(ChatMessage).decode
+
+#: What a decoder raises.
+_UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, TypeError, RecursionError)
 
 
 def decode(kind: type[T], value: bytes | None) -> T:
@@ -50,7 +54,7 @@ def decode(kind: type[T], value: bytes | None) -> T:
         decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
     try:
         return decoder.decode(value)  # type: ignore[return-value,arg-type]  # one decoder per kind; None raises
-    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, RecursionError) as exc:
+    except _UNDECODABLE as exc:
         raise _explain(value, exc) from exc
 
 
@@ -82,7 +86,10 @@ def decode_chat_message(
         InvalidRecord: as :func:`decode`, or ``key_mismatch``, ``content_too_large``,
             ``control_characters``, ``absurd_time``, ``nested_too_deep``.
     """
-    message = decode(ChatMessage, value)
+    try:
+        message = _decode_chat_message(value)  # type: ignore[arg-type]  # None raises
+    except _UNDECODABLE as exc:
+        raise _explain(value, exc) from exc
     assert value is not None  # or it would not have been decoded
     if key is not None and key != message.conversation_id.encode():
         raise InvalidRecord(

@@ -54,7 +54,8 @@ def fold_into(
     conversation: Conversation, items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]]
 ) -> int:
     """Fold messages and punctuations in order; return how many copies were passed over that had come before."""
-    if not any(record.headers for _, record in items):
+    headers = [record.headers for _, record in items]
+    if not any(headers):
         # Neither punctuations nor copies, as most of the time.
         conversation.add([(item, record.offset, record.timestamp / 1000) for item, record in items])  # type: ignore[misc]
         return 0
