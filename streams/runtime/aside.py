@@ -30,10 +30,11 @@ def set_aside(
     partitions = bound.hashed.get(batch.source, 0)
     if not partitions:
         return batch, effects
-    keyed = [(record, record.key) for record in batch.records if record.key is not None]
-    found = partitions_of([key for _, key in keyed], partitions)
-    wrong = [record for (record, _), at in zip(keyed, found, strict=True) if at != batch.partition]
-    if wrong:
+    keys = list({record.key for record in batch.records if record.key is not None})
+    places = zip(keys, partitions_of(keys, partitions), strict=True)
+    misplaced = {key for key, at in places if at != batch.partition}
+    if misplaced:
+        wrong = [record for record in batch.records if record.key in misplaced]
         taken = {record.offset for record in wrong}
         batch = batch.only([record for record in batch.records if record.offset not in taken])
         if bystander:

@@ -15,7 +15,7 @@ What else a fold wants it tells :class:`Work`: outputs, further keys of state, t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -114,30 +114,40 @@ class _KeyedStep(Generic[S]):
                 work.dead_letter(record, error)
 
     def _fold_runs(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
-        runs: defaultdict[bytes, list[tuple[Any, SourceRecord]]] = defaultdict(list)
-        # This loop runs once for every record there is, so it calls as little as it can.
-        decode, by_own_key = source.decode, source.key is None
-        for record in batch.records:
-            try:
-                item = decode(record)
-            except InvalidRecord as error:
-                work.dead_letter(record, error)
-                continue
-            key = record.key if by_own_key else None
-            if key is None:
-                key = self._key(source, item, record, work)
-                if key is None:
-                    continue
-            runs[key].append((item, record))
-        for key, items in runs.items():
+        for key, items in self._runs(source, batch, work):
             mark = work.mark(key)
-            if items[0][1].offset < mark:
+            if items and items[0][1].offset < mark:
                 new = [each for each in items if each[1].offset >= mark]
                 work.skip("replayed", by=len(items) - len(new))
                 items = new
             if items:
                 self._fold(source, Run(key, items), work)
                 work.flush(self._codec, self._wake_at)
+
+    def _runs(
+        self, source: Source[S, Any], batch: RecordBatch, work: Work
+    ) -> Iterator[tuple[bytes, Sequence[tuple[Any, SourceRecord]]]]:
+        """Yield the records of each key, and what they say."""
+        if source.key is not None:
+            runs: defaultdict[bytes, list[tuple[Any, SourceRecord]]] = defaultdict(list)
+            for item, record in work.decoded(batch.records, source.decode):
+                key = self._key(source, item, record, work)
+                if key is not None:
+                    runs[key].append((item, record))
+            yield from runs.items()
+            return
+        # Put in order before they are decoded: what the records of one key say is folded while the processor
+        # has it at hand, and let go of before the next ones are looked at.
+        by_key: defaultdict[bytes | None, list[SourceRecord]] = defaultdict(list)
+        for record in batch.records:
+            by_key[record.key].append(record)
+        for key, records in by_key.items():
+            items = list(work.decoded(records, source.decode))
+            if key is not None:
+                yield key, items
+                continue
+            for item, record in items:
+                self._key(source, item, record, work)
 
     def _key(self, source: Source[S, Any], item: Any, record: SourceRecord, work: Work) -> bytes | None:
         """Return the key that ``record`` is folded into, or ``None`` if it was sent elsewhere instead."""

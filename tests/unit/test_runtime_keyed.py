@@ -119,6 +119,15 @@ class TestRuns:
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(records[1], "bad")]
         assert harness.stored() == {b"a": ("a1", "a2")}
 
+    def test_a_key_of_which_nothing_can_be_read_stays_as_it_is(self) -> None:
+        harness = Harness()
+        harness.feed(*harness.records("a1", "b1"))
+        bad = [harness.record(b"!", key=b"a"), harness.record(None, key=b"a")]
+        effects = harness.feed(*bad, *harness.records("b2"))
+        assert [letter.record for letter in effects.dead_letters] == bad
+        assert harness.stored() == {b"a": ("a1",), b"b": ("b1", "b2")}
+        assert [*effects.changes] == [b"b"]
+
     def test_what_a_fold_refuses_is_dead_lettered_alone(self) -> None:
         harness = Harness(each=True)
         harness.feed(harness.record(b"a1", key=b"a"), harness.record(b"refuse", key=b"a"))
