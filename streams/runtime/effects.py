@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from models.errors import InvalidRecord
@@ -43,6 +45,19 @@ class DeadLetter(NamedTuple):
     reason: str
     message: str
     attempts: int = 1
+
+
+class Account(NamedTuple):
+    """What is counted of effects once they are confirmed; the rest is let go of as soon as it is packed.
+
+    ``outputs``: how many by topic; ``changes``: how many; the others as in :class:`Effects`.
+    """
+
+    outputs: Mapping[str, int]
+    changes: int
+    dead_letters: Sequence[DeadLetter]
+    counts: Mapping[tuple[str, tuple[str, ...]], float]
+    observations: Sequence[tuple[str, float]]
 
 
 class Effects:
@@ -126,6 +141,11 @@ class Effects:
         self.observations += other.observations
         for (metric, labels), n in other.counts.items():
             self.count(metric, *labels, by=n)
+
+    def account(self) -> Account:
+        """Return what is to be counted of this."""
+        outputs = Counter([output.topic for output in self.outputs])
+        return Account(outputs, len(self.changes), self.dead_letters, self.counts, self.observations)
 
     def __bool__(self) -> bool:
         return bool(self.outputs or self.changes or self.dead_letters)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from models.errors import ConsistencyError
-from streams.runtime.effects import Effects, Output
+from streams.runtime.effects import Account, Effects, Output
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
 from streams.runtime.ports import LaneHost
@@ -157,6 +157,7 @@ class Lane:
         metrics.records_total.labels(*labels).inc(len(batch))
         metrics.record_batches_total.labels(*labels).inc()
         prepared = await self._stepper.run(batch)
+        batch.release()
         self._log_times[batch.source] = batch.timestamp / 1000
         await self._launch(prepared, event)
 
@@ -203,7 +204,7 @@ class Lane:
             return
         values = {} if self.runtime.stalled() else self.state.let_go(_LET_GO_KEYS)
         if values:
-            await self._launch(Prepared(Effects(), [], values), None)
+            await self._launch(Prepared(Effects().account(), [], values), None)
         self._letting_go = self._wake(0 if len(values) == _LET_GO_KEYS else _LET_GO_SECONDS, _LET_GO)
 
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
@@ -252,10 +253,9 @@ class Lane:
                 self.state.wrote(first_offset, builder.record_count())
             if event is not None:
                 event.ack()
-                event.value.release()
             link.submitted.set()
             link.done.set()
-            self._account(prepared.effects, time.perf_counter() - started)
+            self._count(prepared.account, time.perf_counter() - started)
         except asyncio.CancelledError:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: fail-stop, never ack past an error
@@ -269,27 +269,24 @@ class Lane:
             Output(changelog, key, value or None, (), None, partition) for key, value in values.items()
         )
 
-    def _account(self, effects: Effects, seconds: float) -> None:
+    def _count(self, account: Account, seconds: float) -> None:
         metrics, name = self.runtime.metrics, self.stage.name
         metrics.confirm_seconds.labels(name).observe(seconds)
-        self._count_effects("output", len(effects.outputs))
-        self._count_effects("state", len(effects.changes))
-        self._count_effects("dead_letter", len(effects.dead_letters))
-        per_topic: dict[str, int] = {}
-        for output in effects.outputs:
-            per_topic[output.topic] = per_topic.get(output.topic, 0) + 1
-        for topic, n in per_topic.items():
+        self._count_effects("output", sum(account.outputs.values()))
+        self._count_effects("state", account.changes)
+        self._count_effects("dead_letter", len(account.dead_letters))
+        for topic, n in account.outputs.items():
             metrics.outputs_total.labels(name, topic).inc(n)
-        for letter in effects.dead_letters:
+        for letter in account.dead_letters:
             record = letter.record
             metrics.dead_letters_total.labels(name, record.topic, letter.reason).inc()
             self.bound.standing.letters.tell(
                 record.topic, record.partition, record.offset, letter.reason, letter.message
             )
-        for (metric, labels), by in effects.counts.items():
+        for (metric, labels), by in account.counts.items():
             counter = getattr(metrics, metric)
             (counter.labels(*labels) if labels else counter).inc(by)
-        for metric, value in effects.observations:
+        for metric, value in account.observations:
             getattr(metrics, metric).observe(value)
 
     def _count_effects(self, kind: str, n: int) -> None:

@@ -195,7 +195,7 @@ class RecordBatch:
         return RecordBatch(records, epoch=self.epoch, source=self.source, source_index=self.source_index)
 
     def release(self) -> None:
-        """Let go of the records: everything that they led to is confirmed."""
+        """Let go of the records: everything that they lead to is packed."""
         self.records = ()
 
     def __len__(self) -> int:

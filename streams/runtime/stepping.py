@@ -26,7 +26,7 @@ import msgspec
 from models.errors import ConsistencyError
 from streams.runtime.aside import set_aside
 from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
-from streams.runtime.effects import DeadLetter, Effects, StateChange
+from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
 from streams.runtime.patience import NoAnswer, Patience
 from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
@@ -52,7 +52,7 @@ _ATTEMPTS = 2
 class Prepared(NamedTuple):
     """What a step wanted, ready to be carried out."""
 
-    effects: Effects
+    account: Account
     packed: Packed
     values: dict[bytes, bytes]
 
@@ -276,4 +276,4 @@ class Stepper:
                 outputs += to_outputs(letter, source=source, stage=self._stage.name, limit=limit)
                 if is_cut(letter):
                     effects.count("cut_dead_letters_total", self._stage.name, letter.record.topic)
-        return Prepared(effects, publisher.pack(outputs, self._stamp), self._values)
+        return Prepared(effects.account(), publisher.pack(outputs, self._stamp), self._values)

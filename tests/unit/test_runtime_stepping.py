@@ -250,7 +250,7 @@ class TestIsolation:
 
         bench = Bench(service, stage(step))
         prepared = await bench.run(b"a", b"poison", b"b", b"c")
-        assert prepared.effects.counts == {("skipped_records_total", ("stage", "replayed")): 3}
+        assert prepared.account.counts == {("skipped_records_total", ("stage", "replayed")): 3}
         assert bench.timers == {b"k": 3.0}
 
     @pytest.mark.parametrize("error", [ConsistencyError("state"), MemoryError()])
@@ -736,7 +736,7 @@ class TestAside:
         bench.ready.append(await bench.stepper(1).run(batch))
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         assert bench.letters() == [(b"as it lies there", "batch_too_large")]
-        assert bench.ready[0].effects.dead_letters[0].message == "600 MB"
+        assert bench.ready[0].account.dead_letters[0].message == "600 MB"
 
     async def test_a_batch_of_nothing_else(self, service: Service) -> None:
         bench = Bench(service, stage())
@@ -767,11 +767,11 @@ class TestAside:
         assert bench.values(OUT) == [b"here 0", b"no key 1"]
         [moved] = [found for found in read(bench.ready[0]) if found[0] == SOURCE]
         assert moved == (SOURCE, partition_of(b"k", 8), values[0], came_from)
-        [letter] = bench.ready[0].effects.dead_letters
+        [letter] = bench.ready[0].account.dead_letters
         assert (letter.record.value, letter.reason) == (values[1], "misplaced_too_large")
         assert {why for _, why in bench.letters()} == {"misplaced_too_large"}
         counted = {("misrouted_records_total", ("stage", SOURCE)): 2}
-        assert bench.ready[0].effects.counts == counted
+        assert bench.ready[0].account.counts == counted
 
     async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
         wrong = (partition_of(b"k", 8) + 1) % 8
@@ -789,12 +789,12 @@ class TestAside:
         assert bench.values(OUT) == [b"here 0"]
         assert {found[0] for found in read(bench.ready[0])} == {OUT}
         assert not bench.letters()
-        assert not bench.ready[0].effects.counts
+        assert not bench.ready[0].account.counts
 
     async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
         bench = Bench(service, stage())
         prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
-        assert prepared.effects.counts == {("cut_dead_letters_total", ("stage", SOURCE)): 1}
+        assert prepared.account.counts == {("cut_dead_letters_total", ("stage", SOURCE)): 1}
         assert len(bench.letters()) == 2
 
 
