@@ -48,7 +48,7 @@ _YES = re.compile(
 )
 _NO = re.compile(r"(?:no|nope|nah|not at all|never|i don't|i'm not|not really)\b[^?]{0,20}$", re.IGNORECASE)
 _FILLER = re.compile(
-    r"(?:(?:well|oh|um+|uh|hm+|so|i think|i guess|i'd say|it's|it is|that would be|just|mainly|mostly|in|at|from|as|"
+    r"(?:(?:well|oh|um+|uh|hm+|so|i think|i guess|i'd say|it's|it is|that would be|just|mainly|mostly|in|at|on|from|as|"
     r"definitely|probably|currently|right now|yes|yeah)\b,? )+",
     re.IGNORECASE,
 )

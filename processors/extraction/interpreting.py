@@ -22,6 +22,7 @@ from processors.extraction.drafts import (
 from processors.extraction.english import NO_EVENT, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
+from processors.extraction.tenses import base_form, perfected
 from processors.extraction.values import clean, without_article
 from processors.text.dates import FoundDate
 
@@ -35,18 +36,6 @@ _FREQUENCY = re.compile(
     r"for (?:breakfast|lunch|dinner))\b",
     re.IGNORECASE,
 )
-_BASES = {
-    **{
-        "loved": "love",
-        "liked": "like",
-        "hated": "hate",
-        "enjoyed": "enjoy",
-        "preferred": "prefer",
-        "lived": "live",
-    },
-    **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
-}
-_GERUNDS = {"living": "live", "working": "work"}
 _PLACE = re.compile(r"(?:the )?[A-Z][\w'.-]*(?:,? (?:(?:de|la|of|the|upon)(?= )|[A-Z][\w'.-]*))*")
 _PLACES = frozenset(("home", "origin", "employer"))
 #: Verbs whose past is an event even if no date is said.
@@ -61,7 +50,7 @@ _STRONG = words(
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _VAGUE = re.compile(
-    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night)$|being \w+(?:ed|en)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 
@@ -76,8 +65,8 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
         if relative is None:
             return own_occasion(clause, said_at, whole)
         subject = re.sub(rf" {relative['name']}$", "", clause.subject) if relative["name"] else clause.subject
-        clause = clause._replace(rest=_base_form(clause))
-    clause, perfect = _perfect(clause)
+        clause = clause._replace(rest=base_form(clause))
+    clause, perfect = perfected(clause)
     if subject == SELF and clause.mood is Mood.DO and (preferred := prefers(clause)) is not None:
         return preferred
     if (
@@ -96,51 +85,6 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     if subject != SELF:
         found = [each for each in found if each.attribute in predicates.OF_OTHERS]
     return found
-
-
-_ADVERBS = re.compile(
-    r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
-)
-
-
-def _perfect(clause: Clause) -> tuple[Clause, bool]:
-    """ "Have been living" is "live"; "have always loved" is "love"; what else was done stays a past."""
-    first, _, rest = clause.rest.partition(" ")
-    first = first.lower()
-    if first == "been" and (adverbs := _ADVERBS.match(rest)) is not None:
-        rest = rest[adverbs.end() :]
-    if clause.mood is Mood.BE and first in _GERUNDS and rest:
-        return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[first]} {rest}"), False
-    if clause.mood is not Mood.HAVE:
-        return clause, False
-    if first in ("always", "never", "long"):
-        clause = clause._replace(
-            adverbs=clause.adverbs | {first}, negated=clause.negated or first == "never", rest=rest
-        )
-        first, _, rest = rest.partition(" ")
-    if first == "been" and rest.lower().startswith("to "):
-        return clause._replace(mood=Mood.DID, rest=f"been {rest}"), True
-    if first == "been":
-        inner, _, after = rest.partition(" ")
-        if inner.lower() in _GERUNDS:
-            return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
-        return clause._replace(mood=Mood.BE, rest=rest or "been"), False
-    if first in _BASES and not clause.negated:
-        return clause._replace(mood=Mood.DO, rest=f"{_BASES[first]} {rest}"), False
-    if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):
-        return clause._replace(mood=Mood.DO, rest=f"have {rest}"), False
-    return clause._replace(mood=Mood.DID), True
-
-
-def _base_form(clause: Clause) -> str:
-    """The verb of "my sister lives" as in "I live"."""
-    verb, _, rest = clause.rest.partition(" ")
-    if clause.mood is not Mood.DO or not verb.endswith("s") or verb.endswith("ss"):
-        return clause.rest
-    base = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}.get(
-        verb.lower(), verb[:-1]
-    )
-    return f"{base} {rest}" if rest else base
 
 
 def _by_table(
@@ -184,7 +128,7 @@ def _by_table(
         value = place[0].strip(" .,'")
     if "r" in flags:
         value = row.says.partition(" ")[2]
-    if row.attribute in ("plan", "event") and " " not in value:
+    if " " not in value and (row.attribute in ("plan", "event") or (not row.attribute and "w" in flags)):
         return []
     if not value or (row.attribute == "like" and (_VAGUE.match(value) or BARE_NOUN.fullmatch(value))):
         return []

@@ -111,7 +111,7 @@ def favourite_of(topic: str, value: str, clause: Clause | None = None) -> Draft:
 
 
 _PREFERS = re.compile(
-    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?:only )?(?:(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
+    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?P<not>(?:to )?(?:avoid(?:ing)?|not(?: to)?) )?(?:only )?(?:(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 #: "I always park on the street" prefers it; "I always forget" does not.
@@ -128,11 +128,12 @@ def prefers(clause: Clause) -> list[Draft] | None:
         match = _USES.match(clause.rest)
     if match is None:
         return None
-    value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=8)
-    if not value or BARE_NOUN.fullmatch(value):
+    value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=10)
+    if not value or (" " not in value and BARE_NOUN.fullmatch(value)):
         return []
     read = preferred(value)
-    polarity = NEGATED if clause.negated else AFFIRMED
+    turned = bool(match.groupdict().get("not"))  # "I prefer to avoid motorways"
+    polarity = NEGATED if clause.negated is not turned else AFFIRMED
     assertion = ENDED if clause.ended else HOLDS
     named = read is not None and read.topic
     verb = value.split(" ", 1)[0]

@@ -59,12 +59,13 @@ _SELF = r"(?:i|we|i'[mdv]e?|i'll|we'[rv]e|we'll|my|our)\b"
 _ASKING = (
     r"(?:(?:can|could|would|will|do|did|have|are|should) (?:you|we|i)|is there|are there|is it|any (?:ideas|tips|"
     r"suggestions|chance|advice|good)|what|how|which|who|where|why|please|let's|lets|find|show|play|take me|"
-    r"give me|tell me|recommend|suggest|help|make sure|set|turn|navigate|remember|only|always|avoid|preferably|ideally|keep|take|play|direct|look for|stick|no need)\b"
+    r"give me|tell me|recommend|suggest|help|make sure|set|turn|navigate|remember|only|always|avoid|preferably|ideally|keep|take|play|direct|look for|stick|no need|"
+    r"need|must|prefer|switch|check|it (?:has|needs|must|should))\b"
 )
 _JOINT = re.compile(
     rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>and(?: also| so| yes| then| now)?|but|so|yet|because|'?cause|"
-    rf"since|as|plus|though|although|while|when|whenever|if|unless|whether|until|that|which|who|then|or|"
-    rf"and if|but if|especially when|where|than|after|before|in case)\s+)?(?={_SELF}|{_ASKING})",
+    rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|that|which|who|then|or|"
+    rf"and if|but if|especially when|where|than|after|before|in case|(?:and |but |as )?you know(?: that)?|honestly)\s+)?(?={_SELF}|{_ASKING})",
     re.IGNORECASE,
 )
 _NOT_STATED = re.compile(

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from processors.extraction.english import words
 from processors.extraction.parsing import RELATIVES, Mood
 
-#: How sure a statement is (0–1): told outright, liked or owned, happened or planned, asked for once.
-TOLD, LIKED, HAPPENED, ASKED = 0.9, 0.8, 0.75, 0.45
+#: How sure a statement is (0–1): told outright, liked or owned, happened or planned, set or excluded until further
+#: notice, asked for once (below what ends anything else).
+TOLD, LIKED, HAPPENED, SET, ASKED = 0.9, 0.8, 0.75, 0.6, 0.45
 
 
 class Row(NamedTuple):
@@ -62,7 +63,7 @@ _ROLE = (
     r"business owner|homemaker|stay-at-home (?:mom|dad|parent)|planner|stylist|instructor|judge|priest|pastor|nanny|gamer))"
 )
 _DIET = r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|gluten[- ]free|halal|kosher|dairy[- ]free|plant[- ]based|paleo|low[- ]carb)"
-_HEALTH = (
+HEALTH = (
     r"(?:diabetes|asthma|arthritis|migraines?|insomnia|anxiety|depression|adhd|epilepsy|eczema|hypertension|high blood pressure|"
     r"celiac(?: disease)?|coeliac(?: disease)?|ibs|cancer|back pain|a bad (?:back|knee|hip)|a heart condition|tinnitus|vertigo|"
     r"type [12] diabetes|sleep apnea|gout|anemia|lupus|dyslexia|autism|chronic \w+(?: \w+)?|(?:a )?hearing loss)"
@@ -83,11 +84,13 @@ LIKING = _rows(
     (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),
     (r"care for V", "like", "like {v}", LIKED, "l"),
     (r"(?:trust|rely on|swear by|depend on|stick with|stick to) V", "like", "trust {v}", LIKED, ""),
-    (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting)\b", "like", "like {v}", LIKED, ""),
+    (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting|perfect|ideal|the right \w+|just right)\b", "like", "like {v}", LIKED, ""),
     (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
     (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?= i\b|[,.;]|$)", "", "care {v}", LIKED, "ns"),
+    (r"want to (?P<v>(?:walk|drive|wait|pay|spend|travel|eat|drink|deal with)\b.*)", "", "want to {v}", LIKED, "nw"),
+    (r"have (?:an? )?(?P<v>(?:low|high|no|little|zero|great) tolerance (?:for|of) .*)", "", "have {v}", LIKED, "a"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
     (r"have (?:an? )?(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
@@ -111,7 +114,7 @@ DO = _rows(
     (r"have (?P<v>no (?:kids|children|siblings|pets))\b", "family", "have {v}", TOLD, "a"),
     (r"have (?:an? )?(?:\w+ )?(?:allergy to|allergies to) V", "allergy", "be allergic to {v}", TOLD, "l"),
     (r"have an? (?:\w+ )?(?P<v>[\w-]+) (?:allergy|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
-    (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{_HEALTH})\b", "health", "have {v}", TOLD, "a"),
+    (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{HEALTH})\b", "health", "have {v}", TOLD, "a"),
     (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
     (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
     (r"(?:drive|own) (?P<v>(?:an?|my) (?-i:[A-Z])[\w-]+(?: [\w-]+)?)$", "possession", "own {v}", LIKED, "a"),
@@ -119,7 +122,7 @@ DO = _rows(
     (r"volunteer (?:at|with|for) V", "habit", "volunteer at {v}", LIKED, ""),
     (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
     (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
-    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
+    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start(?! with| by)|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
     (r"(?:dream of) (?P<v>\w+ing\b.*)", "plan", "dream of {v}", HAPPENED, "wa"),
     (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
     (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|do|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),

@@ -19,15 +19,18 @@ from processors.extraction.dialogue import Found, answered, completed, corrected
 from processors.extraction.drafts import Draft, say
 from processors.extraction.english import is_english
 from processors.extraction.interpreting import interpret
-from processors.extraction.owning import favourite_of
+from processors.extraction.naming import Named, named
 from processors.extraction.parsing import KIDDING, Part, mask_quotes, parts, read, without_opener
 from processors.extraction.requests import asked_for
 from processors.extraction.tastes import taste_of, topic_of
 from processors.extraction.values import clean
+from processors.extraction.wordings import in_first_person, presupposed
 from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read: what is longer was pasted.
 _MOST_SENTENCES = 60
+#: How many words back "that's my favourite" may point.
+_REMEMBERED_WORDS = 40
 
 
 def read_window(window: Window) -> list[Statement]:
@@ -130,7 +133,9 @@ def _message(
                 new.remove(mine)
             new.append(other)
             continue
-        drafts = _sentence(text, message, context, after_answer=asking is not None and start == spans[0][0])
+        said_before = " ".join(masked[:start].split()[-_REMEMBERED_WORDS:])
+        after_answer = asking is not None and start == spans[0][0]
+        drafts = _sentence(text, message, context, before=said_before, after_answer=after_answer)
         for draft in drafts:
             if draft.assertion is Assertion.CORRECTED:
                 new = [
@@ -139,70 +144,53 @@ def _message(
                     if (each.draft.subject, each.draft.attribute) != (draft.subject, draft.attribute)
                 ]
             new.append(Found(draft, [message], quote))
-            if (taste := _of_taste(draft)) is not None:
+            if (taste := _of_taste(draft, topic_of(masked))) is not None:
                 new.append(Found(taste, [message], quote))
     return new
 
 
-def _of_taste(draft: Draft) -> Draft | None:
+def _of_taste(draft: Draft, topic: str) -> Draft | None:
     """What ends a liking ends the preference of that kind too: "I'm over Italian food"."""
     if draft.attribute != "like" or (
         draft.assertion is not Assertion.ENDED and draft.polarity is not Polarity.NEGATED
     ):
         return None
+    if draft.value.split(" ", 1)[0].endswith("ing"):
+        return None
     taste = taste_of(draft.value)
-    return (
-        replace(draft, attribute=f"favourite/{taste.topic}", value=taste.value)
-        if taste is not None and taste.topic
-        else None
-    )
+    if taste is not None and taste.topic:
+        return replace(draft, attribute=f"favourite/{taste.topic}", value=taste.value)
+    # "I'm not into Nordwind any more, skip that station": a name alone says nothing of its subject.
+    return replace(draft, attribute=f"favourite/{topic}") if topic and draft.value[0].isupper() else None
 
 
 # --- one sentence ----------------------------------------------------------------------------------------
 
 #: Relative clauses that say no more than a preposition does.
 _HAVING = re.compile(
-    r" (?:that|which) (?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b)", re.IGNORECASE
+    r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b)", re.IGNORECASE
 )
 _ABOUT = re.compile(
     r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", re.IGNORECASE
 )
-_MAY_STATE = re.compile(r"\b(?:i|i'[a-z]+|we|we'[a-z]+|my|our|me|im)\b", re.IGNORECASE)
-_MINE = re.compile(
-    r"(?!(?:it|that|this|these|those|he|she|they|there|here|what|who|which|one|so|and|but|to|if|when|is|are)\b)"
-    r"(?P<v>[\w'& -]{2,50}?)(?:'s| is| are|,? that's) (?:still |definitely |always |actually )?my (?P<x>(?:all-time |absolute )?"
-    r"(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual)(?: [\w-]+){0,3})\W*$",
+_SIDE = re.compile(r"\bsomething (?:more )?on the (\w+) side\b", re.IGNORECASE)
+_KIND = re.compile(r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", re.IGNORECASE)
+_FOND = re.compile(
+    r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
+    r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
     re.IGNORECASE,
 )
-_THAT_ONE = re.compile(
-    r"(?P<v>[\w'&. -]{2,40}?)(?:,| -|;)? (?:that's|it's|is) (?:the (?:one|place|only one)|what|where|who|how) i (?:always|usually|normally|prefer|like|love)\b",
-    re.IGNORECASE,
-)
-_FOR_ME = re.compile(
-    r"(?!(?:it|that|this|these|those|what|which|he|she|they|there|and|but|so)\b)(?P<v>[\w'& -]{2,40}?) (?:works? best|(?:is|are) (?:(?:very|really|so|always|just|more) )*(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b",
-    re.IGNORECASE,
-)
-_NO_MATTER = re.compile(
-    r"(?:and |but )*(?P<v>(?:the )?[\w-]+(?: [\w-]+){0,2}?)(?: (?:really|just))? (?:(?:doesn't|does not|don't|do not) (?:really )?matter|(?:is|are) (?:irrelevant|no object|not (?:important|an issue)))\b",
-    re.IGNORECASE,
-)
-_NOT_FOR_ME = re.compile(
-    r"(?:remember,? |but |and )*no (?P<v>[\w-]+(?: (?:or|and) [\w-]+)?) for me\b", re.IGNORECASE
-)
-_ELIDED = re.compile(
-    r"(?:(?:always|never|really|just|absolutely|definitely|also|still) )*(?P<v>(?:(?:love|hate|adore|dislike|enjoy|can't stand|don't (?:like|eat|drink))(?! (?:the|that|this|your|all|how|it|these|those|seeing|hearing)\b)|allergic to|not a fan of|(?:big |huge )?fan of)\b .*)",
-    re.IGNORECASE,
-)
-
-
 _INLINE = re.compile(
     r"(?P<a>.+?)(?:,|\s-+|\.{2,}|—)?\s+(?:oh )?(?:sorry|no wait|no,? i mean|i mean|actually no|correction|scratch that)[, —-]+(?:i mean |in |it's )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})\W*$",
     re.IGNORECASE,
 )
 
 
-def _sentence(text: str, message: WindowMessage, context: dict[str, str], *, after_answer: bool) -> list[Draft]:
-    text = _ABOUT.sub(" about ", _HAVING.sub(" with ", text))
+def _sentence(
+    text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
+) -> list[Draft]:
+    text = _SIDE.sub(r"\1 options", text)
+    text = _KIND.sub(" ", _ABOUT.sub(" about ", _HAVING.sub(" with ", text)))
     pieces = list(parts(text))
     if not pieces:
         return []
@@ -225,53 +213,35 @@ def _sentence(text: str, message: WindowMessage, context: dict[str, str], *, aft
             for each in first[-1:]
         ]
     drafts: list[Draft] = []
-    if (
-        (one := _THAT_ONE.match(without_opener(text))) is not None
-        and (value := clean(one["v"], words=4))
-        and value[0].isupper()
-    ):
-        drafts.append(Draft("like", value, f"Prefers {value}", predicates.LIKED))
     for piece in pieces:
         drafts.extend(_piece(piece, text, message, context))
         context[message.user_id] = topic_of(piece.text) or context.get(message.user_id, "")
+    if (by_name := named(text, before, context[message.user_id])) is not None:
+        name = by_name.name.lower()
+        drafts = [each for each in drafts if each.value.lower() not in name and name not in each.value.lower()]
+        drafts.append(_of_name(by_name, text))
     return drafts
+
+
+def _of_name(found: Named, text: str) -> Draft:
+    attribute = f"favourite/{found.topic}" if found.topic else "like"
+    if found.denied:
+        assertion = Assertion.ENDED if found.ended else Assertion.HOLDS
+        polarity = Polarity.AFFIRMED if found.ended else Polarity.NEGATED
+        says = f"No longer likes {found.name}" if found.ended else f"Avoids {found.name}"
+        return Draft(attribute, found.name, says, predicates.LIKED, polarity=polarity, assertion=assertion)
+    if found.told:
+        says = f"Favourite {found.topic} is {found.name}" if found.topic else f"Likes {found.name}"
+        return Draft(attribute, found.name, says, predicates.TOLD)
+    if _FOND.search(text):
+        return Draft(attribute, found.name, f"Likes {found.name}", predicates.LIKED)
+    return Draft(attribute, found.name, f"Asks for {found.name}", predicates.ASKED)
 
 
 def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str, str]) -> list[Draft]:
     text = piece.text
-    if not piece.asked and _MAY_STATE.search(text):
-        if (mine := _MINE.match(without_opener(text))) is not None and (value := clean(mine["v"], words=6)):
-            topic = re.sub(
-                r"^(?:all-time |absolute )?(?:fav\w+|go-to|preferred|usual) ?", "", mine["x"].lower()
-            )
-            return [favourite_of(topic, value)]
-        clause = read(text, joint=piece.joint)
-        if clause is not None and (found := interpret(clause, message.sent_at, text)):
-            return found
-    if (
-        not piece.asked
-        and (suits := _FOR_ME.match(without_opener(text))) is not None
-        and (value := clean(suits["v"], words=5))
-    ):
-        return [Draft("like", value, f"Likes {value}", predicates.LIKED)]
-    if (
-        not piece.asked
-        and (any_ := _NO_MATTER.match(without_opener(text))) is not None
-        and (value := clean(any_["v"], words=3))
-    ):
-        return [Draft("", value, f"Does not care about {value}", predicates.LIKED, polarity=Polarity.NEGATED)]
-    if not piece.asked and (unwanted := _NOT_FOR_ME.match(text)) is not None:
-        return [Draft("constraint", unwanted["v"], f"Avoids {unwanted['v']}", predicates.LIKED)]
-    if (
-        not piece.asked
-        and not _MAY_STATE.search(text)
-        and (short := _ELIDED.match(without_opener(text))) is not None
-    ):
-        words = short["v"]
-        subject = "I'm" if words.split(" ", 1)[0].lower() in ("allergic", "not", "big", "huge", "fan") else "I"
-        clause = read(
-            f"{subject} {'a ' if 'fan of' in words.lower() and not words.lower().startswith('not a') else ''}{words}"
-        )
+    for told in (presupposed(text),) if piece.asked else (text, in_first_person(text), presupposed(text)):
+        clause = read(told, joint=piece.joint)
         if clause is not None and (found := interpret(clause, message.sent_at, text)):
             return found
     asked = asked_for(
@@ -284,19 +254,17 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     )
     if asked is None:
         return []
-    polarity = Polarity.NEGATED if asked.denied else Polarity.AFFIRMED
-    ended = (
-        asked.denied and re.search(r"\bany ?more\b|\bno longer\b|\bno more\b", text, re.IGNORECASE) is not None
-    )
-    attribute = f"favourite/{asked.what.topic}" if asked.what.topic else "like"
-    confidence = predicates.LIKED if asked.lasting else predicates.ASKED
+    ended = asked.denied and _NO_MORE.search(text) is not None
     return [
         Draft(
-            attribute,
+            f"favourite/{asked.what.topic}" if asked.what.topic else "like",
             asked.what.value,
             say(f"{asked.says} {asked.what.phrase}"),
-            confidence,
-            polarity=polarity,
+            asked.sure,
+            polarity=Polarity.NEGATED if asked.denied else Polarity.AFFIRMED,
             assertion=Assertion.ENDED if ended else Assertion.HOLDS,
         )
     ]
+
+
+_NO_MORE = re.compile(r"\bany ?more\b|\bno longer\b|\bno more\b", re.IGNORECASE)

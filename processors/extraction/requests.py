@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from processors.extraction.predicates import ASKED, LIKED, SET
 from processors.extraction.tastes import (
     HEAD,
     MEDIA,
@@ -24,16 +25,22 @@ from processors.extraction.values import clean
 
 
 class Asked(NamedTuple):
-    """Something asked for: how it is said, whether it is turned down, and whether it was told to last."""
+    """Something asked for: how it is said, whether it is turned down, and how sure it is that it is to last."""
 
     what: Preference
     says: str
     denied: bool
-    lasting: bool
+    sure: float
 
 
 _PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?:van |von |de |la |the |of )?(?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
-_WANTED = r"(?:(?:to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
+_DEVICE = (
+    r"(?:(?:the|my|interior|inside|ambient|cabin|car|dashboard|driver's|seat|fan|room) ){0,3}(?:lights?|lighting|brightness|fan(?: speed)?|temperature|"
+    r"seat(?: heating| heaters?)?|heating|air ?flow|air|climate(?: control)?)"
+)
+#: What things in a room or a car are set to.
+_LEVEL = r"(?:low|medium|high|max(?:imum)?|min(?:imum)?|full|dim|bright|warm|cool|soft|gentle|strong|red|blue|green|yellow|purple|orange|pink|white|amber|\d+ degrees)"
+_WANTED = r"(?:(?:it to be (?:at )?|to be (?:at )?|to fill up at |to stop at |to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
 #: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``s`` a setting, ``m`` a title.
 # fmt: off
@@ -41,26 +48,29 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
     for pattern, says, flag in (
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|recommend|suggest|need|playing|using|showing|taking)(?: me)? (?!to\b)V", "avoid", "-"),
-        (r"(?:avoid(?:ing)?|skip|exclude|ignore|disregard|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing) V", "avoid", "-"),
+        (r"(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing) V", "avoid", "-"),
         (r"(?:no need (?:for|of)|no|not|without) V", "avoid", "-"),
-        (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
-        (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with) {_WANTED}V", "prefer", "!"),
+        (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
+        (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),
         (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
         (r"(?:make sure|ensure|be sure|please)(?: that| to| we| it| you| i| the \w+| my \w+)* (?:avoids?|excludes?|do not (?:use|take)|don't (?:use|take|get)|doesn't (?:have|use|include|take)|not|never|skips?|(?:is|are)n't) V", "avoid", "-"),
-        (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays at)? V", "ask for", ""),
+        (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our) [\w ]{3,30}? (?:has|have|is|offers?|accepts?|supports?))? V", "ask for", ""),
+        (r"it(?:'s| is) (?:crucial|important|essential|vital|a must)(?: for me)?(?: to have| that (?:it|they|there) (?:has|have|is|are))? V", "ask for", ""),
         (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
-        (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
-        (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to )?(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)$", "want", "s"),
+        (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
+        (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
+        (r"(?:just )?(?:want|need|like|would like) (?P<x>(?:the |my )[\w ]{2,30}?) to (?:stay|be|remain) (?:at |on )?(?P<s>[\w°.-]+(?: degrees)?)", "want", "s"),
+        (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
         (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as|to) my (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
-        (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|the latest|songs?|tracks?|hits|tunes|music)(?: \w+)? (?:by|from) (?P<v>{_PROPER})", "ask for", "m"),
-        (rf"(?:find|locate|search for|look for|look up|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
+        (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
+        (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
         (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:my car |the car |it )?(?:in|on|at|with|by|up)\b)V", "ask for", "d"),
-        (rf"(?:play|listen to|put on|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?P<v>{_PROPER})(?=$|[,.]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
+        (rf"(?:play|listen to|put on|go to|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?:some (?:good old )?)?(?P<v>{_PROPER}(?: \d+(?:\.\d+)?)?)(?=$|[,.?!]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
         (rf"(?:find|navigate to|where(?:'s| is| are)|(?:always )?take (?:me|us) to|locate|look up|stop at|get me to|show)(?: me| us)? (?:(?:the |a |an )?(?:nearest|closest|nearby) |(?<=always take me to ))(?P<v>{_PROPER})(?! (?:station|restaurant|store|parking))", "ask for", "n"),
-        (r"(?:find|show|locate|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:some |an? |the )?V", "ask for", ""),
+        (r"(?:find|show|locate|filter for|know (?:of )?any|suggestions? for|recommendations? for|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:a list of |one of the |some of the )?(?:something (?!that\b|to\b|like\b)|some |any |an? |the )?V", "ask for", ""),
     )
 )
 # fmt: on
@@ -68,7 +78,7 @@ _POLITE = re.compile(
     r"(?:(?:from now on|going forward|in (?:the )?future|next time|for (?:today|tonight)|please|just|kindly|also|and|but|so|then|now|hey|ok(?:ay)?|yes|yeah|no,|great|perfect|thanks|sure|alright|actually|maybe|definitely|"
     r"(?:could|can|would|will) (?:you|we|i)(?: mind)?|(?:should|shall) we|let's|lets|i(?:'d| would) (?:like|love)(?: (?:you|us))?(?: to)?|i (?:really )?(?:want|need)(?: (?:you|us))? to|"
     r"i(?:'m| am)(?: (?:really|actually|currently|just))*(?= (?:looking|craving|in the mood|searching|feeling))|i've been(?= craving)|i(?= (?:need|want|crave|feel))|we(?= need)|i (?:do )?need to|"
-    r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|is there|are there)\b[\s,.!]*)+",
+    r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|(?:is there|are there)(?: an option to| a way to)?|i would(?= need))\b[\s,.!]*)+",
     re.IGNORECASE,
 )
 _LASTING = re.compile(
@@ -95,8 +105,20 @@ _NEEDLESS = re.compile(
     re.IGNORECASE,
 )
 #: "Looking for a studio has been tricky" asks for nothing.
-_DOING_IT = re.compile(r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b", re.IGNORECASE)
-_PLAYING = re.compile(r"(?:.*\b)?(?:play|listen|put on|hear|tune|turn on|start playing)\b", re.IGNORECASE)
+_DOING_IT = re.compile(
+    r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b(?!(?: (?:for|up) )?(?:an? |some |my )?[\w -]+$)"
+    r"|(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
+    re.IGNORECASE,
+)
+_PAYS = re.compile(
+    r"\b(?:pay(?:ing)? (?:with|in|by|using) (?P<v>cash|credit cards?|cards?|contactless)|(?P<w>cash|cards?)(?: payments?)? only|"
+    r"(?:take|accept)s? (?P<x>cash|credit cards?|cards?|contactless))\b",
+    re.IGNORECASE,
+)
+_PLAYING = re.compile(
+    r"(?:.*\b)?(?:play|listen|put on|hear|tune|turn on|start playing|start with|start (?=(?-i:[A-Z])\w*(?-i:[A-Z]))|go to (?=(?-i:[A-Z])[\w ]+ \d))",
+    re.IGNORECASE,
+)
 _GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b", re.IGNORECASE)
 _NOT_BARE = re.compile(
     r"(?:no|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
@@ -111,6 +133,7 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
 
     ``context``: the subject spoken of before, which a short reply is about; ``reply``: it is all that was said.
     """
+    text = text.rstrip(" .!?…")
     if _DOING_IT.match(text):
         return None
     lasting = _LASTING.search(text) is not None
@@ -120,19 +143,41 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
             and (found := preference(turned["v"], topic_of(text))) is not None
             and found.topic
         ):
-            return Asked(found, "do without", True, lasting)
+            return Asked(found, "do without", True, LIKED if lasting else SET)
+    if (paid := _PAYS.search(text)) is not None:
+        means = (paid["v"] or paid["w"] or paid["x"]).lower()
+        if (found := preference(means, "payment")) is not None:
+            return Asked(
+                found._replace(phrase=f"to pay with {means}"), "want", False, LIKED if lasting else ASKED
+            )
     polite = _POLITE.match(text)
     for rest in (text, text[polite.end() :]) if polite else (text,):
         for pattern, says, flag in _ASKED:
             if (match := pattern.match(rest)) is None:
                 continue
-            told = lasting or flag in ("!", "f")
+            sure = (
+                LIKED
+                if lasting or flag in ("!", "f")
+                else SET
+                if flag in ("s", "-") or _SETS.match(rest)
+                else ASKED
+            )
             found = _read_object(match, flag, text, context)
-            if found is not None and (found.topic or (flag == "!" and HEAD.fullmatch(found.value))):
-                return Asked(found, "want" if flag == "d" else says, flag == "-", told)
+            if found is not None and (found.topic or _says_by_itself(found.value, flag, lasting)):
+                return Asked(found, "want" if flag == "d" else says, flag == "-", sure)
     if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
-        return Asked(named, "ask for", False, lasting)  # "fast food", said of restaurants
+        return Asked(named, "ask for", False, LIKED if lasting else ASKED)  # "fast food", said of restaurants
     return None
+
+
+_SETS = re.compile(r"(?:switch|change|set|make|adjust)\b", re.IGNORECASE)
+_NAME = re.compile(_PROPER, re.IGNORECASE)
+
+
+def _says_by_itself(value: str, flag: str, lasting: bool) -> bool:
+    """What is told to last needs no subject ("always supermarkets"), nor does a name that is excluded."""
+    told = HEAD.fullmatch(value) is not None and (flag == "!" or (flag == "-" and lasting))
+    return told or (flag == "-" and _NAME.fullmatch(value) is not None)
 
 
 _TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
@@ -149,6 +194,7 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         return Preference(topic, value, f"{value} as {match['x'].strip()}") if value and topic else None
     if flag in ("m", "n"):
         return _title(match["v"].strip(" .'\""), flag, match.string, topic_of(text) or context)
+    context = topic_of(match.string[: match.start("v")]) or context
     short = len(match["v"].split()) <= _SHORT_REPLY
     end = _CLAUSE_END.search(match["v"], 1)
     what = match["v"][: end.start()] if end else match["v"]
@@ -157,14 +203,11 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         found is None
         and flag in ("-", "!")
         and not _QUALIFIED.search(what)
-        and (only := clean(what, words=2))
+        and (only := clean(PHRASE_END.split(what)[0], words=2))
         and HEAD.fullmatch(only)
     ):
-        if flag == "!":
-            return Preference("", only.lower(), only.lower())
-        return (
-            Preference("route", only.lower(), only.lower()) if topic_of(only) == "route" else None
-        )  # "avoid tolls"
+        is_road = flag == "-" and topic_of(only) == "route"  # "avoid tolls"
+        return Preference("route" if is_road else "", only.lower(), only.lower())
     if flag == "-" and (title := _TITLE.match(match["v"])) is not None:
         return Preference("music", title[0], title[0])
     if found is not None and not found.topic and flag == "-" and found.value[:1].isupper():
@@ -180,9 +223,13 @@ def _title(named: str, flag: str, request: str, subject: str) -> Preference | No
         if not _PLAYING.match(request):
             return None
         subject = "media"
-    return Preference(subject or "shop", HEAD.sub("", named).strip() or named, named)
+    return Preference(subject or "shop", named, named)
 
 
+_OF_LEVEL = re.compile(
+    r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit)$", re.IGNORECASE
+)
+_SET_TOPICS = frozenset(("seat heating", "seat", "fan", "airflow", "temperature", "lighting"))
 #: "Comfortable" and "warmer" say no setting.
 _RELATIVE = re.compile(
     r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b",
@@ -194,6 +241,7 @@ _DEGREES = re.compile(r"\d ?(?:degrees?|°)", re.IGNORECASE)
 
 def _setting(what: str, to: str, context: str) -> Preference | None:
     value = clean(essence(PHRASE_END.split(_WHENEVER.split(to)[0])[0]), words=3)
+    value = _OF_LEVEL.sub("", value)
     if _RELATIVE.match(value):
         return None
     topic = (
@@ -201,10 +249,6 @@ def _setting(what: str, to: str, context: str) -> Preference | None:
         if _DEGREES.search(value)
         else topic_of(what) or (context if what.lower() in ("it", "that", "them") else "")
     )
-    if (
-        not topic
-        or not value
-        or topic in ("route", "music", "streaming", "news", "price", "parking", "charging")
-    ):
+    if topic not in _SET_TOPICS or not value:
         return None
     return Preference(topic, value, f"the {essence(what) or topic} set to {value}")

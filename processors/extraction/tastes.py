@@ -46,7 +46,7 @@ HEAD, _HEADS = _table(
         "music": r"music|songs?|tunes?|playlists?|bands?|albums?|artists?",
         "streaming": r"(?:music )?streaming(?: service)?",
         "film": r"movies?|films?",
-        "book": r"books?|novels?",
+        "book": r"(?<!you )(?<!to )(?<!and )(?<!please )book|books|novels?",
         "payment": r"payments?(?: methods?)?",
         "price": r"price range",
         "shop": r"supermarkets?|grocer(?:y|ies)(?: (?:stores?|shopping|shops?))?|(?:coffee )?shops?|cafes?|bakery|bakeries|bars?|pubs?|stores?|markets?|farms?|malls?|gyms?|chains?",
@@ -160,6 +160,10 @@ def preference(text: str, context: str = "") -> Preference | None:
     last = list(HEAD.finditer(behind))
     if last and last[-1].start() and _HEADS[_row(last[-1])] == topic:
         behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
+    if before and head[0][0].isupper() and before.split()[-1][0].isupper():
+        return Preference(
+            topic, f"{before} {head[0]}", f"{before} {head[0]}"
+        )  # "Harbour News", "Radio Nord Station"
     value = before or behind
     named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
     if named is not None:
@@ -221,7 +225,7 @@ _SAME = {
 
 
 def _canonical(said: str) -> str:
-    word = said.lower().removesuffix(" friendly").removesuffix("-friendly")
+    word = said.lower().removesuffix(" friendly").removesuffix("-friendly").removesuffix("-style")
     return _SAME.get(word, word if _CLASS.fullmatch(word) else said)
 
 
@@ -255,7 +259,8 @@ _PLACED = re.compile(r"(?P<what>.+?) (?:at|in|on|for|of|during) (?:the |my |our 
 def taste_of(liked: str) -> Preference | None:
     """What is liked, or is no longer, as a preference: also "wifi at the hotel", "the temperature at 20"."""
     found = preferred(liked)
-    if (found is None or not found.topic) and (placed := _PLACED.match(liked)) is not None:
+    nothing = found is None or not found.topic or HEAD.fullmatch(found.value) is not None
+    if nothing and (placed := _PLACED.match(liked)) is not None:
         what, where = placed["what"], placed["where"]
         if topic := topic_of(where):
             return Preference(topic, what, liked)

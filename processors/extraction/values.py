@@ -27,7 +27,7 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _DETERMINER = re.compile(
-    r"(?:(?:the|an?|my|our|some|any|all|both|only|just|such|really|very|so|own|having|it when it's|lots of|a lot of|"
+    r"(?:(?:the|an?|my|our|some|any|all|both|only|just|such|really|very|so|own|having|it when it's|lots of|a lot of|a (?:little |tiny )?bit of|a little|plenty of|"
     r"certain|just|nice|good|great|lovely|decent)\s+)+",
     re.IGNORECASE,
 )
@@ -42,19 +42,19 @@ _POINTS = re.compile(
 )
 _DESCRIBED = re.compile(r"\b(?:an?|the|my|such|very|really) [\w-]+$", re.IGNORECASE)
 _ADJECTIVE = re.compile(r"\s*[a-z-]+(?<!ing)\Z")
-_LISTING = re.compile(r"\s*[\w-]+, [\w-]+(?:,| and| or)\b")
+_LISTING = re.compile(r"\s*[\w-]+, [\w-]+(?:,|(?: and| or)\b)")
 _NEW_CLAUSE = re.compile(
     r"\s*(?:and|but|so|because|i|i'[a-z]+|it|it's|he|she|they|we|which|who|where|when|that|that's|then|with|especially|also|or|as|in|on|at|for|"
     r"to|can|could|what|how|do|is|are|my|the|a|if|please|named|called|just|since|while|though|[A-Z]\w*)\b"
 )
 _NO_VALUE = re.compile(
     r"(?:when|if|to|be|that|because|not|no|never|being able|is|are|was|were|i|we|and|or|but|for|with|than|as|more|less|well|"
-    r"hear|see|know|knowing|hearing|having|been|get|getting)\b",
+    r"hear|see|know|knowing|hearing|having|been|get|getting)\b|(?:on|in|at|by|from|of|during|about|into)\s",
     re.IGNORECASE,
 )
 #: Ends like these were torn off: "escaping to", "making sure that people are".
 _TORN = re.compile(
-    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)|\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure)$",
+    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)|\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]")

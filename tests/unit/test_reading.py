@@ -247,6 +247,11 @@ def test_events_have_dates(said: str, attribute: str, sentence: str, day: str, p
         "I'm vegan, just kidding.",
         "I love your idea.",
         "I love it.",
+        "I like being asked.",
+        "I prefer Danish ones.",
+        "I'm off on Mondays.",
+        "I've outgrown my walnut allergy.",
+        "Set the bar high.",
         "I'm fine, thanks.",
         "I'm not sure if this is the right way.",
         "Don't give up on your dreams.",
@@ -336,6 +341,64 @@ def test_preference_whose_beginning_is_in_the_window_before() -> None:
 def test_preferences_have_subjects(said: str, attribute: str, value: str, sentence: str) -> None:
     found = only(said)
     assert (found.attribute, found.value, found.statement) == (attribute, value, sentence)
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value", "sentence"),
+    [
+        ("Olives are my go-to snack.", "favourite/snack", "Olives", "Favourite snack is Olives"),
+        ("A window seat works best for me.", "like", "window seat", "Likes window seat"),
+        ("No peppers for me.", "constraint", "peppers", "Avoids peppers"),
+        ("Not a fan of karaoke.", "like", "karaoke", "Does not like karaoke"),
+        ("Is there something for my walnut allergy?", "allergy", "walnut", "Is allergic to walnut"),
+        ("I prefer to avoid motorways.", "favourite/route", "motorways", "Does not prefer motorways"),
+        ("I need a cafe, cash only.", "favourite/payment", "cash", "Wants to pay with cash"),
+    ],
+)
+def test_what_is_said_without_saying_i(said: str, attribute: str, value: str, sentence: str) -> None:
+    found = next(each for each in read_window(window(said)) if each.attribute == attribute)
+    assert (found.value, found.statement) == (value, sentence)
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value"),
+    [
+        ("Play Nightfall by Ana Lund, that's my favourite.", "favourite/music", "Nightfall by Ana Lund"),
+        ("Can you put on Ana Lund? She's my all-time favourite singer.", "like", "Ana Lund"),
+        ("Can we listen to my favourite podcast Old Harbours?", "favourite/podcast", "Old Harbours"),
+        ("I've been following a podcast called Old Harbours.", "favourite/podcast", "Old Harbours"),
+        ("Set Nordwind as my new favourite radio station.", "favourite/radio station", "Nordwind"),
+    ],
+)
+def test_what_is_liked_by_name(said: str, attribute: str, value: str) -> None:
+    assert (attribute, value) in [(each.attribute, each.value) for each in read_window(window(said))]
+
+
+def test_a_name_that_is_turned_down_is_not_liked() -> None:
+    found = only("I don't want to shop at Greenfield anymore.")
+    assert (found.value, found.assertion) == ("Greenfield", Assertion.ENDED)
+    assert "Nightfall" not in " ".join(sentences("Nobody likes Turn up the volume, it's my favourite song."))
+
+
+def test_an_end_by_name_ends_the_preference_of_the_subject_spoken_of() -> None:
+    found = read_window(window("I'm not into Nordwind anymore, skip that radio station."))
+    assert {each.attribute for each in found if each.assertion is Assertion.ENDED} == {
+        "like",
+        "favourite/radio station",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "sure"),
+    [
+        ("Find me a jazz podcast.", 0.45),
+        ("Set the lights to amber.", 0.6),
+        ("Avoid toll roads.", 0.6),
+        ("Always find me a parking spot with security.", 0.8),
+    ],
+)
+def test_what_is_set_or_excluded_is_surer_than_what_is_looked_for(said: str, sure: float) -> None:
+    assert only(said).confidence == sure
 
 
 def test_what_is_asked_for_once_weighs_less_than_what_is_told() -> None:

@@ -1,0 +1,96 @@
+"""What a person has a taste for by name: "my favourite station is Radio Nord", "Nightfall by Ana Lund, I love it".
+
+A name begins with a capital inside of a sentence.  Its subject is that of the words around it, or what was spoken
+of before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from processors.extraction.tastes import topic_of
+
+_NEXT = r"(?!(?:I|It|He|She|They|The|That|This|Can|Could|Her|His|My|You|We)(?:'\w+)?\b)"
+_NAME = rf"(?-i:[A-Z])[\w&'-]*(?-i:[a-z])[\w&'-]*(?: (?:(?:of|the|de|la|von|van|by|and|&) )?(?:{_NEXT}(?-i:[A-Z])[\w&'.-]*|\d+(?:\.\d+)?)(?!\w)){{0,4}}"
+_BEST = r"(?:fav(?:ou?rite|e)s?|go-to|preferred|usual)"
+_WORK = rf"(?-i:[A-Z])[^,.?!:;\"]{{1,50}}? by {_NAME}"
+
+# fmt: off
+#: How something is named: what it looks like, and whether it is told to be the favourite.  ``{v}``: the name.
+_ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), told)
+    for pattern, told in (
+        (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?(?:,? (?:is|are|it's|which is|called|named))? (?P<v>(?-i:(?!I\b)){_WORK}|{_NAME})", True),
+        (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?,(?: it's)? (?P<v>{_WORK})", True),
+        (rf"\b(?:called|named) (?P<v>{_WORK}|{_NAME})", False),
+        (rf"\b(?:latest|newest|next|new|last|more|some) (?P<v>{_NAME})(?= (?:episodes?|news|updates?|albums?|shows?|podcasts?|songs?|music|tracks?)\b)", False),
+        (rf"\b(?:eat|fill up|refuel|charge|shop|dine)(?:ing)? at (?P<v>{_NAME})", False),
+        (rf"\b(?:part of|on|within|in) the (?P<v>{_NAME}) network\b", False),
+        (rf"\b(?:specifically|especially|something like|informative like) (?P<v>{_NAME})", False),
+        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|song|track|tune|love|enjoy|replaying)\b[^.?!]{{0,30}}? (?P<v>{_WORK})", False),
+    )
+)
+#: "... that's my favourite": of what was named before it.
+_LIKED_SO = re.compile(
+    rf"\b(?:that|it|he|she|they|this|these|those)(?:'s|'re| is| are| has been|'s been)(?: (?:still|definitely|always|just|been))* my (?:(?:all-time|absolute|personal) )*{_BEST}(?P<x>(?: [a-z-]+){{0,3}})",
+    re.IGNORECASE,
+)
+# fmt: on
+_LAST_NAME = re.compile(rf"{_WORK}|{_NAME}")
+#: Nothing is meant by these but the beginning of a sentence, a day, or oneself.
+_NO_NAME = re.compile(
+    r"(?:I|I'\w+|Can|Could|Would|Please|Play|Find|The|It|That|This|Yes|No|Also|Set|And|But|Thanks?|What|Where|How|Is|Are|Do|"
+    r"Hey|Hi|My|We|You|Let's|Switch|Add|Start|Use|Show|Make|Just|Actually|Sure|Ok(?:ay)?|He|She|They|Now|Great|Perfect|"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September|October|"
+    r"November|December|English)\b"
+)
+
+
+#: A denial is that of a name if it stands this many words before it.
+_NEAR = 4
+_DENIED = re.compile(
+    r"\b(?:not(?! only)|without|avoid|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"\bany ?(?:more|longer)\b|\bno (?:longer|more)\b", re.IGNORECASE)
+
+
+class Named(NamedTuple):
+    """A name, what it is of (``""`` if nobody says), and whether it was told to be the favourite."""
+
+    name: str
+    topic: str
+    told: bool
+    denied: bool = False
+    ended: bool = False
+
+
+def _is_name(found: re.Match[str]) -> bool:
+    """The first word of a sentence is a capital whatever it is: a name is known by a second one."""
+    if _NO_NAME.match(found[0]) or found[0].split(" ", 1)[0].endswith("ly"):
+        return False
+    begins = found.string[: found.start()].rstrip("\"'“ ")[-1:] in ("", ".", "!", "?")
+    return not begins or " " in found[0] or not found[0][1:].islower()
+
+
+def named(sentence: str, before: str, subject: str) -> Named | None:
+    """Return what a sentence names as liked or wanted.
+
+    ``before``: what the person said before it in the same message; ``subject``: of which taste was spoken last.
+    """
+    topic = topic_of(sentence) or topic_of(before) or subject
+    for pattern, told in _ROWS:
+        match = pattern.search(sentence)
+        if match is not None and not _NO_NAME.match(match["v"]) and (told or topic):
+            name = match["v"].strip(" .,")
+            before_it = " ".join(sentence[: match.start()].split()[-_NEAR:])
+            denied = _DENIED.search(before_it) is not None
+            ended = denied and _ENDED.search(sentence) is not None
+            return Named(name, "music" if " by " in name else topic, told, denied, ended)
+    if (so := _LIKED_SO.search(sentence)) is not None:
+        earlier = f"{before} {sentence[: so.start()]}"
+        names = [each[0].strip(" .,") for each in _LAST_NAME.finditer(earlier) if _is_name(each)]
+        if names:
+            return Named(names[-1], "music" if " by " in names[-1] else topic_of(so["x"]) or topic, True)
+    return None

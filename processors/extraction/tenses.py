@@ -1,0 +1,63 @@
+"""A clause in the form that the tables have: "have been living" is "live", "my sister lives" is "live"."""
+
+from __future__ import annotations
+
+import re
+
+from processors.extraction.parsing import Clause, Mood
+
+_BASES = {
+    **{
+        "loved": "love",
+        "liked": "like",
+        "hated": "hate",
+        "enjoyed": "enjoy",
+        "preferred": "prefer",
+        "lived": "live",
+    },
+    **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
+}
+_GERUNDS = {"living": "live", "working": "work"}
+_ADVERBS = re.compile(
+    r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
+)
+
+
+def perfected(clause: Clause) -> tuple[Clause, bool]:
+    """ "Have been living" is "live"; "have always loved" is "love"; what else was done stays a past."""
+    first, _, rest = clause.rest.partition(" ")
+    first = first.lower()
+    if first == "been" and (adverbs := _ADVERBS.match(rest)) is not None:
+        rest = rest[adverbs.end() :]
+    if clause.mood is Mood.BE and first in _GERUNDS and rest:
+        return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[first]} {rest}"), False
+    if clause.mood is not Mood.HAVE:
+        return clause, False
+    if first in ("always", "never", "long"):
+        clause = clause._replace(
+            adverbs=clause.adverbs | {first}, negated=clause.negated or first == "never", rest=rest
+        )
+        first, _, rest = rest.partition(" ")
+    if first == "been" and rest.lower().startswith("to "):
+        return clause._replace(mood=Mood.DID, rest=f"been {rest}"), True
+    if first == "been":
+        inner, _, after = rest.partition(" ")
+        if inner.lower() in _GERUNDS:
+            return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
+        return clause._replace(mood=Mood.BE, rest=rest or "been"), False
+    if first in _BASES and not clause.negated:
+        return clause._replace(mood=Mood.DO, rest=f"{_BASES[first]} {rest}"), False
+    if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):
+        return clause._replace(mood=Mood.DO, rest=f"have {rest}"), False
+    return clause._replace(mood=Mood.DID), True
+
+
+def base_form(clause: Clause) -> str:
+    """The verb of "my sister lives" as in "I live"."""
+    verb, _, rest = clause.rest.partition(" ")
+    if clause.mood is not Mood.DO or not verb.endswith("s") or verb.endswith("ss"):
+        return clause.rest
+    base = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}.get(
+        verb.lower(), verb[:-1]
+    )
+    return f"{base} {rest}" if rest else base
