@@ -1,0 +1,186 @@
+"""From what a person writes to what is known: the built-in extractor and the facts stage together."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from models.facts import Fact, FactCandidate, FactStatus
+from models.messages import Role
+from models.statements import Polarity
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.reading import read_window
+from processors.facts.candidates import objection, to_candidate
+from streams.agents.memory.facts import FACTS, Facts
+from streams.runtime.testing import StageHarness
+from streams.settings import Settings
+
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+class Memory:
+    """Everything that a person said, one window each, a day apart; ``days``: when, if not then."""
+
+    def __init__(self) -> None:
+        self.stage = StageHarness(Facts(Settings()).stage())
+        self.windows = 0
+
+    def hears(self, *turns: str, days: float | None = None, conversation: str = "c") -> list[FactCandidate]:
+        """A turn that begins with ``A:`` is the assistant's."""
+        window = self._window(turns, self.windows if days is None else days, conversation)
+        self.windows += 1
+        said = read_window(window)
+        assert [objection(each, window) for each in said] == [None] * len(said)
+        candidates = [to_candidate(each, window, "built-in") for each in said]
+        if candidates:
+            self.stage.feed(*[self.stage.record(each) for each in candidates])
+        return candidates
+
+    def _window(self, turns: tuple[str, ...], days: float, conversation: str) -> Window:
+        number = self.windows
+        messages = tuple(
+            WindowMessage(
+                message_id=f"m{number}-{index}",
+                user_id="ada",
+                role=Role.ASSISTANT if turn.startswith("A:") else Role.USER,
+                content=turn.removeprefix("A:").strip(),
+                sent_at=BEGAN + timedelta(days=days, minutes=index),
+                arrived_at=BEGAN + timedelta(days=500, hours=number, minutes=index),
+                index=index,
+                offset=number * 100 + index,
+            )
+            for index, turn in enumerate(turns)
+        )
+        return Window(
+            window_id=f"w{number}",
+            conversation_id=conversation,
+            user_id="ada",
+            reason=WindowReason.CLOSED,
+            message_ids=tuple(message.message_id for message in messages),
+            messages=messages,
+            from_index=0,
+            to_index=len(messages) - 1,
+            overlap=0,
+            source=WindowSource(
+                topic="chat.messages.v1",
+                partition=0,
+                first_offset=messages[0].offset,
+                last_offset=messages[-1].offset,
+            ),
+        )
+
+    def facts(self) -> list[Fact]:
+        return [*{fact.fact_id: fact for fact in self.stage.values(FACTS, Fact)}.values()]
+
+    def holding(self, attribute: str) -> set[str]:
+        return {
+            ("not " if fact.polarity is Polarity.NEGATED else "") + fact.value.lower()
+            for fact in self.facts()
+            if fact.status is FactStatus.ACTIVE and fact.attribute == attribute
+        }
+
+    def one(self, value: str) -> Fact:
+        (found,) = (fact for fact in self.facts() if fact.value == value)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("attribute", "wordings"),
+    [
+        ("home", ("I live in Munich.", "We moved to Munich.", "I'm based in Munich these days.")),
+        (
+            "allergy",
+            ("I'm allergic to walnuts.", "I have a walnut allergy.", "Is that safe for my walnut allergy?"),
+        ),
+        ("like", ("I love hiking.", "I'm a big fan of hiking.", "I really like to hike.")),
+        ("diet", ("I'm vegan.", "I went vegan.", "I am a strict vegan.")),
+        ("pet", ("I have a parrot.", "We got a parrot.", "I've got a parrot.")),
+        (
+            "favourite/colour",
+            ("My favourite colour is teal.", "Teal is my favourite colour.", "Teal's my fave colour."),
+        ),
+    ],
+)
+def test_three_wordings_are_one_fact_with_three_pieces_of_evidence(
+    attribute: str, wordings: tuple[str, ...]
+) -> None:
+    memory = Memory()
+    for wording in wordings:
+        memory.hears(wording)
+    (fact,) = (each for each in memory.facts() if each.attribute == attribute)
+    assert (fact.evidence_count, len(fact.provenance), fact.status) == (3, 3, FactStatus.ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("turns", "gone", "holds"),
+    [
+        (("I live in Berlin.", "Sorry, Munich."), "Berlin", "munich"),
+        (("I live in Berlin. No wait, Munich."), "Berlin", "munich"),
+        (("I live in Berlin, sorry, Munich."), "", "munich"),
+        (("A:Where do you live?", "Berlin", "A:A fine city!", "Actually no, Munich."), "Berlin", "munich"),
+    ],
+)
+def test_what_was_misspoken_never_was_so(turns: tuple[str, ...] | str, gone: str, holds: str) -> None:
+    memory = Memory()
+    memory.hears(*((turns,) if isinstance(turns, str) else turns))
+    assert memory.holding("home") == {holds}
+    assert all(fact.status is FactStatus.DEPRECATED for fact in memory.facts() if fact.value == gone)
+
+
+def test_a_correction_in_the_next_window_takes_back_what_was_known() -> None:
+    memory = Memory()
+    memory.hears("I live in Berlin.")
+    memory.hears("I live in Berlin.", "A:Nice!", "Sorry, Munich.")
+    assert memory.one("Berlin").status is FactStatus.DEPRECATED
+    assert memory.holding("home") == {"munich"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "attribute"),
+    [
+        ("I live in Berlin.", "I no longer live in Berlin.", "home"),
+        ("I love espresso.", "I don't like espresso anymore.", "like"),
+        ("I work at Initech.", "I quit my job.", "employer"),
+        ("I have a dog.", "I used to have a dog.", "pet"),
+        ("I prefer jazz music.", "I'm not into jazz music any more.", "favourite/music"),
+        ("I'm vegan.", "I'm not vegan any more.", "diet"),
+    ],
+)
+def test_what_is_no_longer_so_has_an_end(before: str, after: str, attribute: str) -> None:
+    memory = Memory()
+    memory.hears(before)
+    memory.hears(after)
+    assert memory.holding(attribute) <= {"not "}, "nothing, or that nothing fills it"
+    assert {fact.status for fact in memory.facts() if fact.attribute == attribute and fact.value} == {
+        FactStatus.ENDED
+    }
+
+
+def test_a_move_has_two_clocks_whichever_window_comes_first() -> None:
+    for days in ((10, 20), (20, 10)):
+        memory = Memory()
+        told = {10: "I live in Berlin.", 20: "I moved to Munich."}
+        for day in days:
+            memory.hears(told[day], days=day, conversation=f"c{day}")
+        berlin, munich = memory.one("Berlin"), memory.one("Munich")
+        assert (berlin.status, munich.status) == (FactStatus.SUPERSEDED, FactStatus.ACTIVE)
+        assert berlin.valid_from == BEGAN + timedelta(days=10)
+        assert berlin.valid_to == munich.valid_from == BEGAN + timedelta(days=20)
+
+
+def test_a_like_that_turned_contradicts_what_was_said() -> None:
+    memory = Memory()
+    memory.hears("I love mushrooms.")
+    memory.hears("I hate mushrooms.")
+    assert memory.holding("like") == {"not mushrooms"}
+
+
+def test_a_search_ends_no_favourite() -> None:
+    memory = Memory()
+    memory.hears("I prefer Italian food.")
+    memory.hears("Find me a Thai restaurant.")
+    assert memory.holding("favourite/cuisine") == {"italian", "thai"}
+    assert [fact.tentative for fact in memory.facts()] == [False, True]
+    memory.hears("I prefer Thai food now.")
+    assert memory.holding("favourite/cuisine") == {"thai"}
