@@ -109,6 +109,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.api.access import Access
     from streams.api.app import create_api
     from streams.search import MemorySearch
+    from streams.understanding import Understanding
     from streams.windows import WindowRetriever
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
@@ -139,7 +140,8 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     def api(health: HealthState) -> ASGIApp:
         windows = WindowRetriever(log, TurnTopic(settings))
         search = MemorySearch(index, embedder, turns, log, rates=settings.decay_rates)
-        return create_api(search, index, access, health.waited_for, windows)
+        understanding = Understanding(search, log)
+        return create_api(search, index, access, health.waited_for, windows, understanding)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 

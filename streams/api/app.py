@@ -12,6 +12,8 @@
                                person, whatever its status
 ``GET /v1/conversations/       ``user_id``, ``first``, ``last``, and if need be ``turns`` and
 {id}/window``                  ``tenant_id``: the messages around a match
+``GET /v1/understanding``      ``q``, ``user_id``, and if need be ``conversation_id`` and
+                               ``tenant_id``: what a question means, before it is answered
 =============================  =================================================================
 
 Who may ask for what: :mod:`streams.api.access`.
@@ -37,9 +39,11 @@ from models.ports import FactFilter, FactIndex
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
 from streams.api.access import Access, KnownHosts
 from streams.api.problems import HANDLERS, Problem
+from streams.api.understanding import understanding_route
 from streams.api.windows import window_route
 from streams.printing import encode_json
 from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, MemorySearch, SearchType, Wanted
+from streams.understanding import Understanding
 from streams.windows import WindowRetriever
 
 
@@ -88,12 +92,13 @@ def create_api(
     access: Access | None = None,
     waited_for: Callable[[], Mapping[str, float]] = dict,
     windows: WindowRetriever | None = None,
+    understanding: Understanding | None = None,
 ) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
     A route answers 503 while the index is down, whatever else its worker waits for.  ``waited_for`` says what
     the worker has been waiting for and for how long (seconds), for the text of that answer.  ``windows`` looks
-    up the messages around a match; without it there is no such route.
+    up the messages around a match, ``understanding`` reads questions; without one there is no such route.
     """
     access = access or Access()
 
@@ -148,6 +153,7 @@ def create_api(
 
     routes = {"/v1/search": search_memory, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
     more = [window_route(windows, access)] if windows is not None else []
+    more += [understanding_route(understanding, access)] if understanding is not None else []
     app = Starlette(
         routes=[*[Route(path, endpoint) for path, endpoint in routes.items()], *more],
         middleware=[Middleware(KnownHosts, access)],

@@ -57,7 +57,7 @@ def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
         detail = (
-            "There is nothing here; try /v1/search, /v1/facts, /v1/facts/{fact_id} or "
+            "There is nothing here; try /v1/search, /v1/facts, /v1/facts/{fact_id}, /v1/understanding or "
             "/v1/conversations/{id}/window."
         )
     else:

@@ -43,6 +43,7 @@ from streams.cli import (
     status,
     tail,
     topics,
+    understand,
     window,
     worker,
 )
@@ -83,6 +84,7 @@ app.command("worker")(worker.work)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)
+app.command("understand")(understand.show)
 app.command("facts")(facts.show)
 app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")

@@ -1,0 +1,61 @@
+"""What a question means to a person: understood from recent turns and from what is remembered (seed 004)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from models.errors import NotFound
+from models.turns import Turn
+from models.understanding import QueryUnderstanding
+from processors.understanding.clarity import built_in
+from processors.understanding.reading import understand
+from streams.search import MemorySearch, SearchType, Wanted
+
+#: Turns of the conversation that a question may refer to, and statements that it may bear on.
+_TURNS, _STATEMENTS = 6, 5
+
+
+class Log(Protocol):
+    """The conversation log, as :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        """Say whether the log knows the person in the conversation."""
+        ...
+
+    async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
+        """Return the last ``count`` turns of a conversation, oldest first."""
+        ...
+
+
+class Understanding:
+    """Understands questions.  ``search`` finds what is remembered, ``log`` what was said just before."""
+
+    def __init__(self, search: MemorySearch, log: Log) -> None:
+        self._search = search
+        self._log = log
+
+    async def read(
+        self, query: str, user_id: str, tenant_id: str, conversation_id: str = ""
+    ) -> QueryUnderstanding:
+        """Return what the question means; ``conversation_id``: where it is asked, ``""``: at its beginning.
+
+        Raises:
+            InvalidQuestion: it is blank or too long.  NotFound: the person takes no part in the conversation.
+            DependencyUnavailable: the index or the log is down.
+        """
+        said: list[str] = []
+        if conversation_id:
+            if not await self._log.takes_part(tenant_id, user_id, conversation_id):
+                raise NotFound(
+                    f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} that "
+                    "the log still holds: check the names, or leave the conversation out"
+                )
+            turns = await self._log.last_turns(tenant_id, conversation_id, _TURNS + 1)
+            said = [turn.text for turn in turns]
+            # The question itself may have arrived before it is asked about.
+            said = said[:-1] if said and said[-1].strip() == query.strip() else said[-_TURNS:]
+        wanted = Wanted(
+            query=query, user_id=user_id, tenant_id=tenant_id, search_type=SearchType.FACTS, limit=_STATEMENTS
+        )
+        remembered = [found.text for found in await self._search.search(wanted)]
+        return understand(query, said, remembered, built_in())

@@ -1,0 +1,123 @@
+"""A question understood over HTTP: recent turns in a real Valkey, facts in the embedded index."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+
+from models.facts import Fact
+from models.ids import slot_id, text_fact_id, turn_id
+from models.messages import Role
+from models.ports import VectorSpace
+from models.turns import Turn, TurnSource
+from models.understanding import QueryUnderstanding, Reason
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS
+from streams.api.access import Access
+from streams.api.app import create_api
+from streams.api.server import serve
+from streams.namespace import Namespace
+from streams.runtime.testing import START
+from streams.search import MemorySearch
+from streams.understanding import Understanding
+from tests.integration.test_api import make_fact
+
+SAID = ["I saw my sister Anna yesterday.", "How is she?", "Very well, thank you."]
+
+
+def turn(index: int, text: str, tenant: str = "default") -> Turn:
+    return Turn(
+        turn_id=turn_id(tenant, "c", f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        tenant_id=tenant,
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text,
+        sent_at=START,
+        arrived_at=START + timedelta(seconds=index),
+        began_at=START,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+
+
+def home() -> Fact:
+    fact = make_fact("Lives in Munich")
+    return msgspec.structs.replace(
+        fact,
+        fact_id=text_fact_id("default", "ada", "Lives in Munich"),
+        slot_id=slot_id("default", "ada", "ada", "home"),
+    )
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    valkey = LocalValkey(tmp_path, "n")
+    await valkey.ensure()
+    log = ConversationLog(valkey.client(), Namespace("test-"))
+    await log.write([(turn(index, text), index) for index, text in enumerate(SAID)])
+    embedder = OnnxEmbedder()
+    index = QdrantEdgeIndex(tmp_path / "facts", FACTS, VectorSpace(embedder.model, embedder.dimensions))
+    await index.upsert([home()])
+    await index.store_vectors([home().fact_id], await embedder.embed([home().statement]), embedder.model)
+    search = MemorySearch(index, embedder)
+    app = create_api(search, index, Access(), understanding=Understanding(search, log))
+    server = await serve(app, "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
+        yield opened
+    await server.stop()
+    await index.close()
+    await embedder.close()
+    await log.close()
+    await valkey.close()
+
+
+async def ask(client: httpx.AsyncClient, query: str, **parameters: str) -> QueryUnderstanding:
+    answer = await client.get("/v1/understanding", params={"q": query, "user_id": "ada", **parameters})
+    assert answer.status_code == 200, answer.text
+    return msgspec.json.decode(answer.content, type=QueryUnderstanding)
+
+
+async def test_what_was_said_just_before_settles_a_reference(client: httpx.AsyncClient) -> None:
+    found = await ask(client, "What does she eat?", conversation_id="c")
+    assert found.rewritten_query == "What does Anna eat?"
+    assert not found.is_ambiguous
+
+
+async def test_without_the_conversation_it_is_asked_back(client: httpx.AsyncClient) -> None:
+    found = await ask(client, "What does she eat?")
+    assert found.reasons == (Reason.REFERENCE,)
+    assert found.clarifying_questions
+
+
+async def test_what_is_remembered_answers(client: httpx.AsyncClient) -> None:
+    found = await ask(client, "Where do I live?")
+    assert not found.is_ambiguous
+    assert found.needed_context_from_memory == ("Lives in Munich",)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "said"),
+    [
+        ({"user_id": "bob", "conversation_id": "c"}, 404, "takes part in no conversation c"),
+        ({"conversation_id": "elsewhere"}, 404, "takes part in no conversation elsewhere"),
+        ({"tenant_id": "acme", "conversation_id": "c"}, 403, "tenant"),
+        ({"q": "x" * 4001}, 400, "4000"),
+        ({"q": " \n"}, 400, "blank"),
+        ({"conversation": "c"}, 400, "conversation"),
+    ],
+)
+async def test_what_is_refused(
+    client: httpx.AsyncClient, parameters: dict[str, str], status: int, said: str
+) -> None:
+    answer = await client.get("/v1/understanding", params={"q": "What?", "user_id": "ada", **parameters})
+    assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text
