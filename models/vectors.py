@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from models.messages import DEFAULT_TENANT, Identifier
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 
 
 class VectorKind(StrEnum):
@@ -23,10 +23,19 @@ class VectorKind(StrEnum):
     EPISODE = "episode"
 
 
+class TurnPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a turn stands: its conversation, when that began, and its index."""
+
+    conversation_id: Identifier
+    began_at: Timestamp
+    index: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """This text needs a vector.  Key: ``kind/id``; without a value, the thing was erased.
 
     ``id`` is the thing's own (a uuid), ``text_hash`` that of ``text`` (:func:`models.ids.text_hash`).
+    ``place``: where a turn stands: its vector may also go where its conversation is.
     """
 
     kind: VectorKind
@@ -35,6 +44,7 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     text: Annotated[str, msgspec.Meta(min_length=1)]
     text_hash: str
     tenant_id: Identifier = DEFAULT_TENANT
+    place: TurnPlace | None = None
 
 
 class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,5 +60,22 @@ class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
     text_hash: str
     model: str
     dimensions: Annotated[int, msgspec.Meta(ge=1)]
+    vector: bytes
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class TurnVector(msgspec.Struct, frozen=True, kw_only=True):
+    """``memory.turn-vectors.v1``: the vector of a turn, where its conversation is.
+
+    Key: ``turn_id``; partition: that of ``conversation_id``.  ``index`` counts from ``began_at``, as that of
+    the turn does.  ``vector`` as in :class:`EmbeddingResult`; empty if none came for a day: nobody waits.
+    """
+
+    turn_id: Identifier
+    conversation_id: Identifier
+    began_at: Timestamp
+    index: Annotated[int, msgspec.Meta(ge=0)]
+    model: str
+    dimensions: Annotated[int, msgspec.Meta(ge=0)]
     vector: bytes
     tenant_id: Identifier = DEFAULT_TENANT

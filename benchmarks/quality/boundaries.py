@@ -150,7 +150,7 @@ def evenly(dialogues: Sequence[Dialogue]) -> list[Labels]:
 
 def text_tiling(dialogues: Sequence[Dialogue], block: int = 3) -> list[Labels]:
     """Hearst's: where words of the turns before and after differ most, by depth below the peaks around."""
-    return [_tiled([each.stems for each in dialogue.traits], block) for dialogue in dialogues]
+    return [_tiled([frozenset(each.stems) for each in dialogue.traits], block) for dialogue in dialogues]
 
 
 def _tiled(stems: list[frozenset[str]], block: int) -> Labels:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import InvalidRecord
-from models.vectors import EmbeddingResult
+from models.vectors import EmbeddingResult, TurnVector
 
 _HALF = np.dtype("<f2")
 
@@ -16,7 +16,7 @@ def pack(vector: NDArray[np.float32]) -> bytes:
     return vector.astype(_HALF).tobytes()
 
 
-def unpack(result: EmbeddingResult) -> NDArray[np.float32]:
+def unpack(result: EmbeddingResult | TurnVector) -> NDArray[np.float32]:
     """Return the vector of a result, shape ``(dimensions,)``.
 
     Raises:

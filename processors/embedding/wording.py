@@ -6,7 +6,7 @@ import re
 
 from models import ids
 from models.facts import Fact
-from models.vectors import EmbeddingRequest, VectorKind
+from models.vectors import EmbeddingRequest, TurnPlace, VectorKind
 
 #: A subject that all facts share lifts the similarity of unrelated ones (backend/frontend .69 with it, .47
 #: without).
@@ -23,8 +23,21 @@ def request_for_fact(fact: Fact) -> EmbeddingRequest:
     return request_for(VectorKind.FACT, fact.fact_id, text_of(fact.statement), fact.user_id, fact.tenant_id)
 
 
-def request_for(kind: VectorKind, wanted_id: str, text: str, user_id: str, tenant_id: str) -> EmbeddingRequest:
+def request_for(
+    kind: VectorKind,
+    wanted_id: str,
+    text: str,
+    user_id: str,
+    tenant_id: str,
+    place: TurnPlace | None = None,
+) -> EmbeddingRequest:
     """Return the request for the vector of ``text``, which must not be empty."""
     return EmbeddingRequest(
-        kind=kind, id=wanted_id, user_id=user_id, text=text, text_hash=ids.text_hash(text), tenant_id=tenant_id
+        kind=kind,
+        id=wanted_id,
+        user_id=user_id,
+        text=text,
+        text_hash=ids.text_hash(text),
+        tenant_id=tenant_id,
+        place=place,
     )

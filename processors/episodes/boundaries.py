@@ -70,8 +70,8 @@ def features(before: Sequence[Traits], turn: Traits, after: Traits | None) -> li
     left = np.stack([each.numbers() for each in spoken[-_LATEST:]])
     right = np.stack([each.numbers() for each in following])
     turn_before = float(right[0] @ left[-1])
-    words = frozenset[str]().union(*(each.stems for each in spoken))
-    ahead = frozenset[str]().union(*(each.stems for each in following))
+    words = {stem for each in spoken for stem in each.stems}
+    ahead = {stem for each in following for stem in each.stems}
     latest = before[-1]
     return [
         turn_before,

@@ -4,11 +4,15 @@ turns.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
+from models.episodes import EpisodeReason
 from models.errors import ConfigurationError
 from models.turns import Turn
 from processors.conversations.windows import WindowCursor, WindowSizes
+from processors.episodes.traits import Traits
 
 #: Characters of a turn that an episode keeps.  Longer ones are found whole among the turns.
 TURN_CHARACTERS = 1_000
@@ -33,14 +37,19 @@ class EpisodePolicy(msgspec.Struct, frozen=True):
             raise ConfigurationError("an episode of one turn is that turn: let episodes have 2 turns at least")
 
 
+#: Where a turn stands: when its conversation began (epoch milliseconds), and its index.
+Place: TypeAlias = tuple[int, int]
+
+
 class KeptTurn(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A turn of the open episode.  Times in epoch seconds; ``text`` as far as an episode keeps it.
 
-    ``after_silence``: nothing was said before it for so long that the episode before ended.  ``begins``: it is
-    the first of a conversation that was forgotten and began anew.  ``vector``: that of its text in half
-    precision, if boundaries are looked for; empty if it has none.
+    ``began_at``: of its conversation, ``index`` counts from there.  ``after_silence``: nothing was said before
+    it for so long that the episode before ended.
     """
 
+    tenant_id: str
+    began_at: float
     index: int
     turn_id: str
     message_id: str
@@ -54,17 +63,40 @@ class KeptTurn(msgspec.Struct, frozen=True, array_like=True, gc=False):
     partition: int
     offset: int
     after_silence: bool = False
-    begins: bool = False
-    vector: bytes = b""
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return round(self.began_at * 1000), self.index
+
+
+class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What has come of a conversation.  Times in epoch seconds.
+
+    ``began_at`` and ``next_index`` say which turn comes next; those before it are repetitions.  ``sent_at``
+    and ``arrived_at`` are the latest of the turns, ``came_at`` is when the latest of them came into the log of
+    turns.
+    """
+
+    began_at: float = 0.0
+    next_index: int = 0
+    sent_at: float = 0.0
+    arrived_at: float = 0.0
+    came_at: float = 0.0
+
+    @property
+    def place(self) -> Place:
+        """Where the next turn stands."""
+        return round(self.began_at * 1000), self.next_index
 
 
 class EpisodesState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one conversation.
 
-    ``began_at`` (epoch seconds) and ``next_index`` say which turn comes next; those before it are
-    repetitions.  ``kept`` are the turns from ``cursor.from_index`` on.  ``sent_at`` and ``arrived_at`` are
-    the latest of the turns, ``came_at`` is when the latest of them came into the log of turns.  ``formed``
-    counts the episodes that were formed.
+    ``began_at`` (epoch seconds) and ``next_index`` say up to where it was cut into episodes; ``kept`` are the
+    turns from ``cursor.from_index`` on.  ``formed`` counts the episodes that were formed.  Where boundaries
+    are looked for, ``context`` is what was said last, ``waiting`` are the turns that came since, until their
+    vectors and those of the next ones come, and ``ends`` are the ends among them: before which turn, and why.
     """
 
     tenant_id: str = ""
@@ -73,23 +105,28 @@ class EpisodesState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     next_index: int = 0
     cursor: WindowCursor = WindowCursor()
     kept: tuple[KeptTurn, ...] = ()
-    sent_at: float = 0.0
-    arrived_at: float = 0.0
-    came_at: float = 0.0
     formed: int = 0
+    seen: Seen = Seen()
+    context: tuple[Traits, ...] = ()
+    waiting: tuple[Place, ...] = ()
+    ends: tuple[tuple[Place, EpisodeReason], ...] = ()
 
     @property
     def is_open(self) -> bool:
-        """Whether there are turns that no episode had."""
+        """Whether there are turns that no episode had, and nothing says that the one they are in ends."""
+        if self.waiting:
+            return not self.ends or self.ends[-1][0] < self.seen.place
         return self.cursor.pending(self.next_index)
 
 
-def kept(turn: Turn, *, after_silence: bool, begins: bool) -> KeptTurn:
+def kept(turn: Turn, *, after_silence: bool = False) -> KeptTurn:
     """Return what an episode keeps of a turn."""
     text = turn.text.strip()
     if len(text) > TURN_CHARACTERS:
         text = text[: TURN_CHARACTERS - 1] + "…"
     return KeptTurn(
+        turn.tenant_id,
+        turn.began_at.timestamp(),
         turn.index,
         turn.turn_id,
         turn.message_id,
@@ -103,5 +140,4 @@ def kept(turn: Turn, *, after_silence: bool, begins: bool) -> KeptTurn:
         turn.source.partition,
         turn.source.offset,
         after_silence,
-        begins,
     )

@@ -39,15 +39,15 @@ _REFERRING_WITHIN = 8
 class Traits(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is known of a turn.  ``vector``: of unit length, half precision; empty if it has no words.
 
-    ``stems``: of the words that carry meaning; ``words`` counts all.  ``opens``, ``answers``, ``greets``: it
-    begins as turns do that begin something, answer, greet; ``refers``: to something said before; ``asks``,
-    ``ends_asking``: it has a question, at its end.
+    ``stems``: of the words that carry meaning, each once; ``words`` counts all.  ``opens``, ``answers``,
+    ``greets``: it begins as turns do that begin something, answer, greet; ``refers``: to something said before;
+    ``asks``, ``ends_asking``: it has a question, at its end.
     """
 
     turn_id: str
     by_user: bool
     vector: bytes
-    stems: frozenset[str]
+    stems: tuple[str, ...]
     words: int
     opens: bool
     answers: bool
@@ -70,7 +70,7 @@ def traits_of(turn_id: str, role: str, text: str, vector: bytes) -> Traits:
         turn_id,
         role == "user",
         vector,
-        frozenset(list(dict.fromkeys(stems))[:_MOST_WORDS]),
+        tuple(dict.fromkeys(stems))[:_MOST_WORDS],
         len(words),
         _OPENING.match(said) is not None,
         _ANSWERING.match(said) is not None,

@@ -55,6 +55,7 @@ class Settings(FlowSettings):
         "log_level",
         "log_format",
         "auto_offset_reset",
+        "episodes",
         "response_memory",
         "response_fuzzy",
         "compression",

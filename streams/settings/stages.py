@@ -88,9 +88,16 @@ class StageSettings(PlaceSettings):
     )
 
     # Episodes (recall)
+    episodes: Literal["fixed", "adaptive"] = setting(
+        "fixed", "where episodes end: fixed, after so many turns; adaptive, where the topic changes, too"
+    )
     episode_size: int = setting(20, "most turns of an episode", "turns", ge=2, le=200)
     episode_overlap: int = setting(
-        3, "turns that an episode repeats from the one before", "turns", ge=0, le=199
+        3,
+        "turns that an episode repeats from the one before, if that ended for its size (fixed: always)",
+        "turns",
+        ge=0,
+        le=199,
     )
 
     # Facts (recall): how fast they fade.  Allergies and constraints do not.

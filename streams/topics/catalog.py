@@ -41,7 +41,7 @@ DEFAULT_SEGMENT_BYTES = 128 * 1024 * 1024
 TURNS = "memory.turns.v1"
 
 #: The topics whose retention is a setting: what was said.
-OF_TURNS = (TURNS, "memory.episodes.v1", "memory.embedding-requests.v1")
+OF_TURNS = (TURNS, "memory.turn-vectors.v1", "memory.episodes.v1", "memory.embedding-requests.v1")
 
 #: By how much of its retention a record may outlive it, and the longest that this may be.
 RETENTION_TOLERANCE = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from memory_samples import WordEmbedder
 from models.errors import DependencyUnavailable
 from models.ids import text_fact_id, text_hash
 from models.ports import Embedder, Vectors
-from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
+from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
 from processors.embedding.vectors import unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.agents.recall.embedding import EMBEDDINGS, Embedding
+from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -168,3 +170,31 @@ async def test_an_embedder_that_is_down_is_waited_for() -> None:
     with pytest.raises(DependencyUnavailable, match="embedder"):
         await harness.call(harness.record(request(CELLO)))
     assert harness.outputs == []
+
+
+PLACE = TurnPlace(conversation_id="c-1", began_at=datetime(2026, 3, 1, tzinfo=UTC), index=7)
+
+
+async def sent_on(
+    embedder: Embedder, wanted: EmbeddingRequest, **settings: Any
+) -> list[tuple[TurnVector, Any]]:
+    harness = StageHarness(Embedding(Settings(**settings), embedder).stage())
+    await harness.call(harness.record(wanted))
+    outputs = [output for output in harness.outputs if output.topic == TURN_VECTORS]
+    return list(zip(harness.values(TURN_VECTORS, TurnVector), outputs, strict=True))
+
+
+async def test_the_vector_of_a_turn_goes_where_topics_are_told_apart(embedder: WordEmbedder) -> None:
+    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
+    ((vector, output),) = await sent_on(embedder, wanted, episodes="adaptive")
+    assert (vector.turn_id, vector.conversation_id, vector.index) == ("t-1", "c-1", 7)
+    assert (vector.began_at, vector.tenant_id, vector.model) == (PLACE.began_at, "acme", "words-1")
+    assert (output.key, output.route) == (b"t-1", b"c-1")
+    (expected,) = await embedder.embed([CELLO])
+    assert unpack(vector) == pytest.approx(expected, abs=1e-3)
+
+
+async def test_where_topics_do_not_matter_it_does_not(embedder: WordEmbedder) -> None:
+    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
+    assert await sent_on(embedder, wanted) == []
+    assert await sent_on(embedder, request(CELLO), episodes="adaptive") == []

@@ -30,9 +30,17 @@ from streams.topics.examples import Example, load_examples, load_invalid_example
 SOURCES = [spec.contract_name for spec in load_catalog() if spec.dead_letter]
 
 TURNS = "memory.turns.v1"
+VECTORS = "memory.turn-vectors.v1"
 
 #: Sources whose records are about something that another source must have brought first.
-ANSWERS = ("memory.summaries.v1", "memory.facts.v1", "memory.embeddings.v1", TURNS, "memory.episodes.v1")
+ANSWERS = (
+    "memory.summaries.v1",
+    "memory.facts.v1",
+    "memory.embeddings.v1",
+    TURNS,
+    "memory.episodes.v1",
+    VECTORS,
+)
 
 
 class Stages(dict[str, Stage]):

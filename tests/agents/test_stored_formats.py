@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from models.episodes import EpisodeReason
 from models.errors import ConsistencyError
 from models.facts import Erasure, Fact, FactChange, FactStatus, Period, Provenance, Revision
 from models.responses import ResponseChunk
@@ -26,7 +27,9 @@ from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
-from processors.episodes.state import EpisodesState, KeptTurn
+from processors.episodes.state import EpisodesState, KeptTurn, Seen
+from processors.episodes.topic_queue import Row
+from processors.episodes.traits import Traits
 from processors.facts.evidence import Floor
 from processors.facts.lines import Latest, Line, Stub
 from processors.facts.timeline import Mark, Moment
@@ -124,6 +127,24 @@ LINE = Line(
 )
 
 
+KEPT_TURN = KeptTurn(
+    "acme",
+    1772359000.5,
+    11,
+    "t-11",
+    "m-11",
+    "bob",
+    "Bob",
+    "user",
+    "So ist es.",
+    1772359200.5,
+    1772359201.25,
+    "chat.messages.v1",
+    5,
+    9,
+    True,
+)
+
 #: A value of each kind, with every field set.
 VALUES: dict[Codec[Any], Any] = {
     conversations.STATE: ConversationState(
@@ -159,30 +180,14 @@ VALUES: dict[Codec[Any], Any] = {
         1772359000.5,
         12,
         WindowCursor(11, 1),
-        (
-            KeptTurn(
-                11,
-                "t-11",
-                "m-11",
-                "bob",
-                "Bob",
-                "user",
-                "So ist es.",
-                1772359200.5,
-                1772359201.25,
-                "chat.messages.v1",
-                5,
-                9,
-                True,
-                True,
-                b"\x00\x3c",
-            ),
-        ),
-        1772359200.5,
-        1772359201.25,
-        1772359201.5,
+        (KEPT_TURN,),
         2,
+        Seen(1772359000.5, 14, 1772359200.5, 1772359201.25, 1772359201.5),
+        (Traits("t-10", True, b"\x00\x3c", ("blueb", "love"), 3, True, True, True, True, True, True),),
+        ((1772359000500, 12), (1772359000500, 13)),
+        (((1772359000500, 13), EpisodeReason.CLOSED),),
     ),
+    episodes.ROW: Row(KEPT_TURN, b"\x00\x3c", 1772359201.5),
     episodes.PAGE: (episodes.Listed("e-1", "ada", 1772359000.5, bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),

@@ -264,6 +264,14 @@ def indices_of_ingest(trial: Trial) -> dict[int, int]:
     return found
 
 
+def test_a_request_says_where_the_turn_stands() -> None:
+    harness = Harness()
+    harness.say(message(0), message(1))
+    _, second = harness.values(REQUESTS, EmbeddingRequest)
+    assert second.place is not None
+    assert (second.place.conversation_id, second.place.began_at, second.place.index) == ("c", START, 1)
+
+
 def test_a_closing_takes_its_place_among_the_turns() -> None:
     harness = Harness()
     close = punctuation(harness, "close")

@@ -15,7 +15,7 @@ from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate
 from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
-from models.vectors import EmbeddingResult
+from models.vectors import EmbeddingResult, TurnVector
 from models.windows import Window
 from processors.embedding.vectors import unpack
 from processors.facts.claims import claim_of
@@ -100,7 +100,7 @@ def test_an_invalid_example_is_refused_for_its_reason(spec: TopicSpec, example: 
             decode_chat_message(example.key, example.value, max_content_bytes=65_536, arrived_ms=0)
         else:
             decoded = decode(value_type(spec), example.value)
-            if isinstance(decoded, EmbeddingResult):
+            if isinstance(decoded, EmbeddingResult | TurnVector):
                 unpack(decoded)
     assert caught.value.reason == example.reason
     if example.reason in FORM:

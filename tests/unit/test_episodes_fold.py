@@ -211,7 +211,7 @@ def test_a_gap_in_the_log_moves_no_later_episode() -> None:
 @given(st.lists(st.integers(0, 3 * TURN_CHARACTERS), min_size=1, max_size=40))
 def test_every_turn_has_its_share_of_what_is_embedded(lengths: list[int]) -> None:
     turns = [
-        KeptTurn(n, "", "", "", "", "user", ("ab " * length)[:length].strip(), 0, 0, "", 0, n)
+        KeptTurn("", 0, n, "", "", "", "", "user", ("ab " * length)[:length].strip(), 0, 0, "", 0, n)
         for n, length in enumerate(lengths)
     ]
     embedded = embedded_text(turns)

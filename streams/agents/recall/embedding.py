@@ -14,6 +14,7 @@ from models.vectors import EmbeddingRequest, EmbeddingResult
 from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.recall.turn_vectors import send_on
 from streams.embedding_requests import REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
@@ -21,6 +22,7 @@ from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
 EMBEDDINGS = "memory.embeddings.v1"
+
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
@@ -41,7 +43,7 @@ class Embedding:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
-            decided_by={"embedder": self._embedder.model},
+            decided_by={"embedder": self._embedder.model, **self._settings.chosen("episodes")},
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -79,4 +81,6 @@ class Embedding:
             event_id = f"{wanted.kind}/{wanted.id}/{wanted.text_hash}"
             headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=result.user_id)
             effects.emit(EMBEDDINGS, key, _encode(result), headers, partition=batch.partition)
+            if wanted.place is not None and self._settings.episodes == "adaptive":
+                send_on(effects, result, wanted.place)
         return effects

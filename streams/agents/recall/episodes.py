@@ -1,7 +1,11 @@
 """recall/episodes: turns that belong together become an episode, which asks for its vector.
 
-It reads the log of turns alone.  Where nothing follows the last turn of an episode, the clock says so: then the
-stage writes into that log that the conversation was silent, and ends the episode when it reads it there.
+It reads the log of turns and, if episodes end with their topic, that of the turns' vectors, in any order
+(:mod:`processors.episodes.topic_queue`): turns that wait for a vector lie beside the conversation's state.
+A turn that gets none for a day gets an empty one, in the log, too.
+
+Where nothing follows the last turn of an episode, the clock says so: then the stage writes into the log of
+turns that the conversation was silent, and ends the episode when it reads it there.
 
 A record without a value erases a turn: it is left out of the open episode, and of those that had it nothing
 stays.  So the stage knows its episodes by the hashes of their turns, in pages beside the conversation's state.
@@ -18,15 +22,19 @@ import msgspec
 from models.errors import InvalidRecord
 from models.messages import Punctuation, PunctuationKind
 from models.turns import Turn
-from models.vectors import VectorKind
+from models.vectors import TurnVector, VectorKind
 from processors.conversations.windows import WindowSizes
 from processors.embedding.wording import request_for
-from processors.episodes.fold import EpisodeFold, Formed
-from processors.episodes.state import EpisodePolicy, EpisodesState
+from processors.episodes.cutting import Formed
+from processors.episodes.fold import EpisodeFold
+from processors.episodes.state import EpisodePolicy, EpisodesState, Place
+from processors.episodes.topic_queue import Row
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests
+from streams.agents.recall import turn_vectors
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
+from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -49,10 +57,11 @@ class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 STATE: Codec[EpisodesState] = Codec("episodes", EpisodesState)
+ROW: Codec[Row] = Codec("waiting turn", Row)
 PAGE: Codec[tuple[Listed, ...]] = Codec("page of episodes", tuple[Listed, ...])
 
 #: The settings that decide which turns are an episode.
-DECIDING = ("episode_size", "episode_overlap", "idle_seconds")
+DECIDING = ("episodes", "episode_size", "episode_overlap", "idle_seconds")
 
 #: Episodes of a page: each new one is written with those before it.
 PAGE_EPISODES = 16
@@ -60,8 +69,12 @@ PAGE_EPISODES = 16
 #: Bytes of the hash of a turn's id.
 _HASH_BYTES = 8
 
-#: What parts a page's key from its conversation's: no id holds it.
-_PAGE_MARK = b"\x00"
+#: What parts the key of a page, or of a row, from its conversation's: no id holds it.
+_PAGE_MARK, _ROW_MARK = b"\x00", b"\x01"
+
+#: After how long a vector is waited for no more; of so many turns at a time.
+_PATIENCE_SECONDS = 86_400.0
+_GIVEN_UP_AT_ONCE = 1_000
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -72,7 +85,11 @@ _Item = Turn | Erased | Punctuation | None
 
 def policy_of(settings: Settings) -> EpisodePolicy:
     """Return what the settings say about episodes."""
-    return EpisodePolicy(WindowSizes(settings.episode_size, settings.episode_overlap), settings.idle_seconds)
+    return EpisodePolicy(
+        WindowSizes(settings.episode_size, settings.episode_overlap),
+        settings.idle_seconds,
+        adaptive=settings.episodes == "adaptive",
+    )
 
 
 class Episodes:
@@ -89,19 +106,22 @@ class Episodes:
             name="episodes",
             table="episodes",
             codec=STATE,
-            others=(PAGE,),
-            sources={TURNS: Source(decode=_decode, fold=self._fold, key=_key)},
+            others=(PAGE, ROW),
+            sources={
+                TURNS: Source(decode=_decode, fold=self._fold, key=_key),
+                TURN_VECTORS: Source(decode=turn_vectors.read, fold=self._fold_vectors, key=_key),
+            },
             wake_at=self._wake_at,
             on_timer=self._on_timer,
-            timer_at=lambda key, payload: None if _is_page(key) else self._wake_at(STATE.decode(payload, key)),
+            timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander=True,
+            bystander_of=(TURNS,),
         )
 
     def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:
         state = before or EpisodesState()
-        fold = EpisodeFold(run.key.decode(), state, self._policy)
+        fold = EpisodeFold(run.key.decode(), state, self._policy, _StoredRows(run.key, work))
         listed = state.formed
         for item, record in run.items:
             if isinstance(item, Turn):
@@ -118,12 +138,32 @@ class Episodes:
         self._publish(run.key, fold, listed, work)
         if fold.repeated:
             work.skip("duplicate", by=fold.repeated)
+        return self._finish(before, run.key, fold, work)
+
+    def _fold_vectors(
+        self, before: EpisodesState | None, run: Run[TurnVector | None], work: Work
+    ) -> EpisodesState | None:
+        if not self._policy.adaptive:
+            return before
+        state = before or EpisodesState()
+        fold = EpisodeFold(run.key.decode(), state, self._policy, _StoredRows(run.key, work))
+        for item, record in run.items:
+            if item is not None:
+                place = round(item.began_at.timestamp() * 1000), item.index
+                fold.add_vector(place, item.vector, record.timestamp / 1000)
+        self._publish(run.key, fold, state.formed, work)
+        return self._finish(before, run.key, fold, work)
+
+    @staticmethod
+    def _finish(
+        before: EpisodesState | None, key: bytes, fold: EpisodeFold, work: Work
+    ) -> EpisodesState | None:
         if not fold.changed:
             return before
         after = fold.finish()
         if not after.is_open:
             # Most conversations are idle most of the time: packed, this is a quarter of the size.
-            work.put(run.key, after, STATE, packed=True)
+            work.put(key, after, STATE, packed=True)
         return after
 
     def _publish(self, conversation: bytes, fold: EpisodeFold, listed: int, work: Work) -> int:
@@ -150,6 +190,8 @@ class Episodes:
 
     def _erase(self, conversation: bytes, erased: Erased, listed: int, work: Work) -> None:
         """Take back the episodes that had a turn that is erased."""
+        if self._policy.adaptive:
+            turn_vectors.forget(work, erased.conversation_id, erased.turn_id)
         hashed = _hash(erased.turn_id)
         for number in range(-(-listed // PAGE_EPISODES)):
             key = _page_key(conversation, number)
@@ -164,31 +206,82 @@ class Episodes:
                 work.put(key, tuple(each for each in page if each not in gone), PAGE)
 
     def _wake_at(self, state: EpisodesState) -> float:
+        came_at = state.seen.came_at
         if state.is_open:
             # A little later, since the broker's clock may be behind: it is the one that counts.
-            return state.came_at + self._policy.idle_seconds + self._settings.tick_seconds
-        return state.came_at + self._kept_seconds
+            return came_at + self._policy.idle_seconds + self._settings.tick_seconds
+        return came_at + (_PATIENCE_SECONDS if state.waiting else self._kept_seconds)
+
+    def _timer_at(self, key: bytes, payload: bytes) -> float | None:
+        if _ROW_MARK in key:
+            # Of what a crash left behind nobody knows, so it is looked at after each restart.
+            return ROW.decode(payload, key).came_at + _PATIENCE_SECONDS
+        return None if _PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
-        """Write into the log that a conversation is silent; forget one whose turns are all gone."""
+        """Write into the logs that a conversation is silent, or that no vectors came; forget what is gone."""
+        if _ROW_MARK in key:
+            self._drop_leftover(key, context, work)
+            return
         state = work.get(key, STATE)
         if state is None:
             return
         now, tick = context.now, self._settings.tick_seconds
+        waited = now - state.seen.came_at
         if not context.caught_up:
             # Turns that say whether it is silent may still be in the log.
             work.wake(key, now + tick)
         elif state.is_open:
-            began_at = datetime.fromtimestamp(state.began_at, UTC)
-            conversation = key.decode()
-            punctuate(work, PunctuationKind.TICK, state.tenant_id, conversation, began_at, state.next_index)
+            began_at = datetime.fromtimestamp(state.seen.began_at, UTC)
+            punctuate(
+                work, PunctuationKind.TICK, state.tenant_id, key.decode(), began_at, state.seen.next_index
+            )
             # Until it is read; and again, ever more seldom, if the broker's clock did not think so.
-            overdue = now - state.came_at - self._policy.idle_seconds
+            overdue = waited - self._policy.idle_seconds
             work.wake(key, now + min(max(10 * tick, overdue), self._policy.idle_seconds))
-        elif now - state.came_at >= self._kept_seconds:
+        elif state.waiting:
+            rows = _StoredRows(key, work)
+            for place in state.waiting[:_GIVEN_UP_AT_ONCE]:
+                row = rows.get(place)
+                if row is not None and row.turn is not None and not row.is_ready:
+                    turn_vectors.give_up(work, key.decode(), row.turn)
+            work.wake(key, now + max(10 * tick, waited - _PATIENCE_SECONDS))
+        elif waited >= self._kept_seconds:
             for number in range(-(-state.formed // PAGE_EPISODES)):
                 work.remove(_page_key(key, number))
             work.remove(key)
+
+    @staticmethod
+    def _drop_leftover(key: bytes, context: TimerContext, work: Work) -> None:
+        """Remove a row that waits for nothing: what it was read for has happened, or will not."""
+        conversation, _, name = key.partition(_ROW_MARK)
+        state = work.get(conversation, STATE)
+        life, _, index = name.partition(b"/")
+        place = int(life), int(index)
+        if not context.caught_up or (state is not None and place in state.waiting):
+            work.wake(key, context.now + _PATIENCE_SECONDS)
+        else:
+            work.remove(key)
+
+
+class _StoredRows:
+    """Rows of a conversation, each under a key of its own."""
+
+    def __init__(self, conversation: bytes, work: Work) -> None:
+        self._conversation = conversation
+        self._work = work
+
+    def get(self, place: Place) -> Row | None:
+        return self._work.get(self._key(place), ROW)
+
+    def put(self, place: Place, row: Row) -> None:
+        self._work.put(self._key(place), row, ROW, first=True)
+
+    def remove(self, place: Place) -> None:
+        self._work.remove(self._key(place))
+
+    def _key(self, place: Place) -> bytes:
+        return b"%s%s%d/%d" % (self._conversation, _ROW_MARK, *place)
 
 
 def _decode(record: SourceRecord) -> _Item:
@@ -203,7 +296,7 @@ def _decode(record: SourceRecord) -> _Item:
         return None
 
 
-def _key(item: _Item) -> bytes:
+def _key(item: _Item | TurnVector) -> bytes:
     """Return the conversation; what says nothing is folded into none."""
     return item.conversation_id.encode() if item is not None else b""
 
@@ -230,7 +323,3 @@ def _listed(formed: Formed) -> Listed:
 def _page_key(conversation: bytes, number: int) -> bytes:
     """Return the key of a page of the episodes of ``conversation``."""
     return conversation + _PAGE_MARK + str(number).encode()
-
-
-def _is_page(key: bytes) -> bool:
-    return _PAGE_MARK in key

@@ -15,7 +15,7 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.messages import ChatMessage, Punctuation, PunctuationKind
-from models.vectors import VectorKind
+from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import request_for
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
@@ -121,7 +121,10 @@ class Turns:
             work.emit(TURNS, turn.turn_id.encode(), _encode(turn), event, route=run.key)
             text = turn.text[:EMBEDDED_CHARACTERS].strip()
             if text and turn.arrived_at.timestamp() > asked_until:
-                request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id)
+                place = TurnPlace(
+                    conversation_id=turn.conversation_id, began_at=turn.began_at, index=turn.index
+                )
+                request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id, place)
                 embedding_requests.ask(work, request, _SOURCE)
         self._end(fold, len(fold.turns), run.key, work)
         for tenant_id, user_id, arrived in fold.erasures:

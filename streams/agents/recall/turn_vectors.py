@@ -1,0 +1,84 @@
+"""``memory.turn-vectors.v1``: vectors of turns where their conversations are, to tell topics apart.
+
+On ``memory.embeddings.v1`` they lie where their person is.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from models.vectors import EmbeddingResult, TurnPlace, TurnVector
+from processors.embedding.vectors import unpack
+from processors.episodes.state import KeptTurn
+from processors.text.validation import decode
+from streams import cloudevents
+from streams.runtime.effects import Effects
+from streams.runtime.records import SourceRecord
+
+TURN_VECTORS = "memory.turn-vectors.v1"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/recall"
+_EVENT = "memory.turn-vector.v1"
+
+
+def send_on(effects: Effects, result: EmbeddingResult, place: TurnPlace) -> None:
+    """Send the vector of a turn to where its conversation is."""
+    _emit(
+        effects,
+        TurnVector(
+            turn_id=result.id,
+            conversation_id=place.conversation_id,
+            began_at=place.began_at,
+            index=place.index,
+            model=result.model,
+            dimensions=result.dimensions,
+            vector=result.vector,
+            tenant_id=result.tenant_id,
+        ),
+    )
+
+
+def give_up(effects: Effects, conversation_id: str, turn: KeptTurn) -> None:
+    """Say that no vector came for a turn."""
+    _emit(
+        effects,
+        TurnVector(
+            turn_id=turn.turn_id,
+            conversation_id=conversation_id,
+            began_at=datetime.fromtimestamp(turn.began_at, UTC),
+            index=turn.index,
+            model="",
+            dimensions=0,
+            vector=b"",
+            tenant_id=turn.tenant_id,
+        ),
+    )
+
+
+def forget(effects: Effects, conversation_id: str, turn_id: str) -> None:
+    """Have the vector of an erased turn forgotten."""
+    headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{turn_id}/erased")
+    effects.emit(TURN_VECTORS, turn_id.encode(), None, headers, route=conversation_id.encode())
+
+
+def read(record: SourceRecord) -> TurnVector | None:
+    """Return what a record says; ``None`` if it is erased.
+
+    Raises:
+        InvalidRecord: as :func:`decode` and :func:`unpack`.
+    """
+    if record.value is None:
+        return None
+    vector = decode(TurnVector, record.value)
+    if vector.vector:
+        unpack(vector)
+    return vector
+
+
+def _emit(effects: Effects, vector: TurnVector) -> None:
+    headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{vector.turn_id}/{vector.model}")
+    route = vector.conversation_id.encode()
+    effects.emit(TURN_VECTORS, vector.turn_id.encode(), _encode(vector), headers, route=route)

@@ -1,0 +1,290 @@
+"""recall/episodes where episodes end with their topic: turns from one log, their vectors from another."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models import ids
+from models.episodes import Episode
+from models.messages import PUNCTUATION_HEADER, Punctuation, Role
+from models.turns import Turn, TurnSource
+from models.vectors import TurnVector
+from streams.agents.recall.episodes import EPISODES, STATE, Episodes
+from streams.agents.recall.punctuations import TURNS
+from streams.agents.recall.turn_log import CONVERSATION_HEADER
+from streams.agents.recall.turn_vectors import TURN_VECTORS
+from streams.runtime.effects import StateChange
+from streams.runtime.records import Record
+from streams.runtime.stage import Stage
+from streams.runtime.testing import START, StageHarness
+from streams.runtime.trial import Trial
+from streams.settings import Settings
+
+GARDEN, TRAIN, SCHOOL = np.eye(4, dtype=np.float16)[:3]
+ROW_MARK = b"\x01"
+
+
+def stage(**changed: Any) -> Stage:
+    return Episodes(
+        Settings(episodes="adaptive", **{"episode_size": 6, "episode_overlap": 1, **changed})
+    ).stage()
+
+
+class Harness(StageHarness):
+    """The stage; conversations have turns as long as they speak, about something."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__(stage(**changed))
+        self.indices: dict[str, int] = {}
+
+    @property
+    def spans(self) -> list[tuple[int, int, str]]:
+        found = [
+            msgspec.json.decode(output.value, type=Episode)
+            for output in self.outputs
+            if output.topic == EPISODES and output.value
+        ]
+        return [(each.from_index, each.to_index, each.reason.value) for each in found]
+
+    @property
+    def rows(self) -> list[bytes]:
+        return [key for key, _ in self.state.items() if ROW_MARK in key]
+
+    def turn(self, text: str = "", conversation: str = "c") -> Record:
+        index = self.indices.get(conversation, 0)
+        self.indices[conversation] = index + 1
+        turn = Turn(
+            turn_id=ids.turn_id("default", conversation, f"m{index}"),
+            message_id=f"m{index}",
+            conversation_id=conversation,
+            user_id="ada",
+            role=Role.ASSISTANT if index % 2 else Role.USER,
+            text=text or f"I will say number {index}",
+            sent_at=self.arrived,
+            arrived_at=self.arrived,
+            began_at=START,
+            index=index,
+            source=TurnSource(topic="chat.messages.v1", partition=5, offset=index),
+        )
+        return self.record(turn)
+
+    def vector(self, index: int, about: Any, conversation: str = "c") -> Record:
+        turn_id = ids.turn_id("default", conversation, f"m{index}")
+        value = TurnVector(
+            turn_id=turn_id,
+            conversation_id=conversation,
+            began_at=START,
+            index=index,
+            model="axes",
+            dimensions=4,
+            vector=about.tobytes(),
+        )
+        return self.record(value, TURN_VECTORS)
+
+    def punctuation(self, kind: str, conversation: str = "c") -> Record:
+        value = Punctuation(punctuation=kind, conversation_id=conversation)
+        key = ids.deterministic_id("test", kind, conversation, self.arrived.isoformat()).encode()
+        return self.record(msgspec.json.encode(value), key=key, headers=[(PUNCTUATION_HEADER, kind.encode())])
+
+    def erasure(self, index: int, conversation: str = "c") -> Record:
+        key = ids.turn_id("default", conversation, f"m{index}").encode()
+        return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
+
+
+def talk(harness: Harness, *about: Any) -> None:
+    harness.feed(*[harness.turn() for _ in about])
+    harness.feed(*[harness.vector(index, each) for index, each in enumerate(about)])
+
+
+def test_an_episode_ends_with_its_topic() -> None:
+    harness = Harness()
+    talk(harness, GARDEN, GARDEN, GARDEN, GARDEN, TRAIN, TRAIN)
+    assert harness.spans == [(0, 3, "boundary")]
+    assert harness.last.counts["episodes_total", ("boundary",)] == 1
+    harness.feed(harness.punctuation("close"))
+    assert harness.spans[1:] == [(4, 5, "closed")]
+    assert harness.rows == []
+
+
+def test_the_last_turn_waits_for_what_follows_it() -> None:
+    harness = Harness()
+    talk(harness, GARDEN, GARDEN, GARDEN, GARDEN, TRAIN)
+    assert harness.spans == []
+    harness.feed(harness.turn())
+    assert harness.spans == []
+    harness.feed(harness.vector(5, TRAIN))
+    assert harness.spans == [(0, 3, "boundary")]
+
+
+def test_a_long_topic_is_cut_and_repeats_its_last_turn() -> None:
+    harness = Harness()
+    talk(harness, *[GARDEN] * 13)
+    assert harness.spans == [(0, 5, "window"), (5, 10, "window")]
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_vector_may_come_before_its_turn(early: bool) -> None:
+    harness = Harness()
+    about = [GARDEN, GARDEN, GARDEN, GARDEN, TRAIN, TRAIN]
+    vectors = [harness.vector(index, each) for index, each in enumerate(about)]
+    if early:
+        harness.feed(*vectors)
+    harness.feed(*[harness.turn() for _ in about])
+    if not early:
+        harness.feed(*vectors)
+    assert harness.spans == [(0, 3, "boundary")]
+    assert harness.rows == []  # one turn is no topic, so the second waits for nothing
+
+
+def test_turns_without_words_wait_for_nothing() -> None:
+    harness = Harness()
+    harness.feed(*[harness.turn(" ") for _ in range(7)])
+    assert harness.spans == [(0, 5, "window")]
+
+
+def test_a_vector_that_comes_again_is_not_kept() -> None:
+    harness = Harness()
+    talk(harness, *[GARDEN] * 8)
+    before = dict(harness.state.items())
+    harness.feed(*[harness.vector(index, GARDEN) for index in range(7)])
+    assert {key: STATE.decode(before[key]) for key in before if key == b"c"} == harness.stored(
+        STATE, lambda key: key == b"c"
+    )
+    assert harness.rows == []
+
+
+def test_who_gets_no_vector_for_a_day_gets_an_empty_one_in_the_log() -> None:
+    harness = Harness()
+    harness.feed(*[harness.turn() for _ in range(3)])
+    harness.feed(
+        harness.vector(1, GARDEN), harness.punctuation("close")._replace(topic=TURNS)
+    ) if False else None
+    harness.feed(harness.punctuation("close"))
+    assert harness.spans == []
+    harness.wait(timedelta(hours=23))
+    assert harness.outputs == []
+    harness.wait(timedelta(hours=1, seconds=1))
+    given_up = [output for output in harness.outputs if output.topic == TURN_VECTORS]
+    assert len(given_up) == 3
+    for output in given_up:
+        assert output.route == b"c"
+        harness.feed(harness.record(output.value, TURN_VECTORS, key=output.key))
+    assert harness.spans == [(0, 2, "closed")]
+    assert harness.rows == []
+
+
+def test_an_erased_turn_is_forgotten_wherever_it_waits() -> None:
+    harness = Harness()
+    harness.feed(*[harness.turn(f"secret {index}") for index in range(3)])
+    harness.feed(harness.vector(2, GARDEN))
+    harness.arrived += timedelta(seconds=1)
+    harness.feed(harness.erasure(1))
+    assert [(o.topic, o.value, o.route) for o in harness.last.outputs] == [(TURN_VECTORS, None, b"c")]
+    assert not any(b"secret 1" in payload for _, payload in harness.state.items())
+    harness.feed(harness.vector(1, GARDEN), harness.vector(0, GARDEN))
+    harness.feed(harness.punctuation("close"))
+    (episode,) = harness.values(EPISODES, Episode)
+    assert episode.message_ids == ("m0", "m2")
+    assert harness.rows == []
+
+
+def test_the_vector_of_a_turn_that_is_gone_from_the_log_does_not_stay() -> None:
+    harness = Harness()
+    harness.feed(harness.vector(0, GARDEN), harness.vector(1, GARDEN), harness.vector(2, GARDEN))
+    first, _gone, third = (harness.turn() for _ in range(3))
+    harness.feed(first)
+    harness.feed(third)
+    harness.feed(harness.punctuation("close"))
+    assert harness.spans == [(0, 2, "closed")]
+    assert harness.rows == []
+
+
+def test_what_a_crash_left_behind_goes_after_a_restart() -> None:
+    harness = Harness()
+    talk(harness, *[GARDEN] * 3)
+    (left,) = harness.rows
+    payload = dict(harness.state.items())[left]
+    harness.feed(harness.punctuation("close"))
+    harness.feed(harness.vector(7, TRAIN))  # of a turn that never comes
+    harness.changelog += harness.state.store({left: StateChange(payload, None)}).items()
+    harness.recover()
+    assert len(harness.rows) == 2
+    harness.wait(timedelta(days=2))
+    assert harness.rows == []
+
+
+@pytest.mark.parametrize("bad", [b"{not json", b'{"turn_id": "t"}'])
+def test_what_is_no_vector_is_dead_lettered(bad: bytes) -> None:
+    harness = Harness()
+    harness.feed(harness.record(bad, TURN_VECTORS, key=b"t"))
+    assert len(harness.dead_letters) == 1
+
+
+def test_where_topics_do_not_matter_vectors_are_passed_over() -> None:
+    harness = StageHarness(Episodes(Settings()).stage())
+    harness.feed(Harness().vector(0, GARDEN))
+    assert (harness.outputs, dict(harness.state.items())) == ([], {})
+
+
+def log_of(chance: Random) -> list[Record]:
+    """Turns of two conversations about this and that, with pauses and closings; their vectors in any order."""
+    harness = Harness()
+    log: list[Record] = []
+    owed: list[Record] = []
+    about = {"a": GARDEN, "b": GARDEN}
+    for _ in range(chance.randint(1, 60)):
+        harness.arrived += timedelta(seconds=chance.choice((1, 1, 1, 1, 1, 1000)))
+        conversation = chance.choice("aab")
+        what = chance.random()
+        if what < 0.8:
+            if chance.random() < 0.3:
+                about[conversation] = [GARDEN, TRAIN, SCHOOL][chance.randrange(3)]
+            index = harness.indices.get(conversation, 0)
+            text = chance.choice(("", "", "", "By the way, what about it?", " "))
+            log.append(harness.turn(text, conversation))
+            if text != " ":
+                owed.append(harness.vector(index, about[conversation], conversation))
+        elif what < 0.9:
+            log.append(harness.punctuation(chance.choice(("close", "tick")), conversation))
+        elif log:
+            again = chance.choice([record for record in log if record.topic == TURNS])
+            log.append(harness.record(again.value, key=again.key, headers=list(again.headers)))
+    chance.shuffle(owed)
+    at = int(harness.arrived.timestamp() * 1000)
+    return log + [record._replace(offset=n, timestamp=at) for n, record in enumerate(owed)]
+
+
+def known(trial: Trial) -> dict[bytes, Any]:
+    """The state of the conversations; a row that a crash has left behind is nobody's."""
+    return {
+        key: STATE.decode(payload) if b"\x00" not in key else payload
+        for key, payload in trial.state().items()
+        if ROW_MARK not in key
+    }
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
+def test_whenever_vectors_come_and_workers_crash_the_episodes_are_the_same(seed: int, crashes: int) -> None:
+    chance = Random(seed)
+    log = log_of(chance)
+    without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)
+    calm = Trial(without_clock, log, Random(0), latencies=[0.0], batches=[1])
+    calm.run()
+    trial = Trial(without_clock, log, chance, batches=(1, 4, 100))
+    for _ in range(crashes):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+    assert {(o.topic, o.key, o.value) for o in trial.outputs} == {
+        (o.topic, o.key, o.value) for o in calm.outputs
+    }
+    assert known(trial) == known(calm)
