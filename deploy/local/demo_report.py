@@ -69,6 +69,7 @@ class Rates(NamedTuple):
     there_before: int
     sending: float
     windows: int
+    episodes: int
     facts: int
     summaries: int
     settling: float
@@ -166,7 +167,7 @@ def print_rates(rates: Rates) -> None:
     speed = f" in {rates.sending:.2f} s ({rates.sent / rates.sending:,.0f}/s)" if rates.sent else ""
     print(f"sent       {count(rates.sent, 'message')}{speed}{before}")
     print(
-        f"new        {count(rates.windows, 'window')}, {count(rates.facts, 'fact')}, "
-        f"{count(rates.summaries, 'summary', 'summaries')}"
+        f"new        {count(rates.windows, 'window')}, {count(rates.episodes, 'episode')}, "
+        f"{count(rates.facts, 'fact')}, {count(rates.summaries, 'summary', 'summaries')}"
     )
     print(f"finished   {rates.settling:.1f} s after the first message was sent")

@@ -72,7 +72,8 @@ class Run:
             for line in self._messages
             if (line.message.conversation_id, line.message.message_id) not in view.messages
         ]
-        windows, facts, summaries = len(view.windows), len(view.facts), len(view.summaries)
+        windows, episodes, facts = len(view.windows), len(view.episodes), len(view.facts)
+        summaries = len(view.summaries)
         began = time.monotonic()
         await send_messages(self._settings, self._catalog, fresh, self._tell_sent(len(fresh)))
         sending = time.monotonic() - began
@@ -83,6 +84,7 @@ class Run:
             there_before=len(self._messages) - len(fresh),
             sending=sending,
             windows=len(view.windows) - windows,
+            episodes=len(view.episodes) - episodes,
             facts=len(view.facts) - facts,
             summaries=len(view.summaries) - summaries,
             settling=time.monotonic() - began,

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from models.episodes import Episode
 from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage
@@ -24,13 +25,14 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 MESSAGES = "chat.messages.v1"
 WINDOWS = "memory.windows.v1"
+EPISODES = "memory.episodes.v1"
 FACTS = "memory.facts.v1"
 SUMMARIES = "memory.summaries.v1"
 CHUNKS = "chat.response-chunks.v1"
 RESPONSES = "chat.responses.v1"
 DUPLICATES = "chat.duplicates.v1"
 
-WATCHED = (MESSAGES, WINDOWS, FACTS, SUMMARIES, RESPONSES, DUPLICATES)
+WATCHED = (MESSAGES, WINDOWS, EPISODES, FACTS, SUMMARIES, RESPONSES, DUPLICATES)
 
 
 class View:
@@ -47,6 +49,7 @@ class View:
         self.messages: set[tuple[str, str]] = set()
         self.windows: set[str] = set()
         self.windowed: set[tuple[str, str]] = set()
+        self.episodes: set[str] = set()
         self.facts: dict[str, Fact] = {}
         self.summaries: dict[str, Summary] = {}
         self.response: dict[int, ResponseChunk] = {}
@@ -69,6 +72,10 @@ class View:
             if window.conversation_id in self._conversations:
                 self.windows.add(window.window_id)
                 self.windowed.update((window.conversation_id, message) for message in window.message_ids)
+        elif topic == EPISODES:
+            episode = decode(Episode, record.value)
+            if episode.conversation_id in self._conversations:
+                self.episodes.add(episode.episode_id)
         elif topic == FACTS:
             self._fold_fact(record)
         elif topic == SUMMARIES:

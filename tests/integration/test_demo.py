@@ -156,7 +156,7 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert status == 0, second
     assert demo.left() == []
     assert re.search(r"sent +0 messages, 16 were there already", second)
-    assert re.search(r"new +0 windows, 0 facts, 0 summaries", second)
+    assert re.search(r"new +0 windows, 0 episodes, 0 facts, 0 summaries", second)
     facts = re.compile(r"What is known now.*?^Search", re.DOTALL | re.MULTILINE)
     assert facts.search(first)[0] == facts.search(second)[0]
 

@@ -25,6 +25,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from models import ids
+from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
 from models.statements import Kind
@@ -40,6 +41,7 @@ from streams.topics.catalog import load_catalog
 pytestmark = pytest.mark.kafka
 
 MESSAGES, WINDOWS, FACTS = "chat.messages.v1", "memory.windows.v1", "memory.facts.v1"
+EPISODES, EMBEDDINGS = "memory.episodes.v1", "memory.embeddings.v1"
 PATIENCE = 60.0
 
 #: The person, and what was said; the assistant's lines are marked.  The first is the seed's own.
@@ -372,6 +374,21 @@ def test_the_windows_are_the_expected_ones(road: Road) -> None:
     windows = [msgspec.json.decode(record.value or b"", type=Window) for record in road.records(WINDOWS)]
     assert {window.window_id: window.reason for window in windows} == expected_windows()
     assert len(windows) == len(expected_windows()), "each once"
+
+
+def test_each_conversation_is_an_episode_whose_vector_was_asked_for(road: Road) -> None:
+    def formed() -> dict[str, Episode]:
+        records = road.records(EPISODES)
+        episodes = [msgspec.json.decode(record.value or b"", type=Episode) for record in records]
+        return {episode.conversation_id: episode for episode in episodes}
+
+    eventually(lambda: formed().keys() == CONVERSATIONS.keys(), "every conversation is an episode")
+    said = Counter(message.conversation_id for message in messages())
+    for conversation, episode in formed().items():
+        assert episode.message_ids == tuple(f"{conversation}-{n}" for n in range(said[conversation]))
+        assert episode.reason is EpisodeReason.CLOSED
+    embedded = {record.key for record in road.records(EMBEDDINGS)}
+    assert {f"episode/{episode.episode_id}".encode() for episode in formed().values()} <= embedded
 
 
 def test_the_index_agrees_with_the_topic(road: Road) -> None:

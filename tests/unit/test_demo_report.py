@@ -113,10 +113,10 @@ def test_repetitions_are_struck_where_they_stand(capsys: pytest.CaptureFixture[s
 
 
 def test_rates_of_a_run_that_had_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    demo_report.print_rates(demo_report.Rates(0, 515, 0.0, 0, 0, 0, 3.2))
+    demo_report.print_rates(demo_report.Rates(0, 515, 0.0, 0, 0, 0, 0, 3.2))
     out = capsys.readouterr().out
     assert "0 messages, 515 were there already" in out
-    assert "0 windows, 0 facts, 0 summaries" in out
+    assert "0 windows, 0 episodes, 0 facts, 0 summaries" in out
 
 
 def test_many_people_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +152,8 @@ def test_the_view_keeps_the_latest_version_and_forgets_what_was_erased() -> None
 
 def test_the_view_ignores_strangers_and_what_it_cannot_decode() -> None:
     view = view_of(fact("likes oats", "stranger"))
-    for topic in ("chat.messages.v1", "memory.windows.v1", "memory.facts.v1", "chat.responses.v1"):
+    topics = ("chat.messages.v1", "memory.windows.v1", "memory.episodes.v1", "memory.facts.v1")
+    for topic in (*topics, "chat.responses.v1"):
         view.take(Record(b"\xff nonsense"), topic)
         view.take(Record(b"{}"), topic)
     other = msgspec.structs.replace(MESSAGE, conversation_id="c-9")
