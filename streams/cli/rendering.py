@@ -120,7 +120,7 @@ def _window(body: Body) -> str:
 def _turn(body: Body) -> str:
     if "punctuation" in body:
         return f"({body['punctuation']})"
-    return f"{body['index']} {body['speaker'] or body['role']}: {body['text']}"
+    return f"{body['index']} {body.get('speaker') or body['role']}: {body['text']}"
 
 
 def _episode(body: Body) -> str:
