@@ -188,6 +188,18 @@ class MemorySearch:
         found = await asyncio.to_thread(_ranked, question, by_turns, by_facts, around)
         return Results(found[: wanted.limit], degraded=vectors is None)
 
+    async def knows(self, user_id: str, tenant_id: str) -> bool:
+        """Say whether anything that a person said is kept, or anything is known of them: nothing found may also
+        mean that there is nobody of this name.
+
+        Raises:
+            DependencyUnavailable: an index is down.
+        """
+        if (await self._facts.page(FactFilter(user_id=user_id, tenant_id=tenant_id, statuses=()), 1))[0]:
+            return True
+        where = TurnFilter(user_id=user_id, tenant_id=tenant_id)
+        return self._turns is not None and bool((await self._turns.page(where, 1))[0])
+
     async def _known(self, query: str, vector: NDArray[np.float32] | None, wanted: Wanted) -> _Pool[Fact]:
         """Return facts that hold and are sure enough by now."""
         now = datetime.now(UTC)

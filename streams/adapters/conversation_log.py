@@ -6,7 +6,8 @@ A view of ``memory.turns.v1``: deleting it loses nothing.  Keys, below those of 
                                  turn), `began` (ms), `erased` and `erased:<turn id>` (up to when, ms)
     person:<tenant>:<person>     sorted set: the person's conversations, by their latest turn (ms)
     erased:<tenant>:<person>     up to when a person was erased (ms)
-    log-marks                    hash: up to which offset each partition is in here
+    log-marks                    hash: up to which offset each partition is in here; `life`: an id that is
+                                 gone, with all the rest, when Redis was emptied
 
 Names are written with their length before them, so that no two share a key.  Whatever is wrong with Redis is
 waited for (:class:`DependencyUnavailable`): it says what to do, and nothing is lost meanwhile.
@@ -20,6 +21,7 @@ from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
 
 import msgspec
 from redis.asyncio import Redis
@@ -43,12 +45,24 @@ _decode = msgspec.json.Decoder(Turn).decode
 
 _WRITE = (files(__package__) / "conversation_log.lua").read_text(encoding="utf-8")
 
-#: Sets a mark unless what was there before is gone: then the rest of the view is gone, too.
+#: Sets a mark unless the view is not the one that was begun: then what was written there is gone.  Returns
+#: which one it is.
 _MARK = """
-local known = redis.call('HGET', KEYS[1], ARGV[1])
-if ARGV[3] ~= '' and not known then return 0 end
+local life = redis.call('HGET', KEYS[1], 'life')
+if ARGV[3] == '' then
+  life = life or ARGV[4]
+  redis.call('HSET', KEYS[1], 'life', life)
+elseif life ~= ARGV[3] then
+  return false
+end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-return 1
+return life
+"""
+
+#: Begins the view unless it was begun; returns which one it is, and its marks.
+_MARKS = """
+redis.call('HSETNX', KEYS[1], 'life', ARGV[1])
+return redis.call('HMGET', KEYS[1], 'life', unpack(ARGV, 2))
 """
 
 
@@ -80,7 +94,9 @@ class ConversationLog:
         self._ready = ready
         self._write = client.register_script(_WRITE)
         self._mark = client.register_script(_MARK)
-        self._known: dict[Place, int] = {}
+        self._read_marks = client.register_script(_MARKS)
+        #: Which view is written to; None: any.
+        self._life: bytes | None = None
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -210,13 +226,8 @@ class ConversationLog:
         if not places:
             return {}
         key, names = self._marks(), [_name(place) for place in places]
-        values = await self._ask(lambda: self._client.hmget(key, names), [key])
-        found = {place: int(value or 0) for place, value in zip(places, values, strict=True)}
-        self._known.update({place: mark for place, mark in found.items() if mark})
-        for place, mark in found.items():
-            if not mark:
-                self._known.pop(place, None)
-        return found
+        self._life, *values = await self._ask(lambda: self._read_marks([key], [uuid4().hex, *names]), [key])
+        return {place: int(value or 0) for place, value in zip(places, values, strict=True)}
 
     async def set_mark(self, place: Place, next_offset: int) -> None:
         """Note that everything of a partition below ``next_offset`` is in here.
@@ -224,14 +235,15 @@ class ConversationLog:
         Raises:
             ConsistencyError: Redis was emptied since the last time: started again, the worker fills it again.
         """
-        key, known = self._marks(), str(self._known.get(place, ""))
-        kept = await self._ask(lambda: self._mark([key], [_name(place), next_offset, known]), [key])
-        if not kept:
+        key = self._marks()
+        arguments: list[bytes | str | int] = [_name(place), next_offset, self._life or "", uuid4().hex]
+        life = await self._ask(lambda: self._mark([key], arguments), [key])
+        if life is None:
             raise ConsistencyError(
                 f"Redis no longer holds what was written there of {_name(place)}: it was emptied or restarted. "
                 "The worker stops; started again, it fills Redis from the topics"
             )
-        self._known[place] = next_offset
+        self._life = life
 
     async def close(self) -> None:
         """Let go of the connections."""

@@ -16,6 +16,8 @@
                                ``tenant_id``: what a question means, before it is answered
 =============================  =================================================================
 
+Lists that are empty say in ``known`` whether there is nothing to find, or nobody of this name.
+
 Who may ask for what: :mod:`streams.api.access`.
 """
 
@@ -126,6 +128,7 @@ def create_api(
                 "user_id": wanted.user_id,
                 "tenant_id": wanted.tenant_id,
                 "search_type": wanted.search_type,
+                "known": bool(found) or await search.knows(wanted.user_id, wanted.tenant_id),
                 "degraded": found.degraded,
                 "results": list(found),
             }
@@ -137,7 +140,8 @@ def create_api(
         where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=statuses)
         start = None if wanted.start is None else str(wanted.start)
         facts, following = await index.page(where, wanted.limit, start)
-        return _json({"facts": facts, "next": following})
+        known = bool(facts) or await search.knows(wanted.user_id, wanted.tenant_id)
+        return _json({"facts": facts, "next": following, "known": known})
 
     async def get_fact(request: Request) -> Response:
         wanted = _parameters(request, _FactParameters, access)

@@ -25,10 +25,13 @@ from streams.settings import Settings, load_settings
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What ``GET /v1/search`` answers; ``degraded``: only words were compared."""
+    """What ``GET /v1/search`` answers; ``degraded``: only words were compared; ``known``: whether there is
+    anything of the person at all.
+    """
 
     results: list[Result]
     degraded: bool
+    known: bool = True
 
 
 def find(
@@ -90,6 +93,10 @@ def find(
         return
     if answer.degraded:
         print("(the embedder is down: only words were compared)")
+    if not answer.results and not answer.known:
+        print(
+            f"Nobody called {printable(user)} is known in tenant {printable(tenant)}: ids are case-sensitive."
+        )
     if not answer.results:
         print(f"Nothing is known of {printable(user)} that answers this.")
         for line in asyncio.run(_why(settings, user, tenant)):
@@ -157,8 +164,10 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
         turns = open_index(settings, TURNS, space)
         resources.push_async_callback(turns.close)
         await embedder.start()
-        found = await MemorySearch(facts, embedder, turns, rates=settings.decay_rates).search(wanted)
-        return Answer(list(found), found.degraded)
+        search = MemorySearch(facts, embedder, turns, rates=settings.decay_rates)
+        found = await search.search(wanted)
+        known = bool(found) or await search.knows(wanted.user_id, wanted.tenant_id)
+        return Answer(list(found), found.degraded, known)
 
 
 def _print(found: Result) -> None:

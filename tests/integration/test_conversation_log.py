@@ -195,6 +195,28 @@ class TestMarks:
         assert await log.marks([self.PLACE]) == {self.PLACE: 0}
         await log.set_mark(self.PLACE, 5)
 
+    async def test_it_is_noticed_before_there_was_any_mark(self, log: ConversationLog, redis: Redis) -> None:
+        """What was written and not marked yet is gone with it."""
+        assert await log.marks([self.PLACE]) == {self.PLACE: 0}
+        await log.write([(turn(0), 0)])
+        await redis.flushall()
+        with pytest.raises(ConsistencyError, match="was emptied or restarted"):
+            await log.set_mark(self.PLACE, 1)
+
+    async def test_another_worker_that_began_it_anew_is_noticed(
+        self, log: ConversationLog, valkey: LocalValkey, redis: Redis
+    ) -> None:
+        other = ConversationLog(valkey.client(), SPACE)
+        for each in (log, other):
+            await each.marks([self.PLACE])
+            await each.set_mark(self.PLACE, 17)
+        await redis.flushall()
+        await other.marks([self.PLACE])
+        await other.set_mark(self.PLACE, 3)
+        with pytest.raises(ConsistencyError, match="was emptied or restarted"):
+            await log.set_mark(self.PLACE, 18)
+        await other.close()
+
 
 class TestWhatIsWrongWithRedis:
     async def test_a_password(self, valkey: LocalValkey, redis: Redis, log: ConversationLog) -> None:
@@ -233,6 +255,16 @@ class TestWhatIsWrongWithRedis:
         await redis.delete(f"test-switchboard:{key}")
         await log.write([(turn(0), 0)])
         assert await indices(log) == [0]
+
+    async def test_another_type_where_the_marks_are(self, redis: Redis, log: ConversationLog) -> None:
+        place, key = ("memory.turns.v1", 0), "test-switchboard:log-marks"
+        await redis.lpush(key, "theirs")
+        for ask in (lambda: log.set_mark(place, 3), lambda: log.marks([place])):
+            with pytest.raises(DependencyUnavailable, match=f"the key {key} holds a list.*TOPIC_PREFIX"):
+                await ask()
+        await redis.delete(key)
+        await log.set_mark(place, 3)
+        assert await log.marks([place]) == {place: 3}
 
     async def test_gone_in_mid_answer(self, valkey: LocalValkey, log: ConversationLog) -> None:
         await log.write([(turn(0), 0)])

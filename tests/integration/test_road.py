@@ -31,6 +31,7 @@ from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.windows import Window, WindowReason
 from streams import leash
+from streams.adapters.local_valkey import LocalValkey
 from streams.cli.broker import ends_of, group_lags, reading, until
 from streams.cli.services import sources_by_group
 from streams.runtime.records import SourceRecord
@@ -461,6 +462,73 @@ def test_the_same_input_again_adds_nothing(road: Road) -> None:
     )
     assert len(road.records(WINDOWS)) == windows
     assert len(road.records(FACTS)) == facts, "not even a new version"
+
+
+def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: Road) -> None:
+    answer = road.ask("/v1/search", q="peanuts", user_id="ada", search_type="both")
+    assert not answer["degraded"]
+    found = {result["kind"]: result for result in reversed(answer["results"])}
+    assert found["turn"]["text"] == "By the way, I'm allergic to peanuts."
+    assert found["turn"]["message_ids"] == ["kitchen-4"]
+    assert "peanuts" in found["fact"]["fact"]["statement"]
+    assert "kitchen-4" in found["fact"]["message_ids"]
+    turn = found["turn"]["turn"]
+    window = road.ask(
+        f"/v1/conversations/{turn['conversation_id']}/window",
+        user_id="ada",
+        first=turn["index"],
+        last=turn["index"],
+        turns=1,
+    )
+    assert (window["windowStart"], window["windowEnd"]) == (2, 6)
+    said = [message for message in messages() if message.conversation_id == "kitchen"]
+    assert [each["text"] for each in window["messages"]] == [message.content for message in said[2:7]]
+
+
+def test_a_window_whose_log_has_expired_is_read_from_the_topic(road: Road) -> None:
+    asked = {"user_id": "ada", "first": 4, "last": 5, "turns": 2}
+    before = road.ask("/v1/conversations/kitchen/window", **asked)
+    assert [each["index"] for each in before["messages"]] == list(range(10))
+
+    async def expire() -> int:
+        folder = road.settings.namespace.folder(road.folder / "data")
+        client = LocalValkey(folder, "a").client()
+        try:
+            (log,) = await client.keys("*log:*:kitchen")
+            return int(await client.delete(log))
+        finally:
+            await client.aclose()
+
+    assert asyncio.run(expire()) == 1
+    assert road.ask("/v1/conversations/kitchen/window", **asked) == before
+    behind = road.ask("/v1/conversations/kitchen/window", user_id="ada", first=90, last=91, turns=1)
+    assert (behind["messages"], behind["windowStart"], behind["windowEnd"]) == ([], 88, 93)
+
+
+def test_nobody_reads_what_is_another_persons(road: Road) -> None:
+    """Every path, with whatever one may name of somebody else's."""
+    theirs = next(fact for fact in road.living() if fact.user_id == "ada" and "peanuts" in fact.statement)
+    secrets = ("peanut", "porto", "blueberr", "allergic")
+    for user in ("bo", "nobody"):
+        for path, more in (
+            ("/v1/search", {"q": "peanuts allergic Porto blueberries"}),
+            ("/v1/search", {"q": "peanuts", "conversation_id": "kitchen"}),
+            ("/v1/search", {"q": "peanuts", "search_type": "turns"}),
+            ("/v1/search", {"q": "peanuts", "search_type": "episodes"}),
+            ("/v1/search", {"q": "peanuts", "tenant_id": "acme"}),
+            ("/v1/facts", {"status": "any"}),
+            ("/v1/facts", {"start": theirs.fact_id}),
+            (f"/v1/facts/{theirs.fact_id}", {}),
+            (f"/v1/facts/{theirs.fact_id}", {"tenant_id": "acme"}),
+            ("/v1/conversations/kitchen/window", {"first": "0", "last": "9"}),
+            ("/v1/conversations/kitchen/window", {"first": "0", "last": "9", "tenant_id": "acme"}),
+        ):
+            url = f"http://127.0.0.1:{road.api_port}{path}"
+            response = httpx.get(url, params={"user_id": user, **more}, timeout=15, trust_env=False)
+            assert response.status_code in (200, 403, 404), response.text
+            told = response.json()
+            told.pop("query", None)
+            assert not [word for word in secrets if word in json.dumps(told).lower()], (path, user, told)
 
 
 def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: Road) -> None:

@@ -1,0 +1,29 @@
+"""The recall service whose embedder is down while a file ``down`` lies in FOLDER: ``recalling.py FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from models.errors import DependencyUnavailable
+from models.ports import Vectors
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.settings import load_settings
+from streams.worker import run
+
+
+def main(control: Path) -> int:
+    embed = OnnxEmbedder.embed
+
+    async def unless_down(self: OnnxEmbedder, texts: Sequence[str]) -> Vectors:
+        if (control / "down").exists():
+            raise DependencyUnavailable("embedder", "switched off by the test")
+        return await embed(self, texts)
+
+    OnnxEmbedder.embed = unless_down  # type: ignore[method-assign]
+    return run("recall", load_settings())
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

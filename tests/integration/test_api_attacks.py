@@ -1,0 +1,156 @@
+"""Nobody reads what is another person's or another tenant's, on any path, whatever they name."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from starlette.applications import Starlette
+from test_api import make_fact
+from test_conversation_log import turn
+
+from models.facts import Fact
+from models.ids import turn_id
+from models.ports import VectorSpace
+from models.turns import Turn
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.index_factory import open_index
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_kinds import FACTS, TURNS
+from streams.api.access import Access
+from streams.api.app import create_api
+from streams.search import MemorySearch
+from streams.settings import Settings
+from streams.windows import WindowRetriever
+
+#: Who there is, and the word that only they know.  All talk in conversations of the same name.
+WORDS = {
+    ("default", "ada"): "quince",
+    ("default", "bob"): "medlar",
+    ("acme", "ada"): "loquat",
+    ("acme", "bob"): "damson",
+}
+PEOPLE = list(WORDS)
+
+
+def conversation(user: str) -> str:
+    return f"talk of {user}"
+
+
+def said(tenant: str, user: str) -> list[Turn]:
+    name, word = conversation(user), WORDS[tenant, user]
+    return [
+        turn(
+            index,
+            name,
+            tenant_id=tenant,
+            user_id=user,
+            turn_id=turn_id(tenant, name, f"m{index}"),
+            text=f"I keep a {word} tree, said {index} times",
+        )
+        for index in range(6)
+    ]
+
+
+def known(tenant: str, user: str) -> Fact:
+    return make_fact(f"Keeps a {WORDS[tenant, user]} tree", user_id=user, tenant_id=tenant)
+
+
+class Topic:
+    """All turns, as the topic holds them."""
+
+    async def turns(self, tenant_id: str, conversation_id: str) -> list[Turn]:
+        every = [each for person in PEOPLE for each in said(*person)]
+        return [
+            each for each in every if (each.tenant_id, each.conversation_id) == (tenant_id, conversation_id)
+        ]
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[Starlette]:
+    folder = tmp_path
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=folder)
+        embedder = OnnxEmbedder()
+        resources.push_async_callback(embedder.close)
+        await embedder.start()
+        space = VectorSpace(embedder.model, embedder.dimensions)
+        facts, turns = open_index(settings, FACTS, space), open_index(settings, TURNS, space)
+        resources.push_async_callback(facts.close)
+        resources.push_async_callback(turns.close)
+        valkey = LocalValkey(folder, "n")
+        resources.push_async_callback(valkey.close)
+        log = ConversationLog(valkey.client(), settings.namespace, ready=valkey.ensure)
+        resources.push_async_callback(log.close)
+        for person in PEOPLE:
+            own = said(*person)
+            await log.write((each, each.index) for each in own)
+            await turns.upsert(own)
+            await turns.store_vectors(
+                [each.turn_id for each in own], await embedder.embed([each.text for each in own]), space.model
+            )
+            fact = known(*person)
+            await facts.upsert([fact])
+            await facts.store_vectors([fact.fact_id], await embedder.embed([fact.statement]), space.model)
+        search = MemorySearch(facts, embedder, turns, log)
+        yield create_api(search, facts, Access(any_tenant=True), windows=WindowRetriever(log, Topic()))
+
+
+def attacks(tenant: str, user: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What may be asked of each route that names what is a person's: (route, path, parameters)."""
+    word, fact = WORDS[tenant, user], known(tenant, user).fact_id
+    for kind in ("both", "facts", "episodes", "turns"):
+        yield "/v1/search", "/v1/search", {"q": f"{word} tree", "search_type": kind, "limit": 100}
+        yield (
+            "/v1/search",
+            "/v1/search",
+            {"q": word, "search_type": kind, "conversation_id": conversation(user), "minimum_confidence": 0},
+        )
+    for more in ({}, {"status": "any"}, {"start": fact}, {"start": "00000000-0000-0000-0000-000000000000"}):
+        yield "/v1/facts", "/v1/facts", more
+    yield "/v1/facts/{fact_id}", f"/v1/facts/{fact}", {}
+    path = f"/v1/conversations/{conversation(user)}/window"
+    for more in ({"first": 0, "last": 5}, {"first": 2, "last": 2, "turns": 500}):
+        yield "/v1/conversations/{conversation_id:path}/window", path, more
+
+
+@pytest.mark.parametrize("asker", PEOPLE, ids=" ".join)
+async def test_everybody_finds_their_own_and_nobody_elses(app: Starlette, asker: tuple[str, str]) -> None:
+    own = WORDS[asker]
+    others = [word for person, word in WORDS.items() if person != asker]
+    tried, succeeded = set(), set()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        for target in PEOPLE:
+            for route, path, more in attacks(*target):
+                answer = await client.get(path, params={"tenant_id": asker[0], "user_id": asker[1], **more})
+                assert answer.status_code in (200, 404), answer.text
+                told = msgspec.json.decode(answer.content, type=dict[str, Any])
+                told.pop("query", None)  # what was asked is repeated
+                text = msgspec.json.encode(told).decode()
+                assert not [word for word in others if word in text], (path, more, told)
+                tried.add(route)
+                if own in text:
+                    succeeded.add(route)
+    assert succeeded == tried, "each path answers who may ask"
+    paths = {getattr(route, "path", "") for route in app.routes}
+    assert tried == paths, "a new path is attacked, too"
+
+
+async def test_nothing_to_find_is_told_apart_from_nobody(app: Starlette) -> None:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        for user, tenant, known in (
+            ("ada", "default", True),
+            ("eve", "default", False),
+            ("ada", "none", False),
+        ):
+            who = {"user_id": user, "tenant_id": tenant}
+            found = (await client.get("/v1/search", params={"q": "xylophone", **who})).json()
+            assert (found["results"], found["known"]) == ([], known)
+            listed = (await client.get("/v1/facts", params={"status": "ended", **who})).json()
+            assert (listed["facts"], listed["known"]) == ([], known)
