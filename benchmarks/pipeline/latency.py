@@ -1,4 +1,6 @@
-"""From the message that completes a window to its fact being found by a search over HTTP."""
+"""From the message that completes a window to its fact being found by a search over HTTP, and from a message to
+its turn being found by its words.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +41,14 @@ async def main(probes: int) -> None:
     workers = {name: _start(name, port, logs) for name in ("ingest", "memory", "recall")}
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     await producer.start()
-    seconds = []
+    seconds, turns = [], []
     try:
         async with httpx.AsyncClient(base_url=f"http://{LOOPBACK}:{port}", timeout=10) as client:
             await _ready(client)
             await _probe(client, producer, topic, "warm-up", 0)
             for n in range(probes):
                 seconds.append(await _probe(client, producer, topic, f"probe-{n}", n))
+                turns.append(await _turn(client, producer, topic, f"probe-{n}", n))
     except BaseException:
         _tell(workers, logs)
         raise
@@ -56,9 +59,12 @@ async def main(probes: int) -> None:
             worker.wait(timeout=40)
         shutil.rmtree(logs)
         await producer.stop()
-    seconds.sort()
-    figures = {f"p{p}": seconds[min(len(seconds) - 1, len(seconds) * p // 100)] for p in (50, 95, 99)}
-    print(json.dumps({**figures, "probes": probes}))
+    print(json.dumps({**_percentiles(seconds), "turn": _percentiles(turns), "probes": probes}))
+
+
+def _percentiles(seconds: list[float]) -> dict[str, float]:
+    ordered = sorted(seconds)
+    return {f"p{p}": ordered[min(len(ordered) - 1, len(ordered) * p // 100)] for p in (50, 95, 99)}
 
 
 def _start(service: str, port: int, logs: Path) -> subprocess.Popen[bytes]:
@@ -114,6 +120,27 @@ async def _probe(client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: s
                 "/v1/search", params={"q": thing, "user_id": name, "search_type": "facts"}
             )
             if answer.json().get("results"):
+                return time.perf_counter() - began
+            await asyncio.sleep(0.002)
+
+
+async def _turn(client: httpx.AsyncClient, producer: AIOKafkaProducer, topic: str, name: str, n: int) -> float:
+    """Return how long it takes until one more message of the conversation is found by a word of its own."""
+    message = ChatMessage(
+        message_id=f"{name}-turn",
+        conversation_id=name,
+        user_id=name,
+        role=Role.USER,
+        content=f"The parcel with the number {n:05}x is at the neighbours.",
+        sent_at=datetime.now(UTC),
+    )
+    began = time.perf_counter()
+    await producer.send_and_wait(topic, msgspec.json.encode(message), key=name.encode())
+    asked = {"q": f"parcel {n:05}x", "user_id": name, "search_type": "turns"}
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            results = (await client.get("/v1/search", params=asked)).json().get("results", ())
+            if any(message.message_id in result["message_ids"] for result in results):
                 return time.perf_counter() - began
             await asyncio.sleep(0.002)
 

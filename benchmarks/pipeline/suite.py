@@ -51,6 +51,7 @@ class Suite:
             "restart": self.restart,
             "latency": self.latency,
             "memory": self.memory,
+            "footprint": self.footprint,
             "responses": self.responses,
             "summaries": self.summaries,
         }
@@ -166,7 +167,7 @@ class Suite:
         return self._json(prefix, "benchmarks.pipeline.restart", str(self._rounds))
 
     def latency(self) -> Figures:
-        """Return the time from a message to its searchable fact (seconds)."""
+        """Return the time from a message to its searchable fact, and to its turn (seconds)."""
         prefix = self._prepare(0, 1)
         return self._json(prefix, "benchmarks.pipeline.latency", str(self._count(200)))
 
@@ -174,6 +175,11 @@ class Suite:
         """Return what 100,000 conversations take in memory (bytes)."""
         prefix = self._prepare(0, 1)
         return self._json(prefix, "benchmarks.pipeline.memory", str(self._count(100_000)))
+
+    def footprint(self) -> Figures:
+        """Return what a turn and a fact take in state, Redis and Qdrant (bytes)."""
+        prefix = self._prepare(0, 1)
+        return self._json(prefix, "benchmarks.pipeline.footprint", str(self._count(30_000)))
 
     # -- the other two rivers -------------------------------------------------------------------------------
 

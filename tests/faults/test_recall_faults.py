@@ -56,7 +56,7 @@ class House:
     def folder(self) -> Path:
         return edge_folder(self.settings, KIND)
 
-    def load(self, total: int | None = None, rate: float = 150):
+    def load(self, total: int | None = None, rate: float = 60):
         return self._stream.load(total, rate=rate, records=self._stream.messages(SHAPE))
 
     def redis(self):
@@ -134,7 +134,7 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
     load = house.load()
     await house.worker.ready()
     for _ in range(4):
-        await load.reaches(load.sent + chance.randint(20, 250))
+        await load.reaches(load.sent + chance.randint(20, 120))
         house.worker.kill()
         house.worker.start()
         if chance.random() < 0.7:
@@ -161,7 +161,7 @@ async def test_a_redis_that_is_emptied_and_one_that_is_killed_under_load(stream)
 async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(stream, half):
     """Either it says what to delete, and that is enough, or it makes good by itself what is missing."""
     house = House(stream)
-    load = house.load(300)
+    load = house.load(200)
     await house.worker.ready()
     await load.finish()
     await house.drained()
@@ -171,7 +171,7 @@ async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(s
     ]
     largest = max((path for path in files if path.is_file()), key=lambda path: path.stat().st_size)
     os.truncate(largest, largest.stat().st_size // 2)
-    await house.load(100).finish()
+    await house.load(60).finish()
     house.worker.start()
 
     async def up_or_out() -> bool:
@@ -192,7 +192,7 @@ async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(s
 async def test_an_embedder_that_is_down_is_waited_for_and_words_are_found_meanwhile(stream):
     house = House(stream, [sys.executable, str(Path(__file__).with_name("recalling.py")), str(stream.control)])
     with switch(stream.control, "down"):
-        load = house.load(300)
+        load = house.load(200)
         await house.worker.ready()
 
         async def waits() -> bool:
