@@ -150,7 +150,9 @@ async def test_nothing_to_find_is_told_apart_from_nobody(app: Starlette) -> None
             ("ada", "none", False),
         ):
             who = {"user_id": user, "tenant_id": tenant}
-            found = (await client.get("/v1/search", params={"q": "xylophone", **who})).json()
+            found = (
+                await client.get("/v1/search", params={"q": "trees", "since": "2090-01-01T00:00:00Z", **who})
+            ).json()
             assert (found["results"], found["known"]) == ([], known)
             listed = (await client.get("/v1/facts", params={"status": "ended", **who})).json()
             assert (listed["facts"], listed["known"]) == ([], known)
