@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from models.errors import InvalidRecord
-from streams.runtime.codec import Codec
+from streams.runtime.codec import Codec, body_of
 from streams.runtime.effects import Effects
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import StateReader
@@ -67,9 +67,13 @@ class Work(Effects):
         return value
 
     def holding(self, text: bytes) -> list[bytes]:
-        """Return the keys of the partition whose stored value holds ``text``, or that this batch changed."""
+        """Return the keys of the partition whose stored value holds ``text``, or that this batch changed.
+
+        Raises:
+            ConsistencyError: a value is damaged.
+        """
         changed = [*self.changes, *self._first, *self._staged]
-        stored = [key for key, payload in self._state.items() if text in payload]
+        stored = [key for key, payload in self._state.items() if text in body_of(payload)]
         return list(dict.fromkeys([*stored, *changed]))
 
     def put(

