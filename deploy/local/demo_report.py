@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from deploy.local.demo_watch import View
-from models.facts import Fact
+from models.facts import Fact, FactStatus
 from models.responses import ContentDuplicationEvent
 from models.statements import Kind
 from models.summaries import Summary
@@ -22,6 +22,11 @@ from streams.search import Result
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.
 _SHOWN_PEOPLE = 10
 _SHOWN_PER_PERSON = 12
+
+#: Facts that hold no longer that are shown, first those that another took the place of.
+_SHOWN_CHANGES = 8
+
+_PAST = (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
 
 #: Seconds between lines of progress when nobody looks at a terminal.
 _QUIET_SECONDS = 2.0
@@ -110,6 +115,22 @@ def _print_person(user: str, facts: Sequence[Fact]) -> None:
             out.print(f"                  “{quote}” ({where})", style="dim")
     if len(facts) > _SHOWN_PER_PERSON:
         print(f"  and {len(facts) - _SHOWN_PER_PERSON:,} more")
+
+
+def print_changes(view: View) -> None:
+    """Print what was so and is no longer, and what took its place."""
+    gone = [fact for fact in view.facts.values() if fact.status in _PAST and fact.valid_to is not None]
+    if not gone:
+        return
+    heading("What has changed")
+    gone.sort(key=lambda fact: (fact.status is FactStatus.ENDED, fact.user_id, fact.valid_from, fact.fact_id))
+    for fact in gone[:_SHOWN_CHANGES]:
+        heir = view.facts.get(fact.superseded_by or "")
+        then = f", then: {printable(heir.statement)}" if heir is not None and heir is not fact else ""
+        when = f"{fact.valid_from:%d %b} to {fact.valid_to:%d %b %Y}"
+        print(f"  {printable(fact.user_id)}: {printable(fact.statement)} ({fact.status.value}, {when}){then}")
+    if len(gone) > _SHOWN_CHANGES:
+        print(f"  and {len(gone) - _SHOWN_CHANGES:,} more")
 
 
 def print_search(query: str, user: str, found: Sequence[Result]) -> None:

@@ -61,6 +61,7 @@ class Run:
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
         report.print_facts(self._view)
+        report.print_changes(self._view)
         await self._ask()
         report.print_response(self._response, list(self._view.duplicates.values()))
         report.print_rates(rates)

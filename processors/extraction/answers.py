@@ -83,6 +83,8 @@ def bare(reply: str) -> str:
 def answer(question: str, reply: str, announced: str = "") -> str:
     """The sentence that ``reply`` stands for after ``question``; ``announced`` is what the person said before it."""
     core = bare(reply)
+    if core.lower() in question:
+        core = core.lower()  # "Sweet" is no name where "sweet or savoury" was asked
     if announced and core and _HANDED_BACK.match(question) and (match := _ANNOUNCED.search(announced)):
         return f"{match['c']} {core}"
     for pattern, said in _FORMS:

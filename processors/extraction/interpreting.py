@@ -23,7 +23,7 @@ from processors.extraction.english import NO_EVENT, gerund, is_past, third_perso
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
-from processors.extraction.values import clean, without_article
+from processors.extraction.values import clause_end, clean, without_article
 from processors.text.dates import FoundDate
 
 _HABITUAL = words(
@@ -169,7 +169,7 @@ def _draft(
         verb, _, rest = says.partition(" ")
         says = f"{verb.lower()} {rest}".strip()
         adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
-        frequency = _FREQUENCY.search(whole)
+        frequency = _FREQUENCY.search(_of_clause(clause, whole))
         if frequency and frequency[0].lower() not in value.lower():
             says = f"{says} {frequency[0]}"
         if adverb and polarity is AFFIRMED and assertion is HOLDS:
@@ -201,6 +201,12 @@ def _draft(
         assertion=CORRECTED if clause.corrects and assertion is HOLDS else assertion,
         date=date,
     )
+
+
+def _of_clause(clause: Clause, whole: str) -> str:
+    """What stands before the subject, and the clause to its end: "closed on Mondays" behind it is another one."""
+    lead = whole[: max(0, whole.find(clause.rest))]
+    return f"{lead} {clause.rest[: clause_end(clause.rest)]}"
 
 
 def _to(value: str) -> str:

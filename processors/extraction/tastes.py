@@ -32,7 +32,7 @@ HEAD, _HEADS = _table(
         "podcast": r"podcasts?",
         "news": r"news(?: sources?| channels?| updates?)?|traffic (?:updates|information|alerts)",
         "parking": r"(?:car )?parking(?: (?:spots?|lots?|spaces?|garages?|places?|areas?))?",
-        "route": r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=est )way|ferries",
+        "route": r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=fastest )way|(?<=quickest )way|(?<=shortest )way|ferries",
         "cuisine": r"food|cuisine|dishes|meals?",
         "restaurant": r"restaurants?|dining|eater(?:y|ies)|diners?|fast food",
         "hotel": r"hotels?|hostels?|resorts?",
@@ -164,6 +164,8 @@ def preference(text: str, context: str = "") -> Preference | None:
         return Preference(
             topic, f"{before} {head[0]}", f"{before} {head[0]}"
         )  # "Harbour News", "Radio Nord Station"
+    if head[0].lower() in ("one", "ones"):
+        return Preference(topic, before, f"{before} {_plural(topic)}") if before and topic else None
     value = before or behind
     named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
     if named is not None:

@@ -41,7 +41,7 @@ def test_without_input_the_examples_are_sent(settings: Settings) -> None:
         conversations[message.user_id].add(message.conversation_id)
     assert len(messages) >= 400
     assert len(people) >= 4
-    assert all(len(of_person) >= 6 for of_person in conversations.values())
+    assert sum(len(of_person) >= 6 for of_person in conversations.values()) >= 4
     assert len({message.message_id for message in messages}) == len(messages)
     days = [message.sent_at for message in messages]
     assert (max(days) - min(days)).days > 60

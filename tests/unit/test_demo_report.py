@@ -89,6 +89,22 @@ def test_facts_that_no_longer_hold_are_not_printed_and_many_are_cut(capsys: pyte
     assert "and 3 more" in out
 
 
+def test_what_changed_names_what_took_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    munich = fact("lives in Munich")
+    ends = {"valid_to": datetime(2026, 3, 18, tzinfo=UTC), "superseded_by": munich.fact_id}
+    berlin = fact("lives in Berlin", status=FactStatus.SUPERSEDED, **ends)
+    espresso = fact("likes espresso", status=FactStatus.ENDED, valid_to=datetime(2026, 3, 18, tzinfo=UTC))
+    demo_report.print_changes(view_of(espresso, berlin, munich))
+    out = capsys.readouterr().out
+    assert "lives in Berlin (superseded, 05 Jan to 18 Mar 2026), then: lives in Munich" in out
+    assert out.index("lives in Berlin") < out.index("likes espresso (ended, 05 Jan to 18 Mar 2026)\n")
+
+
+def test_where_nothing_changed_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    demo_report.print_changes(view_of(fact("likes tea")))
+    assert capsys.readouterr().out == ""
+
+
 def test_nothing_known_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     demo_report.print_facts(view_of())
     assert "Nothing" in capsys.readouterr().out

@@ -252,6 +252,7 @@ def test_events_have_dates(said: str, attribute: str, sentence: str, day: str, p
         "I'm off on Mondays.",
         "I've outgrown my walnut allergy.",
         "Set the bar high.",
+        "What is the best way to parse it? Standard library only.",
         "I'm fine, thanks.",
         "I'm not sure if this is the right way.",
         "Don't give up on your dreams.",
