@@ -124,6 +124,34 @@ async def test_one_stage_alone_buries_what_is_invalid(source: str, stages: Stage
             assert len(letters) == 1, (example.name, [stage.name for stage in readers])
 
 
+NOBODYS = "a2b6f0e1-5f9e-5d9a-8a55-0f3f0a4b6c12"
+ERASED = "erased_conversation_id", b"c"
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "headers", "reason"),
+    [
+        ("memory.facts.v1", "what-ada-likes", [], "invalid_fact_id"),
+        ("memory.facts.v1", NOBODYS, [("erased_until", b"soon")], "invalid_erasure"),
+        ("memory.facts.v1", NOBODYS, [("erased_scope", b"all")], "invalid_erasure"),
+        (TURNS, "the-third-turn", [ERASED], "invalid_turn_id"),
+        (TURNS, NOBODYS, [], "invalid_erasure"),
+        (TURNS, NOBODYS, [("erased_scope", b"all"), ERASED, ("erased_until", b"soon")], "invalid_erasure"),
+        ("memory.episodes.v1", "the-first-episode", [], "invalid_episode_id"),
+        ("memory.embedding-requests.v1", "likes/7", [], "invalid_key"),
+        ("memory.embeddings.v1", "likes/7", [], "invalid_key"),
+    ],
+)
+async def test_one_stage_alone_buries_a_bad_tombstone(
+    source: str, key: str, headers: list[tuple[str, bytes]], reason: str, stages: Stages
+) -> None:
+    _needs_valkey(source)
+    example = Example("bad", "", key.encode(), headers, None, reason)
+    readers = [stage for kept, stage in stages.readers if kept == "response" and source in stage.sources]
+    letters = [letter for stage in readers for letter in (await replay(stage, source, example)).dead_letters]
+    assert [letter.reason for letter in letters] == [reason], [stage.name for stage in readers]
+
+
 def test_routing_takes_the_same_chunks_as_the_filter(stages: dict[str, Stage]) -> None:
     routing = StageHarness(ChunkRouting(Settings()).stage())
     for example in load_examples(CHUNKS):
