@@ -280,6 +280,12 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """Return the nearest items by cosine similarity, best first."""
         ...
 
+    async def cosines(self, vector: NDArray[np.float32], ids: Sequence[str]) -> dict[str, float]:
+        """Return how near items are to ``vector``, of those of ``ids`` that have a vector, whosever they
+        are.
+        """
+        ...
+
     async def search_text(self, query: str, where: Filter_contra, limit: int) -> list[Found[Item]]:
         """Return items whose text shares words with ``query``, best first by BM25, with or without vector."""
         ...

@@ -139,7 +139,7 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
 
     def api(health: HealthState) -> ASGIApp:
         windows = WindowRetriever(log, TurnTopic(settings))
-        search = MemorySearch(index, embedder, turns, log, rates=settings.decay_rates)
+        search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
         understanding = Understanding(search, log)
         return create_api(search, index, access, health.waited_for, windows, understanding)
 

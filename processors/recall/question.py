@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 import msgspec
 
 from models.messages import Role
+from models.statements import Precision
+from processors.text.calendar import add_months
+from processors.text.dates import find_dates
 from processors.text.stemming import stem_of
 
 #: Longest question, in characters.
@@ -93,6 +97,26 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     one = next(iter(asked)) if len(asked) == 1 else ""
     role = Role.USER if not asked or (not one and _MINE.search(query)) else None
     return Question(text=text, asked=one, role=role, when=_WHEN.match(query) is not None)
+
+
+def period_of(query: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """Return the past time that a query names ("in May", "last year"), first moment and end; ``None``: none.
+
+    ``now`` says what it is counted from.
+    """
+    for date in find_dates(query, now, ahead=False):
+        if date.at < now:
+            return date.at, min(now, _end(date.at, date.precision))
+    return None
+
+
+def _end(at: datetime, precision: Precision) -> datetime:
+    months = {Precision.MONTH: 1, Precision.SEASON: 3, Precision.YEAR: 12}
+    if precision in months:
+        return add_months(at, months[precision])
+    return at + {Precision.WEEK: timedelta(weeks=1), Precision.DAY: timedelta(days=1)}.get(
+        precision, timedelta(minutes=1)
+    )
 
 
 def words_of(text: str) -> list[str]:

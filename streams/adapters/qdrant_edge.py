@@ -115,6 +115,12 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self._require_space_of(len(vector))
         return await self._run(partial(Shard.nearest, vector=vector, where=where, limit=limit))
 
+    async def cosines(self, vector: NDArray[np.float32], ids: Sequence[str]) -> dict[str, float]:
+        """See the port."""
+        self._require_space_of(len(vector))
+        asked = stored.point_ids(ids)
+        return await self._run(partial(Shard.cosines, vector=vector, ids=asked)) if asked else {}
+
     async def search_text(self, query: str, where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Words count in their English base form; English stop words do not count."""
         return await self._run(partial(Shard.with_words, words=query, where=where, limit=limit))

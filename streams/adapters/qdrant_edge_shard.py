@@ -90,6 +90,13 @@ class Shard(Generic[Item]):
         """Return the items nearest to ``vector``; the score is the cosine."""
         return self._query(edge.Query.Nearest(vector.tolist(), stored.VECTOR), where, limit)
 
+    def cosines(self, vector: NDArray[np.float32], ids: Sequence[str]) -> dict[str, float]:
+        """Return the cosines of those of ``ids`` that have a vector."""
+        nearest = edge.Query.Nearest(vector.tolist(), stored.VECTOR)
+        among = edge.Filter(must=[edge.HasIdCondition({*ids})])
+        request = edge.QueryRequest(limit=len(ids), query=nearest, filter=among, with_payload=False)
+        return {str(point.id): point.score for point in self.engine.query(request)}
+
     def with_words(self, words: str, where: Where, limit: int) -> list[Found[Item]]:
         """Return the items that share words with ``words``; the score is the engine's BM25."""
         return self._query(edge.TextQuery(self.kind.text_field, words), where, limit)

@@ -142,6 +142,26 @@ class QdrantServerIndex(Generic[Item, Filter]):
         self._require_space_of(len(vector))
         return await self._query(vector.tolist(), stored.VECTOR, where, limit)
 
+    async def cosines(self, vector: NDArray[np.float32], ids: Sequence[str]) -> dict[str, float]:
+        """See the port."""
+        self._require_space_of(len(vector))
+        asked = stored.point_ids(ids)
+        if not asked:
+            return {}
+        await self._prepare()
+        among = q.Filter(must=[q.HasIdCondition(has_id=[*asked])])
+        found = await self._ask(
+            self._client.query_points(
+                self._collection,
+                query=vector.tolist(),
+                using=stored.VECTOR,
+                query_filter=among,
+                limit=len(asked),
+                with_payload=False,
+            )
+        )
+        return {str(point.id): point.score for point in found.points}
+
     async def search_text(self, query: str, where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Words count in their English base form; English stop words do not count."""
         return await self._query(q.TextQuery(text=query), self._kind.text_field, where, limit)

@@ -2,9 +2,9 @@
 
 =============================  =================================================================
 ``GET /v1/search``             ``q``, ``user_id``, and if need be ``search_type``, ``tenant_id``,
-                               ``limit``, ``conversation_id``, ``since``, ``until``,
-                               ``minimum_confidence``: what the person said and what is known
-                               of them, best first
+                               ``limit``, ``conversation_id``, ``from``, ``to``, ``as_of``,
+                               ``kind``, ``minimum_confidence``: what the person said and what
+                               is known of them, best first
 ``GET /v1/facts``              ``user_id``, and if need be ``tenant_id``, ``limit``, ``start``,
                                ``status``: the facts about the person that hold, or those of
                                another status (``any``), a page at a time
@@ -44,7 +44,15 @@ from streams.api.problems import HANDLERS, Problem
 from streams.api.understanding import understanding_route
 from streams.api.windows import window_route
 from streams.printing import encode_json
-from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, MemorySearch, SearchType, Wanted
+from streams.search import (
+    MINIMUM_CONFIDENCE,
+    MOST_RESULTS,
+    Empty,
+    MemorySearch,
+    SearchType,
+    Wanted,
+    kinds_of,
+)
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
 
@@ -57,8 +65,10 @@ class _SearchParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS)] = 5
     minimum_confidence: Confidence = MINIMUM_CONFIDENCE
     conversation_id: Identifier | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
+    since: Timestamp | None = msgspec.field(default=None, name="from")
+    until: Timestamp | None = msgspec.field(default=None, name="to")
+    as_of: Timestamp | None = None
+    kind: str = ""
 
 
 class _ListParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,8 +88,9 @@ class _FactParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _USAGE = {
     _SearchParameters: "/v1/search?q=coffee&user_id=ada; optional: search_type (both, facts, "
-    "episodes or turns), tenant_id, limit (1 to 100), conversation_id, since and until (times such as "
-    "2026-03-01T00:00:00Z), minimum_confidence of facts (0 to 1)",
+    "episodes or turns), tenant_id, limit (1 to 100), conversation_id, from and to (times such as "
+    "2026-03-01T00:00:00Z), as_of (a time: what held then), kind of facts (state, preference, event, "
+    "instruction or profile; several with commas), minimum_confidence of facts (0 to 1)",
     _ListParameters: "/v1/facts?user_id=ada; optional: tenant_id, limit (1 to 500), start (the `next` of "
     "the page before), status (active, superseded, contradicted, ended, merged_into, deprecated or any)",
     _FactParameters: "/v1/facts/{fact_id}?user_id=ada; optional: tenant_id",
@@ -118,6 +129,8 @@ def create_api(
                     conversation_id=wanted.conversation_id or "",
                     since=wanted.since,
                     until=wanted.until,
+                    as_of=wanted.as_of,
+                    kinds=kinds_of(wanted.kind),
                 )
             )
         except InvalidQuestion as error:
@@ -128,8 +141,10 @@ def create_api(
                 "user_id": wanted.user_id,
                 "tenant_id": wanted.tenant_id,
                 "search_type": wanted.search_type,
-                "known": bool(found) or await search.knows(wanted.user_id, wanted.tenant_id),
+                "known": found.empty is not Empty.UNKNOWN_PERSON,
+                "scope": found.scope,
                 "degraded": found.degraded,
+                "empty": found.empty,
                 "results": list(found),
             }
         )

@@ -20,18 +20,35 @@ from models.messages import DEFAULT_TENANT
 from processors.recall.question import InvalidQuestion, cleaned
 from streams.cli import recall_api, waiting
 from streams.cli.output import console, print_json, printable
-from streams.search import MOST_RESULTS, MemorySearch, Result, SearchType, Wanted
+from streams.search import (
+    MOST_RESULTS,
+    Empty,
+    MemorySearch,
+    Result,
+    Scope,
+    SearchType,
+    Wanted,
+    kinds_of,
+)
 from streams.settings import Settings, load_settings
+
+_NOTHING = {
+    Empty.NO_ANSWER: "Nothing is known of {user} that answers this.",
+    Empty.UNKNOWN_PERSON: "Nobody called {user} is known in tenant {tenant}: ids are case-sensitive.",
+    Empty.UNKNOWN_CONVERSATION: "{user} is known, but not from a conversation {where}.",
+}
 
 
 class Answer(msgspec.Struct, frozen=True):
     """What ``GET /v1/search`` answers; ``degraded``: only words were compared; ``known``: whether there is
-    anything of the person at all.
+    anything of the person at all; ``empty``: why there is nothing.
     """
 
     results: list[Result]
     degraded: bool
     known: bool = True
+    empty: Empty | None = None
+    scope: Scope | None = None
 
 
 def find(
@@ -48,10 +65,17 @@ def find(
         str, typer.Option("--conversation", "-c", help="Search this conversation only.", show_default=False)
     ] = "",
     since: Annotated[
-        str, typer.Option("--since", help="Said at this time or later: 2026-03-01.", show_default=False)
+        str, typer.Option("--from", help="Said at this time or later: 2026-03-01.", show_default=False)
     ] = "",
     until: Annotated[
-        str, typer.Option("--until", help="Said before this time: 2026-04-01T12:00:00Z.", show_default=False)
+        str, typer.Option("--to", help="Said before this time: 2026-04-01T12:00:00Z.", show_default=False)
+    ] = "",
+    as_of: Annotated[
+        str, typer.Option("--as-of", help="What held, and had been said, at this time.", show_default=False)
+    ] = "",
+    fact_kind: Annotated[
+        str,
+        typer.Option("--kind", "-k", help="Facts of these kinds only: state,preference.", show_default=False),
     ] = "",
     tenant: Annotated[
         str, typer.Option("--tenant", help="The tenant that the person belongs to.")
@@ -73,8 +97,10 @@ def find(
             search_type=kind,
             limit=limit,
             conversation_id=conversation,
-            since=_moment("--since", since),
-            until=_moment("--until", until),
+            since=_moment("--from", since),
+            until=_moment("--to", until),
+            as_of=_moment("--as-of", as_of),
+            kinds=kinds_of(fact_kind),
         )
         wanted.check()
     except InvalidQuestion as error:
@@ -93,12 +119,10 @@ def find(
         return
     if answer.degraded:
         print("(the embedder is down: only words were compared)")
-    if not answer.results and not answer.known:
-        print(
-            f"Nobody called {printable(user)} is known in tenant {printable(tenant)}: ids are case-sensitive."
-        )
     if not answer.results:
-        print(f"Nothing is known of {printable(user)} that answers this.")
+        empty = answer.empty or (Empty.NO_ANSWER if answer.known else Empty.UNKNOWN_PERSON)
+        names = {"user": user, "tenant": tenant, "where": conversation}
+        print(_NOTHING[empty].format(**{name: printable(text) for name, text in names.items()}))
         for line in asyncio.run(_why(settings, user, tenant)):
             print(line)
     for found in answer.results:
@@ -120,7 +144,9 @@ async def search(settings: Settings, wanted: Wanted) -> Answer:
     }
     if wanted.conversation_id:
         parameters["conversation_id"] = wanted.conversation_id
-    for name, at in (("since", wanted.since), ("until", wanted.until)):
+    if wanted.kinds:
+        parameters["kind"] = ",".join(wanted.kinds)
+    for name, at in (("from", wanted.since), ("to", wanted.until), ("as_of", wanted.as_of)):
         if at is not None:
             parameters[name] = at.isoformat()
     answer = await recall_api.get(settings, "/v1/search", parameters, Answer)
@@ -151,7 +177,7 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     from models.ports import VectorSpace
     from streams.adapters.index_factory import open_index
     from streams.adapters.onnx_embedder import OnnxEmbedder
-    from streams.adapters.qdrant_kinds import FACTS, TURNS
+    from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 
     recall_api.require_index(settings)
 
@@ -163,11 +189,13 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
         resources.push_async_callback(facts.close)
         turns = open_index(settings, TURNS, space)
         resources.push_async_callback(turns.close)
+        episodes = open_index(settings, EPISODES, space)
+        resources.push_async_callback(episodes.close)
         await embedder.start()
-        search = MemorySearch(facts, embedder, turns, rates=settings.decay_rates)
+        search = MemorySearch(facts, embedder, turns, episodes=episodes, rates=settings.decay_rates)
         found = await search.search(wanted)
-        known = bool(found) or await search.knows(wanted.user_id, wanted.tenant_id)
-        return Answer(list(found), found.degraded, known)
+        known = found.empty is not Empty.UNKNOWN_PERSON
+        return Answer(list(found), found.degraded, known, found.empty, found.scope)
 
 
 def _print(found: Result) -> None:
@@ -178,6 +206,10 @@ def _print(found: Result) -> None:
         who = said.role.value if not said.speaker else f"{said.speaker} ({said.role.value})"
         where = f"turn {said.index} of {said.conversation_id}"
         out.print(f"      {printable(who)}, {said.sent_at:%Y-%m-%d}, {printable(where)}")
+    if found.episode is not None:
+        told = found.episode
+        where = f"turns {told.from_index} to {told.to_index} of {told.conversation_id}"
+        out.print(f"      {told.first_sent_at:%Y-%m-%d}, {printable(where)}")
     if found.fact is not None:
         _print_fact(found.fact)
 
@@ -186,6 +218,8 @@ def _print_fact(fact: Fact) -> None:
     out = console()
     said = fact.provenance[-1] if fact.provenance else None
     about = f"      {fact.kind.value}, confidence {fact.confidence:.2f}, since {fact.valid_from:%Y-%m-%d}"
+    if fact.valid_to is not None:
+        about += f" until {fact.valid_to:%Y-%m-%d}"
     if fact.evidence_count > 1:
         about += f", said {fact.evidence_count} times"
     out.print(about)

@@ -243,6 +243,11 @@ async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
     expected = [float(directions[name] @ unit(1.0)) for name in ("near", "middle", "far")]
     assert [result.score for result in found] == pytest.approx(expected, abs=1e-5)
     assert len(await index.search_vector(unit(1.0), ADA, 2)) == 2
+    waiting = make_fact("no vector yet").fact_id
+    asked = [facts[0].fact_id, facts[2].fact_id, waiting, str(uuid4()), "no uuid"]
+    cosines = await index.cosines(unit(1.0), asked)
+    assert cosines == pytest.approx({facts[0].fact_id: expected[1], facts[2].fact_id: expected[0]}, abs=1e-5)
+    assert await index.cosines(unit(1.0), []) == {}
 
 
 FILTERS: dict[str, tuple[FactFilter, set[str]]] = {

@@ -233,10 +233,10 @@ async def test_a_fact_is_shown_to_whoever_names_its_person_only(client: httpx.As
         ("/v1/search?q=tea&user_id=ada&search_type=dreams", "episodes"),
         ("/v1/search?q=tea&user_id=ada&limit=-1", "limit"),
         ("/v1/search?q=tea&user_id=ada&limit=1000000000", "100"),
-        ("/v1/search?q=tea&user_id=ada&since=monday", "since"),
-        ("/v1/search?q=tea&user_id=ada&since=2026-03-01", "2026-03-01T00:00:00Z"),
+        ("/v1/search?q=tea&user_id=ada&from=monday", "from"),
+        ("/v1/search?q=tea&user_id=ada&from=2026-03-01", "2026-03-01T00:00:00Z"),
         (
-            "/v1/search?q=tea&user_id=ada&since=2026-03-02T00:00:00Z&until=2026-03-01T00:00:00Z",
+            "/v1/search?q=tea&user_id=ada&from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z",
             "before it begins",
         ),
         ("/v1/search?q=tea&user_id=ada&conversation_id=", "conversation_id"),

@@ -210,17 +210,17 @@ def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
 def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
     answer(api, 200, {"degraded": False, "results": []})
     command = ["search", "fruit?", "-u", "amara", "--type", "turns", "--conversation", "c-1"]
-    assert main.run([*command, "--since", "2026-01-05", "--until", "2026-01-06T12:00:00+02:00"]) == 0
+    assert main.run([*command, "--from", "2026-01-05", "--to", "2026-01-06T12:00:00+02:00"]) == 0
     assert (api.asked["search_type"], api.asked["conversation_id"]) == (["turns"], ["c-1"])
-    assert api.asked["since"] == ["2026-01-05T00:00:00+00:00"]
-    assert api.asked["until"] == ["2026-01-06T12:00:00+02:00"]
+    assert api.asked["from"] == ["2026-01-05T00:00:00+00:00"]
+    assert api.asked["to"] == ["2026-01-06T12:00:00+02:00"]
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--since", "yesterday"], "--since is 'yesterday': write a time as"),
-        (["--since", "2026-02-01", "--until", "2026-01-01"], "before it begins"),
+        (["--from", "yesterday"], "--from is 'yesterday': write a time as"),
+        (["--from", "2026-02-01", "--to", "2026-01-01"], "before it begins"),
         (["--type", "dreams"], "dreams"),
         (["--limit", "0"], "--limit"),
     ],

@@ -9,21 +9,25 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from models import ids
+from models.episodes import Episode, EpisodeReason
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactChange, FactStatus
+from models.facts import Fact, FactChange, FactStatus, Period, Provenance
 from models.messages import Role
 from models.ports import FactIndex, Vectors, VectorSpace
 from models.statements import Kind
 from models.turns import Turn, TurnSource
+from models.windows import WindowSource
 from processors.recall.question import InvalidQuestion
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
-from streams.search import MemorySearch, Results, SearchType, TurnIndex, Wanted
+from streams.search import Empty, EpisodeIndex, MemorySearch, Results, SearchType, TurnIndex, Wanted, kinds_of
 
 DIMENSIONS = 256
 
@@ -88,7 +92,7 @@ def embedder() -> WordEmbedder:
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[FactIndex]:
-    opened = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace("words-1", DIMENSIONS))
+    opened: FactIndex = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace("words-1", DIMENSIONS))
     yield opened
     await opened.close()
 
@@ -201,7 +205,10 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ({"limit": 10**9}, "1 to 100"),
         ({"since": START, "until": START}, "before it begins"),
         ({"since": START, "until": START - timedelta(days=1)}, "before it begins"),
-        ({"since": START.replace(tzinfo=None)}, "since has no time zone"),
+        ({"since": START.replace(tzinfo=None)}, "from has no time zone"),
+        ({"as_of": START.replace(tzinfo=None)}, "as_of has no time zone"),
+        ({"since": START, "as_of": START - timedelta(days=1)}, "before from"),
+        ({"kinds": (Kind.STATE,), "search_type": SearchType.TURNS}, "kind is of facts"),
     ],
 )
 async def test_what_cannot_be_found_is_refused(
@@ -241,7 +248,7 @@ def make_turn(
 
 @pytest.fixture
 async def turns(tmp_path: Path) -> AsyncIterator[TurnIndex]:
-    opened = QdrantEdgeIndex(tmp_path / "turns", TURN_KIND, VectorSpace("words-1", DIMENSIONS))
+    opened: TurnIndex = QdrantEdgeIndex(tmp_path / "turns", TURN_KIND, VectorSpace("words-1", DIMENSIONS))
     yield opened
     await opened.close()
 
@@ -281,8 +288,9 @@ async def test_turns_and_facts_are_found_together(
         assert {"meaning", "words", "speaker"} <= each.parts.keys()
     facts = await find(search, "coffee", search_type=SearchType.FACTS)
     assert {each.kind for each in facts} == {"fact"}
-    for kind in (SearchType.TURNS, SearchType.EPISODES):
-        assert {each.kind for each in await find(search, "coffee", search_type=kind)} == {"turn"}
+    assert {each.kind for each in await find(search, "coffee", search_type=SearchType.TURNS)} == {"turn"}
+    with pytest.raises(InvalidQuestion, match="no episodes are kept here"):
+        await find(search, "coffee", search_type=SearchType.EPISODES)
 
 
 async def test_turns_of_nobody_else(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:
@@ -361,3 +369,169 @@ async def test_a_question_that_nothing_answers_finds_nothing(
     await keep(turns, embedder, *(make_turn(number, f"coffee number{number}") for number in range(8)))
     await store(index, embedder, make_fact("drinks coffee at noon"))
     assert await find(MemorySearch(index, embedder, turns), "violin repairs") == []
+
+
+async def test_a_fact_comes_before_the_turn_it_was_taken_from_and_before_a_question(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    said = make_turn(0, "porridge with berries is breakfast for me every single day of the week")
+    asked = make_turn(2, "what is my breakfast?")
+    source = Provenance(
+        conversation_id="c-1",
+        window_id="w",
+        window_end_id="w",
+        message_ids=(said.message_id,),
+        quote=said.text,
+        topic="chat.messages.v1",
+        partition=0,
+        offsets=(0,),
+        sent_at=said.sent_at,
+        arrived_at=said.arrived_at,
+    )
+    fact = msgspec.structs.replace(make_fact("breakfast is porridge"), provenance=(source,))
+    await store(index, embedder, fact)
+    await keep(turns, embedder, said, asked, make_turn(4, "the ferry leaves soon"))
+    found = await find(MemorySearch(index, embedder, turns), "breakfast is porridge?")
+    assert found[0].fact == fact
+    assert found[0].message_ids == (said.message_id,)
+    assert found[1].turn == said
+
+
+MARCH, JULY = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
+
+
+def homes() -> tuple[Fact, Fact]:
+    """Berlin from March to July, Munich since."""
+    slot = ids.slot_id("default", "ada", "user", "home")
+    berlin = msgspec.structs.replace(
+        make_fact("User lives in Berlin", FactStatus.SUPERSEDED),
+        slot_id=slot,
+        attribute="home",
+        kind=Kind.STATE,
+        valid_from=MARCH,
+        valid_to=JULY,
+    )
+    munich = msgspec.structs.replace(
+        make_fact("User lives in Munich"), slot_id=slot, attribute="home", kind=Kind.STATE, valid_from=JULY
+    )
+    return berlin, munich
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "expected"),
+    [
+        ("where lives User", {}, ["Munich"]),
+        ("where lives User in May", {}, ["Berlin"]),
+        ("where lives User in August", {}, ["Munich"]),
+        ("where lives User last month", {}, ["Munich"]),
+        ("where lives User", {"as_of": datetime(2026, 5, 1, tzinfo=UTC)}, ["Berlin"]),
+        ("where lives User", {"as_of": JULY + timedelta(days=1)}, ["Munich"]),
+        ("where lives User", {"as_of": MARCH - timedelta(days=1)}, []),
+    ],
+)
+async def test_what_held_at_a_time(
+    index: FactIndex, embedder: WordEmbedder, query: str, more: dict[str, Any], expected: list[str]
+) -> None:
+    await store(index, embedder, *homes())
+    search = MemorySearch(index, embedder, clock=lambda: datetime(2026, 10, 5, tzinfo=UTC))
+    found = await find(search, query, search_type=SearchType.FACTS, **more)
+    assert [each.text.split()[-1] for each in found] == expected
+
+
+async def test_what_held_before_and_again(index: FactIndex, embedder: WordEmbedder) -> None:
+    _, munich = homes()
+    january = datetime(2026, 1, 1, tzinfo=UTC)
+    await store(index, embedder, msgspec.structs.replace(munich, past=(Period(january, MARCH),)))
+    search = MemorySearch(index, embedder)
+    assert await find(search, "lives", as_of=january + timedelta(days=3))
+    assert not await find(search, "lives", as_of=MARCH + timedelta(days=3))
+
+
+async def test_facts_of_a_kind(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:
+    state, preference = homes()[1], make_fact("likes Munich")
+    await store(index, embedder, state, preference)
+    await keep(turns, embedder, make_turn(0, "Munich it is"))
+    search = MemorySearch(index, embedder, turns)
+    assert [each.fact for each in await find(search, "Munich", kinds=(Kind.STATE,))] == [state]
+    assert kinds_of("state, preference,state") == (Kind.STATE, Kind.PREFERENCE)
+    with pytest.raises(InvalidQuestion, match="'mood': facts are of the kinds"):
+        kinds_of("state,mood")
+
+
+async def test_who_is_not_known_is_told_from_who_has_nothing(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    await keep(turns, embedder, make_turn(0, "coffee at noon"), make_turn(0, "tea", user_id="bob"))
+    await store(index, embedder, make_fact("likes tea", user_id="cleo"))
+    search = MemorySearch(index, embedder, turns)
+    assert (await find(search, "coffee", "nobody")).empty is Empty.UNKNOWN_PERSON
+    assert (await find(search, "coffee", tenant_id="acme")).empty is Empty.UNKNOWN_PERSON
+    assert (await find(search, "coffee", conversation_id="c-9")).empty is Empty.UNKNOWN_CONVERSATION
+    assert (await find(search, "violin", "bob")).empty is Empty.NO_ANSWER
+    assert (await find(search, "violin", "cleo")).empty is Empty.NO_ANSWER
+    found = await find(search, "coffee", conversation_id="c-1")
+    assert found.empty is None
+    assert (found.scope.user_id, found.scope.conversation_id) == ("ada", "c-1")
+
+
+async def test_a_turn_shows_what_stands_around_it(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    said = [make_turn(number, text) for number, text in enumerate(["which roaster?", "the ferry", "coffee"])]
+    await keep(turns, embedder, *said)
+    found = await find(MemorySearch(index, embedder, turns), "ferry", search_type=SearchType.TURNS)
+    assert found[0].before is not None and found[0].after is not None
+    assert (found[0].before.message_id, found[0].after.text) == (said[0].message_id, "coffee")
+    assert found[0].before.role is Role.USER
+
+
+async def test_episodes_rest_on_all_their_messages(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder, tmp_path: Path
+) -> None:
+    said = [make_turn(0, "coffee beans"), make_turn(1, "from Bramble")]
+    episode = Episode(
+        episode_id=ids.text_fact_id("default", "ada", "episode"),
+        conversation_id="c-1",
+        user_id="ada",
+        reason=EpisodeReason.CLOSED,
+        message_ids=tuple(turn.message_id for turn in said),
+        turn_ids=tuple(turn.turn_id for turn in said),
+        text="user: coffee beans\nassistant: from Bramble",
+        from_index=0,
+        to_index=1,
+        overlap=0,
+        people=("ada",),
+        first_sent_at=said[0].sent_at,
+        last_sent_at=said[1].sent_at,
+        arrived_at=said[1].arrived_at,
+        began_at=START,
+        source=WindowSource(topic="memory.turns.v1", partition=0, first_offset=0, last_offset=1),
+    )
+    episodes: EpisodeIndex = QdrantEdgeIndex(
+        tmp_path / "episodes", EPISODE_KIND, VectorSpace("words-1", DIMENSIONS)
+    )
+    await episodes.upsert([episode])
+    await episodes.store_vectors([episode.episode_id], await embedder.embed([episode.text]), "words-1")
+    search = MemorySearch(index, embedder, turns, episodes=episodes)
+    [found] = await find(search, "coffee beans", search_type=SearchType.EPISODES)
+    assert (found.kind, found.episode, found.message_ids) == ("episode", episode, episode.message_ids)
+    assert not await find(search, "coffee beans", "bob", search_type=SearchType.EPISODES)
+    late = said[1].sent_at + timedelta(hours=1)
+    assert not await find(search, "coffee beans", search_type=SearchType.EPISODES, since=late)
+    await episodes.close()
+
+
+async def test_another_script_is_a_question_like_any_other(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    await keep(turns, embedder, make_turn(0, "緑茶 が 好き"))
+    found = await find(MemorySearch(index, embedder, turns), "緑茶 が 好き")
+    assert [each.text for each in found] == ["緑茶 が 好き"]
+
+
+async def test_a_query_of_a_megabyte_is_refused_before_anything_is_asked(
+    index: FactIndex, embedder: WordEmbedder
+) -> None:
+    embedder.error = AssertionError("nobody embeds it")
+    with pytest.raises(InvalidQuestion, match="1,000,000 characters: ask in 4,000"):
+        await find(MemorySearch(index, embedder), "x" * 1_000_000)

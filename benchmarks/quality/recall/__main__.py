@@ -1,0 +1,186 @@
+"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FILE] [--only SET ...] [--fit]``.
+
+Fills a memory with the data sets in FOLDER by the project's own stages, in embedded indexes, asks it all
+questions and prints which share of the evidence the first 5 and 10 distinct messages hold that the results
+rest on, in order: of turns alone, facts alone and both, of BM25 and of cosines alone, and what was published.
+LoCoMo counts categories 1 to 4 and BEAM all kinds but abstention; the others are questions that nothing
+answers: how many come back empty, and what that costs of the others.
+
+``left out``: with weights that were chosen without the conversation that is asked about; the shipped weights
+have seen all of these.  ``--fit`` prints the weights to ship.  ``--cache`` keeps vectors between runs.
+``--sample N``: only the first N people of each set.  Exits 2 if no set is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.quality.recall import baselines, fitting
+from benchmarks.quality.recall.measures import Outcome, distinct, figures, recall, worst
+from benchmarks.quality.recall.memory import Memory, opened
+from benchmarks.quality.recall.sets import SETS, Person, load
+from processors.recall.ranking import rank
+from streams.search import SearchType, Wanted
+from streams.search.memory import Gathered
+
+TYPES = (SearchType.TURNS, SearchType.FACTS, SearchType.BOTH)
+_RESULTS = 30
+_FLOORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+
+
+async def measure(
+    folder: Path, names: Sequence[str], cache: Path | None, sample: int, fit: bool
+) -> dict[str, Any]:
+    """Return all figures."""
+    sets = {name: people[: sample or None] for name, people in load(folder, names).items()}
+    found: dict[str, Any] = {"sets": {}}
+    cases: list[fitting.Case] = []
+    outcomes: list[Outcome] = []
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="switchboard-recall-") as place:
+        async with opened(Path(place), cache) as memory:
+            for name, people in sets.items():
+                started = time.perf_counter()
+                for person in people:
+                    await memory.remember(person.messages)
+                ours = {str(kind): figures(await ask(memory, name, people, kind)) for kind in TYPES}
+                both = await ask(memory, name, people, SearchType.BOTH)
+                of: dict[str, Any] = {"ours": ours, "published": baselines.PUBLISHED.get(name, {})}
+                if name in ("locomo", "beam"):
+                    outcomes += both
+                    cases += await gathered(memory, name, people)
+                    of["bm25"] = figures(baselines.by_words(name, people))
+                    of["cosine"] = figures(await baselines.by_meaning(name, people, memory.embedder))
+                of["seconds"] = time.perf_counter() - started
+                found["sets"][name] = of
+    if len({each.group for each in cases}) > 1:
+        found["left_out"] = left_out(cases)
+    found["worst"] = worst(outcomes)
+    found["seconds"] = time.perf_counter() - began
+    if fit and cases:
+        print(fitting.written(fitting.fit(cases)))
+    return found
+
+
+async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchType) -> list[Outcome]:
+    """Ask all questions of a set."""
+    found = []
+    for person in people:
+        for asked in person.questions:
+            wanted = Wanted(query=asked.query, user_id=person.name, search_type=kind, limit=_RESULTS)
+            results = await memory.search.search(wanted)
+            found.append(Outcome(name, asked, distinct([each.message_ids for each in results])))
+    return found
+
+
+async def gathered(memory: Memory, name: str, people: Sequence[Person]) -> list[fitting.Case]:
+    """Return the candidates of all questions."""
+    return [
+        fitting.case(
+            name, person.name, asked, await memory.search.gather(Wanted(query=asked.query, user_id=person.name))
+        )
+        for person in people
+        for asked in person.questions
+    ]
+
+
+def left_out(cases: Sequence[fitting.Case]) -> dict[str, Any]:
+    """Return figures with weights chosen without the conversation asked about, by the floor."""
+    found: list[tuple[Outcome, float]] = []
+    for group in dict.fromkeys(each.group for each in cases):
+        with fitting.in_place(fitting.fit([each for each in cases if each.group != group])):
+            found += [_ranked(each.set, each.asked, each.gathered) for each in cases if each.group == group]
+    answer: dict[str, Any] = {}
+    for name in dict.fromkeys(each.set for each in cases):
+        of = [(outcome, chance) for outcome, chance in found if outcome.set == name]
+        answer[name] = figures([outcome for outcome, _ in of])
+        right = [(recall(outcome, 5), chance) for outcome, chance in of if outcome.asked.evidence]
+        wrong = [chance for outcome, chance in of if not outcome.asked.evidence]
+        answer[name]["floors"] = {
+            str(floor): {
+                "lost": sum(share for share, chance in right if chance < floor) / len(right),
+                "empty": sum(chance < floor for chance in wrong) / max(1, len(wrong)),
+            }
+            for floor in _FLOORS
+        }
+    return answer
+
+
+def _ranked(name: str, asked: Any, of: Gathered) -> tuple[Outcome, float]:
+    ranked = rank(of.question, of.candidates, floor=0.0)
+    messages = distinct([of.candidates[each.position].message_ids for each in ranked[:_RESULTS]])
+    return Outcome(name, asked, messages), ranked[0].score if ranked else 0.0
+
+
+def table(found: dict[str, Any]) -> str:
+    """Return the figures for people."""
+    lines = [f"{'':34} {'R@5':>6} {'R@10':>6}"]
+
+    def line(title: str, of: dict[str, Any]) -> None:
+        more = "".join(
+            f"  {said} {of[key]:.2f}"
+            for key, said in (("empty", "unanswerable ones empty"), ("newest_first", "newest value first"))
+            if key in of
+        )
+        lines.append(f"{title:34} {of['r5']:6.3f} {of['r10']:6.3f}{more}")
+
+    for name, of in found["sets"].items():
+        for kind, ours in of["ours"].items():
+            line(f"{name}, ours, {kind}", ours)
+        if name in found.get("left_out", {}):
+            line(f"{name}, ours, both, left out, no floor", found["left_out"][name])
+        for other in ("bm25", "cosine"):
+            if other in of:
+                line(f"{name}, {other}", of[other])
+        for title, (five, ten) in of["published"].items():
+            line(f"{name}, {title}, published", {"r5": five, "r10": ten})
+        ours = of["ours"]["both"]
+        if "conversation" in ours:
+            counts = ", ".join(f"@{count} {ours[f'conversation_at_{count}']:.3f}" for count in (1, 3, 5))
+            lines.append(f"{name}, the conversation is back: {ours['conversation']:.3f} ({counts})")
+        kinds = (f"{kind} {each['r5']:.2f}/{each['r10']:.2f}" for kind, each in ours["kinds"].items())
+        if len(ours["kinds"]) <= 12:
+            lines.append("    " + ", ".join(kinds))
+        lines.append(f"    {of['seconds']:.0f} s")
+    for name, of in found.get("left_out", {}).items():
+        curve = (f"{floor}: {at['empty']:.2f} for {at['lost']:.3f}" for floor, at in of["floors"].items())
+        lines.append(f"{name}, empty for recall lost, by floor: " + ", ".join(curve))
+    for each in found["worst"]:
+        lines.append(
+            f"worst: {each['kind']}, R@10 {each['r10']:.3f} of {each['questions']}: {', '.join(each['missed'])}"
+        )
+    lines.append(f"{found['seconds']:.0f} s")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure what is there."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recall")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--only", nargs="*", choices=[*SETS], default=[*SETS])
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--fit", action="store_true")
+    given = parser.parse_args(arguments)
+    if not any((given.folder / SETS[name][0]).is_file() for name in given.only):
+        files = ", ".join(SETS[name][0] for name in given.only)
+        print(f"none of {files} is in {given.folder}", file=sys.stderr)
+        return 2
+    found = asyncio.run(measure(given.folder, given.only, given.cache, given.sample, given.fit))
+    print(table(found))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,216 @@
+"""The data sets as what a memory sees: the messages of each person, and questions with the messages that
+answer.
+
+*LoCoMo* (``locomo-dev.json``): one speaker of each conversation is the user, the other the assistant;
+categories 1 to 4 are answered by their ``evidence``, 5 asks for what nobody said.  *BEAM* (``beam-dev.jsonl``):
+a person and an assistant; ``source_ids`` are the messages that bear on a question, ``updated_ids`` hold the
+newest value; questions of the kind ``abstention`` have no answer.  *CarMem* (``carmem-dev.jsonl``): a person's
+conversations reveal a preference each, and a later question should bring that conversation back.  *PrefEval*
+(``prefeval-explicit-dev.json``): a person tells all preferences of a topic, and a question bears on one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from models.messages import ChatMessage, Role
+
+LOCOMO, BEAM = "locomo-dev.json", "beam-dev.jsonl"
+CARMEM, PREFEVAL = "carmem-dev.jsonl", "prefeval-explicit-dev.json"
+CORRECTIONS = "locomo-dev-errors.json"
+
+_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+_TURN = re.compile(r"D\d+:\d+")
+_BEGAN = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+class Asked(NamedTuple):
+    """A question; ``evidence``: ids of the messages that bear on it, none if nothing answers it.
+
+    ``newest``: those of them that hold the newest value, if there is an older one.  ``enough``: the first so
+    many conversations must hold the answer, where a set says so; 0: it counts messages.
+    """
+
+    name: str
+    kind: str
+    query: str
+    evidence: tuple[str, ...]
+    newest: tuple[str, ...] = ()
+    enough: int = 0
+
+
+class Person(NamedTuple):
+    """What was said to and by one person, in order, and what is asked."""
+
+    name: str
+    messages: list[ChatMessage]
+    questions: list[Asked]
+
+
+def locomo(path: Path, corrected: bool = False) -> list[Person]:
+    """Return the conversations; ``corrected``: with the evidence of ``locomo-dev-errors.json`` beside it."""
+    corrections: dict[str, list[str]] = {}
+    if corrected:
+        errors = json.loads(path.with_name(CORRECTIONS).read_text(encoding="utf-8"))
+        corrections = {each["question_id"]: each["correct_evidence"] for each in errors}
+    people = []
+    for number, sample in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+        messages = _locomo_messages(sample)
+        known = {message.message_id for message in messages}
+        questions = []
+        for at, each in enumerate(sample["qa"]):
+            said = corrections.get(f"locomo_{number}_qa{at}", each.get("evidence", []))
+            found = dict.fromkeys(turn for text in said for turn in _TURN.findall(text))
+            evidence = tuple(f"{sample['sample_id']}/{turn}" for turn in found)
+            kind = _CATEGORIES[each["category"]]
+            kept = () if kind == "adversarial" else tuple(turn for turn in evidence if turn in known)
+            if kept or kind == "adversarial":
+                questions.append(Asked(f"{sample['sample_id']}/q{at}", kind, each["question"], kept))
+        people.append(Person(sample["sample_id"], messages, questions))
+    return people
+
+
+def _locomo_messages(sample: Mapping[str, Any]) -> list[ChatMessage]:
+    talk, name, messages = sample["conversation"], sample["sample_id"], []
+    for session in range(1, len(talk)):
+        turns, date = talk.get(f"session_{session}"), talk.get(f"session_{session}_date_time")
+        if turns is None or date is None:
+            continue
+        at = datetime.strptime(date, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        for number, turn in enumerate(turns):
+            role = Role.USER if turn["speaker"] == talk["speaker_a"] else Role.ASSISTANT
+            sent_at = at + timedelta(seconds=30 * number)
+            found = _message(
+                f"{name}/{turn['dia_id']}", name, name, role, turn["text"], sent_at, name=turn["speaker"]
+            )
+            messages.append(found)
+    return messages
+
+
+def beam(path: Path) -> list[Person]:
+    """Return the chats."""
+    people = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        chat = json.loads(line)
+        name = f"beam-{chat['chat']}"
+        messages, at = [], _BEGAN
+        for each in chat["messages"]:
+            if each.get("time_anchor"):
+                at = max(at + timedelta(minutes=1), _anchor(each["time_anchor"], at))
+            else:
+                at += timedelta(minutes=1)
+            messages.append(
+                _message(f"{name}/{each['id']}", name, name, Role(each["role"]), each["content"], at)
+            )
+        questions = []
+        for number, each in enumerate(chat["questions"]):
+            evidence = tuple(f"{name}/{source}" for source in dict.fromkeys(each["source_ids"]))
+            newest = tuple(f"{name}/{source}" for source in each.get("updated_ids", ()))
+            if each["kind"] == "abstention":
+                evidence = ()
+            elif not evidence:
+                continue
+            questions.append(Asked(f"{name}/q{number}", each["kind"], each["question"], evidence, newest))
+        people.append(Person(name, messages, questions))
+    return people
+
+
+def _anchor(text: str, otherwise: datetime) -> datetime:
+    """Return the day that ``March-15-2024`` names."""
+    try:
+        return datetime.strptime(text, "%B-%d-%Y").replace(tzinfo=UTC)
+    except ValueError:
+        return otherwise
+
+
+def carmem(path: Path) -> list[Person]:
+    """Return the people.  ``enough`` is how many preferences of the same subcategory a person has."""
+    people = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        user = json.loads(line)
+        name, messages, questions, at = f"carmem-{user['user_uuid'][:8]}", [], [], _BEGAN
+        kinds = [_subcategory(each) for each in user["data"]]
+        for number, each in enumerate(user["data"]):
+            conversation = f"{name}/{number}"
+            ids: list[str] = []
+            for turn in each["extraction_conversation"]:
+                for speaker, text in turn.items():
+                    at += timedelta(minutes=1)
+                    role = Role.USER if speaker == "USER" else Role.ASSISTANT
+                    found = _message(f"{conversation}/{len(ids)}", conversation, name, role, text, at)
+                    messages.append(found)
+                    ids.append(found.message_id)
+            at += timedelta(days=1)
+            questions.append(
+                Asked(
+                    f"{conversation}/q",
+                    each["user_preference"].split(";")[0].strip(),
+                    each["next_conversation_question"],
+                    tuple(ids),
+                    enough=kinds.count(kinds[number]),
+                )
+            )
+        people.append(Person(name, messages, questions))
+    return people
+
+
+def _subcategory(conversation: Mapping[str, Any]) -> str:
+    return ";".join(conversation["user_preference"].split(";")[:2])
+
+
+def prefeval(path: Path) -> list[Person]:
+    """Return a person for each topic."""
+    people = []
+    for topic, rows in json.loads(path.read_text(encoding="utf-8")).items():
+        name, messages, questions = f"prefeval-{topic}", [], []
+        for number, row in enumerate(rows):
+            conversation, at = f"{name}/{number}", _BEGAN + timedelta(days=number)
+            said = f"{conversation}/0"
+            messages.append(_message(said, conversation, name, Role.USER, row["preference"], at))
+            questions.append(Asked(f"{conversation}/q", topic, row["question"], (said,), enough=1))
+        people.append(Person(name, messages, questions))
+    return people
+
+
+#: The file of each set, and what reads it.
+SETS: Mapping[str, tuple[str, Callable[[Path], list[Person]]]] = {
+    "locomo": (LOCOMO, locomo),
+    "beam": (BEAM, beam),
+    "carmem": (CARMEM, carmem),
+    "prefeval": (PREFEVAL, prefeval),
+}
+
+
+def load(folder: Path, names: Iterable[str]) -> dict[str, list[Person]]:
+    """Return the sets that are there."""
+    found = {}
+    for name in names:
+        file, read = SETS[name]
+        if (folder / file).is_file():
+            found[name] = read(folder / file)
+    return found
+
+
+def _message(
+    message_id: str,
+    conversation: str,
+    person: str,
+    role: Role,
+    text: str,
+    sent_at: datetime,
+    **metadata: str,
+) -> ChatMessage:
+    return ChatMessage(
+        message_id=message_id,
+        conversation_id=conversation,
+        user_id=person,
+        role=role,
+        content=text,
+        sent_at=sent_at,
+        metadata=metadata,
+    )

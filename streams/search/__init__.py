@@ -1,0 +1,27 @@
+"""Finding what a person said and what is known of them, by meaning and by words at once (seed 002).
+
+:mod:`.wanted` says what may be asked, :mod:`.results` what is answered; :mod:`.pools` gets candidates from the
+indexes, :mod:`.memory` has them ranked (:mod:`processors.recall.ranking`).
+"""
+
+from streams.search.memory import MemorySearch, Neighbours
+from streams.search.pools import EpisodeIndex, TurnIndex
+from streams.search.results import Empty, Result, Results, Scope, Surrounding
+from streams.search.wanted import MINIMUM_CONFIDENCE, MOST_RESULTS, SearchType, Wanted, kinds_of
+
+__all__ = [
+    "MINIMUM_CONFIDENCE",
+    "MOST_RESULTS",
+    "Empty",
+    "EpisodeIndex",
+    "MemorySearch",
+    "Neighbours",
+    "Result",
+    "Results",
+    "Scope",
+    "SearchType",
+    "Surrounding",
+    "TurnIndex",
+    "Wanted",
+    "kinds_of",
+]

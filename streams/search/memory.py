@@ -1,0 +1,267 @@
+"""Searching one person's memory: candidates from the indexes, ranked together.
+
+A fact is ranked as a turn of the person would be that says what the fact says.  What waits for its vector can
+only be found by its words.  When the embedder is down, that holds for everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from models.episodes import Episode
+from models.errors import DependencyUnavailable
+from models.facts import Fact
+from models.messages import Role
+from models.ports import Embedder, FactFilter, FactIndex, TurnFilter
+from models.statements import Kind
+from models.turns import Turn
+from processors.facts.confidence import RATES
+from processors.recall.features import Candidate
+from processors.recall.question import InvalidQuestion, Question, cleaned, period_of, read
+from processors.recall.ranking import rank
+from streams.search import pools
+from streams.search.pools import EpisodeIndex, Period, TurnIndex
+from streams.search.results import (
+    Around,
+    Empty,
+    Result,
+    Results,
+    messages_of,
+    neighbour,
+    of_episode,
+    of_fact,
+    of_turn,
+    scope_of,
+)
+from streams.search.wanted import SearchType, Wanted
+
+log = structlog.get_logger("streams.search")
+
+#: Turns that are looked at to learn how the speakers are called.
+_SAMPLE = 30
+
+
+class Neighbours(Protocol):
+    """The conversation log, as :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
+        """Return the turns that there are at these indices, by conversation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A question that was read, and what may answer it: an item for each candidate, in their order."""
+
+    question: Question
+    items: Sequence[Turn | Fact | Episode]
+    candidates: Sequence[Candidate]
+    around: Around
+    period: Period | None
+    degraded: bool
+
+
+class MemorySearch:
+    """Searches the index of facts and, where there are such, those of turns and episodes.
+
+    ``neighbours``: where the turns before and after a turn are found; without it, among what was found.
+    ``embed_timeout`` and ``neighbour_timeout`` (seconds) bound the wait for the query's vector and for them.
+    ``rates``: how fast facts of each kind fade, per day.  ``clock`` says what "last month" is counted from.
+    """
+
+    def __init__(
+        self,
+        facts: FactIndex,
+        embedder: Embedder,
+        turns: TurnIndex | None = None,
+        neighbours: Neighbours | None = None,
+        episodes: EpisodeIndex | None = None,
+        *,
+        embed_timeout: float = 2.0,
+        neighbour_timeout: float = 0.5,
+        rates: Mapping[Kind, float] = RATES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._facts = facts
+        self._turns = turns
+        self._episodes = episodes
+        self._neighbours = neighbours
+        self._embedder = embedder
+        self._embed_timeout = embed_timeout
+        self._neighbour_timeout = neighbour_timeout
+        self._rates = rates
+        self._clock = clock
+
+    async def search(self, wanted: Wanted) -> Results:
+        """Return what answers, best first; nothing if nothing does, and why.
+
+        When the embedder is down, the results are ``degraded``.
+
+        Raises:
+            InvalidQuestion: the query is blank or too long, the limit out of bounds, the time range empty.
+            DependencyUnavailable: an index is down.
+        """
+        gathered = await self.gather(wanted)
+        found = await asyncio.to_thread(_ranked, gathered, wanted.limit)
+        return Results(
+            found,
+            scope=scope_of(wanted, gathered.period),
+            degraded=gathered.degraded,
+            empty=None if found else await self._why(wanted),
+        )
+
+    async def gather(self, wanted: Wanted) -> Gathered:
+        """Return what may answer, in no order.  Raises as :meth:`search`."""
+        wanted.check()
+        query, now = cleaned(wanted.query), self._clock()
+        if wanted.search_type is SearchType.EPISODES and self._episodes is None:
+            raise InvalidQuestion("no episodes are kept here: search turns, facts or both")
+        turns = self._turns if wanted.searches_turns else None
+        named = self._turns if wanted.search_type is SearchType.EPISODES else turns
+        question = read(query, await _speakers(named, query, wanted) if named is not None else ())
+        vectors = await self._embed([question.text, query])
+        vector, whole = (None, None) if vectors is None else vectors
+        period = None if wanted.as_of is not None else period_of(query, now)
+        items: list[Turn | Fact | Episode] = []
+        candidates: list[Candidate] = []
+        around: Around = {}
+        if turns is not None:
+            said = await pools.turns(turns, question.text, vector, wanted)
+            around = await self._around(wanted, said.items)
+            items += said.items
+            candidates += [_turn(turn, said.cosines, around) for turn in said.items]
+        if wanted.searches_facts:
+            known = await pools.facts(self._facts, query, whole, wanted, period, now, self._rates)
+            names = {turn.speaker for turn in around.values() if turn.role is Role.USER}
+            person = names.pop() if len(names) == 1 else ""
+            items += known.items
+            candidates += [_fact(fact, known.cosines, person) for fact in known.items]
+        if wanted.search_type is SearchType.EPISODES and self._episodes is not None:
+            ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
+            items += ranges.items
+            candidates += [_episode(episode, ranges.cosines) for episode in ranges.items]
+        return Gathered(question, items, candidates, around, period, vectors is None)
+
+    async def knows(self, user_id: str, tenant_id: str) -> bool:
+        """Say whether anything that a person said is kept, or anything is known of them: nothing found may also
+        mean that there is nobody of this name.
+
+        Raises:
+            DependencyUnavailable: an index is down.
+        """
+        if (await self._facts.page(FactFilter(user_id=user_id, tenant_id=tenant_id, statuses=()), 1))[0]:
+            return True
+        where = TurnFilter(user_id=user_id, tenant_id=tenant_id)
+        return self._turns is not None and bool((await self._turns.page(where, 1))[0])
+
+    async def _why(self, wanted: Wanted) -> Empty:
+        """Return why nothing was found."""
+        if not await self.knows(wanted.user_id, wanted.tenant_id):
+            return Empty.UNKNOWN_PERSON
+        if wanted.conversation_id and self._turns is not None:
+            there = TurnFilter(
+                user_id=wanted.user_id, tenant_id=wanted.tenant_id, conversation_id=wanted.conversation_id
+            )
+            if not (await self._turns.page(there, 1))[0]:
+                return Empty.UNKNOWN_CONVERSATION
+        return Empty.NO_ANSWER
+
+    async def _around(self, wanted: Wanted, turns: Sequence[Turn]) -> dict[tuple[str, int], Turn]:
+        """Return the turns and their neighbours, by conversation and index; of this person only."""
+        known = {(turn.conversation_id, turn.index): turn for turn in turns}
+        missing: dict[str, list[int]] = {}
+        for name, index in {(name, index + step) for name, index in known for step in (-1, 1)} - known.keys():
+            if index >= 0:
+                missing.setdefault(name, []).append(index)
+        if self._neighbours is None or not missing:
+            return known
+        try:
+            async with asyncio.timeout(self._neighbour_timeout):
+                found = await self._neighbours.at(wanted.tenant_id, missing)
+        except (DependencyUnavailable, TimeoutError) as error:
+            # They make the order better, and are no reason to find nothing.
+            log.warning(
+                "searched without the turns around those found", reason=str(error) or "no answer in time"
+            )
+            return known
+        for turn in found:
+            if (turn.tenant_id, turn.user_id) == (wanted.tenant_id, wanted.user_id):
+                known.setdefault((turn.conversation_id, turn.index), turn)
+        return known
+
+    async def _embed(self, texts: Sequence[str]) -> list[NDArray[np.float32]] | None:
+        """Return the texts' vectors, or None while the embedder is down."""
+        once = list(dict.fromkeys(texts))
+        try:
+            vectors = await asyncio.wait_for(self._embedder.embed(once), self._embed_timeout)
+        except (DependencyUnavailable, TimeoutError):
+            return None
+        return [vectors[once.index(text)] for text in texts]
+
+
+async def _speakers(turns: TurnIndex, query: str, wanted: Wanted) -> set[str]:
+    """Return the names of those who speak in a person's conversations, as far as they are soon found."""
+    everything = TurnFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
+    sample, _ = await turns.page(everything, _SAMPLE)
+    naming = await turns.search_text(query, everything, _SAMPLE)
+    return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}
+
+
+def _ranked(gathered: Gathered, limit: int) -> list[Result]:
+    found: list[Result] = []
+    for position, score, parts in rank(gathered.question, gathered.candidates)[:limit]:
+        item = gathered.items[position]
+        if isinstance(item, Turn):
+            found.append(of_turn(item, score, parts, gathered.around))
+        elif isinstance(item, Fact):
+            found.append(of_fact(item, score, parts))
+        else:
+            found.append(of_episode(item, score, parts))
+    return found
+
+
+def _turn(turn: Turn, cosines: Mapping[str, float], around: Around) -> Candidate:
+    before, after = (neighbour(turn, turn.index + step, around) for step in (-1, 1))
+    return Candidate(
+        text=turn.text,
+        role=turn.role,
+        speaker=turn.speaker,
+        conversation_id=turn.conversation_id,
+        index=turn.index,
+        cosine=cosines.get(turn.turn_id),
+        before="" if before is None else before.text,
+        after="" if after is None else after.text,
+        said_at=turn.sent_at.timestamp(),
+        message_ids=(turn.message_id,),
+    )
+
+
+def _fact(fact: Fact, cosines: Mapping[str, float], person: str) -> Candidate:
+    """Return a fact as something that the person said."""
+    return Candidate(
+        text=fact.statement,
+        role=Role.USER,
+        speaker=person,
+        cosine=cosines.get(fact.fact_id),
+        said_at=max((source.sent_at.timestamp() for source in fact.provenance), default=0.0),
+        message_ids=messages_of(fact),
+    )
+
+
+def _episode(episode: Episode, cosines: Mapping[str, float]) -> Candidate:
+    """Return an episode as something that the person said."""
+    return Candidate(
+        text=episode.text,
+        role=Role.USER,
+        cosine=cosines.get(episode.episode_id),
+        said_at=episode.last_sent_at.timestamp(),
+        message_ids=episode.message_ids,
+    )

@@ -1,0 +1,129 @@
+"""Candidates of one kind, from its index: the nearest ones, and those that share the most words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.episodes import Episode
+from models.facts import Fact, FactStatus
+from models.ports import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter, Where
+from models.statements import Kind
+from models.turns import Turn
+from processors.facts.confidence import ACTIVE_FROM, confidence_at
+from streams.search.wanted import Wanted
+
+TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
+EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
+
+Item = TypeVar("Item")
+Filter = TypeVar("Filter", bound=Where)
+
+#: A moment or a time: from the first (included) to the second (not included).
+Period: TypeAlias = tuple[datetime, datetime]
+
+#: Candidates that each way of searching brings in.
+CANDIDATES = 100
+
+#: What facts may have become that held once.
+_HELD = (FactStatus.ACTIVE, FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
+
+
+@dataclass(frozen=True)
+class Pool(Generic[Item]):
+    """Candidates of one kind, each once, and their cosines, as far as they have a vector."""
+
+    items: list[Item]
+    cosines: Mapping[str, float]
+
+
+async def pool(
+    index: SearchIndex[Item, Filter],
+    text: str,
+    vector: NDArray[np.float32] | None,
+    where: Filter,
+    limit: int,
+    id_field: str,
+) -> Pool[Item]:
+    """Return what an index has for a question; ``vector`` ``None``: by its words alone."""
+    by_words = await index.search_text(text, where, limit)
+    if vector is None:
+        return Pool([each.item for each in by_words], {})
+    by_meaning = await index.search_vector(vector, where, limit)
+    items = {getattr(each.item, id_field): each.item for each in (*by_meaning, *by_words)}
+    cosines = {getattr(each.item, id_field): each.score for each in by_meaning}
+    others = [name for name in items if name not in cosines]
+    return Pool([*items.values()], cosines | await index.cosines(vector, others) if others else cosines)
+
+
+async def turns(index: TurnIndex, text: str, vector: NDArray[np.float32] | None, wanted: Wanted) -> Pool[Turn]:
+    """Return turns of what is wanted."""
+    return await pool(index, text, vector, wanted.turns(), max(CANDIDATES, wanted.limit), "turn_id")
+
+
+async def episodes(
+    index: EpisodeIndex, text: str, vector: NDArray[np.float32] | None, wanted: Wanted
+) -> Pool[Episode]:
+    """Return episodes of what is wanted."""
+    return await pool(index, text, vector, wanted.episodes(), max(CANDIDATES, wanted.limit), "episode_id")
+
+
+async def facts(
+    index: FactIndex,
+    text: str,
+    vector: NDArray[np.float32] | None,
+    wanted: Wanted,
+    period: Period | None,
+    now: datetime,
+    rates: Mapping[Kind, float],
+) -> Pool[Fact]:
+    """Return facts that hold, or held at the time that is asked for, and are sure enough."""
+    least, past = wanted.minimum_confidence, wanted.as_of is not None or period is not None
+    where = FactFilter(
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        statuses=_HELD if past else (FactStatus.ACTIVE,),
+        kinds=tuple(wanted.kinds),
+        minimum_confidence=least,
+        active_at=now if least >= ACTIVE_FROM and not past else None,
+    )
+    found = await pool(index, text, vector, where, max(CANDIDATES, wanted.limit), "fact_id")
+    items = [fact for fact in found.items if wanted.covers(fact)]
+    if wanted.as_of is not None:
+        items = [fact for fact in items if held(fact, (wanted.as_of, wanted.as_of))]
+    elif period is not None:
+        items = _of_period(items, period)
+    # What has faded by now is less sure than a minimum that the index knows no date for; what is past does not
+    # fade.
+    sure = [
+        fact
+        for fact in items
+        if fact.status is not FactStatus.ACTIVE or confidence_at(fact, wanted.as_of or now, rates) >= least
+    ]
+    return Pool(sure, found.cosines)
+
+
+def held(fact: Fact, period: Period) -> bool:
+    """Tell whether a fact was true at some moment of a period; its end is included, so that it may be a
+    moment.
+    """
+    times = [(fact.valid_from, fact.valid_to), *((each.valid_from, each.valid_to) for each in fact.past)]
+    return any(start <= period[1] and (end is None or end > period[0]) for start, end in times)
+
+
+def _of_period(found: list[Fact], period: Period) -> list[Fact]:
+    """Leave out what is past and did not hold then, and what holds now where another fact of its slot did
+    then.
+    """
+    then = [fact for fact in found if held(fact, period)]
+    slots = {fact.slot_id for fact in then if fact.attribute}
+    return [
+        fact
+        for fact in found
+        if held(fact, period) or (fact.status is FactStatus.ACTIVE and fact.slot_id not in slots)
+    ]
