@@ -81,6 +81,24 @@ class ConsumerHost(Protocol):
     async def drain(self, epoch: Epoch) -> None: ...
 
 
+class WatchedService(Protocol):
+    """The service, to its watch."""
+
+    name: str
+    settings: Settings
+    metrics: Metrics
+    health: HealthState
+    catalog: Catalog
+    lease: Lease
+    slots: asyncio.Semaphore
+    app: Any
+
+    @property
+    def consumer(self) -> Any: ...
+    def fail(self, exc: BaseException) -> None: ...
+    def stage_of(self, source: str) -> str: ...
+
+
 class AppHost(ConsumerHost, Protocol):
     """The service, to its Faust app."""
 

@@ -23,14 +23,12 @@ from streams.runtime.recovery import recover, repair
 from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
+from streams.runtime.watch import Watch
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import Catalog
 from streams.version import code_version
-
-#: A pause of the event loop after which this process may have lost its partitions without knowing.
-_BEAT_SECONDS = 0.5
 
 
 async def _go_on(unanswered: int) -> bool:
@@ -66,9 +64,7 @@ class ServiceRuntime:
         self.failure: BaseException | None = None
         self.publisher: Publisher
         self._producer: AIOKafkaProducer | None = None
-        self._last_beat = time.monotonic()
-        self._published_lags: set[tuple[str, str, str]] = set()
-        self._background: list[asyncio.Task[None]] = []
+        self.watch = Watch(self)
         self._bound = bind(stages, name, catalog)
         self._by_source = {source: bound for bound in self._bound for source in bound.stage.sources}
         self.app, self._tables = make_app(self, self._bound)
@@ -87,12 +83,7 @@ class ServiceRuntime:
             catalog.name, catalog.partitions, lambda topic: catalog.get(topic).max_message_bytes
         )
         self.publisher = Publisher(self._producer, layout, submit_timeout=DELIVERY_TIMEOUT_SECONDS)
-        self._background = [
-            asyncio.create_task(self._beat(), name="beat"),
-            asyncio.create_task(self._watch(), name="watch"),
-        ]
-        for task in self._background:
-            task.add_done_callback(self._ended)
+        self.watch.start()
         for bound in self._bound:
             self._say_what_decides(bound.stage)
         self.app.finalize()
@@ -113,14 +104,9 @@ class ServiceRuntime:
         """Drain, commit, leave; bounded by ``shutdown_timeout_seconds`` in the worker."""
         self.health.block("stopping", "stopping")
         await self.app.stop()
-        for task in self._background:
-            task.cancel()
+        self.watch.stop()
         if self._producer is not None:
             await self._producer.stop()
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (exc := task.exception()) is not None:
-            self.fail(exc)
 
     def fail(self, exc: BaseException) -> None:
         """Stop the worker because of ``exc``; the first call wins."""
@@ -172,7 +158,11 @@ class ServiceRuntime:
 
     def stalled(self) -> bool:
         """Say whether the event loop has just stood still for so long that partitions may be lost."""
-        return time.monotonic() - self._last_beat > max(2.0, self.settings.session_timeout_seconds / 4)
+        return self.watch.stalled()
+
+    def stage_of(self, source: str) -> str:
+        """Return the name of the stage that reads ``source``."""
+        return self._by_source[source].stage.name
 
     def caught_up(self, bound: BoundStage, partition: int) -> bool:
         """Say whether every source of the stage is read to its end in this partition."""
@@ -250,7 +240,7 @@ class ServiceRuntime:
         by_stage: dict[str, dict[Place, TP]] = {}
         for tp in tps:
             source = self.catalog.get(tp.topic).contract_name
-            by_stage.setdefault(self._by_source[source].stage.name, {})[source, tp.partition] = tp
+            by_stage.setdefault(self.stage_of(source), {})[source, tp.partition] = tp
         for bound in self._bound:
             ask, places = bound.stage.view_marks, by_stage.get(bound.stage.name)
             if ask is None or not places:
@@ -293,47 +283,3 @@ class ServiceRuntime:
         if any(lane.unconfirmed for lane in busy.values()) and not self.app.should_stop:
             # The producer would still write it, but behind what the next owner of the partition writes.
             self.fail(ConsistencyError("records could not be written before partitions were given away"))
-
-    # -- background -----------------------------------------------------------------------------------------
-
-    async def _beat(self) -> None:
-        while True:
-            self._last_beat = time.monotonic()
-            self.health.beat()
-            self.metrics.batches_in_flight.labels(self.name).set(
-                self.settings.batches_in_flight - self.slots._value
-            )
-            await asyncio.sleep(_BEAT_SECONDS)
-
-    async def _watch(self) -> None:
-        """Publish lag, and stop the worker when Faust, the group or another worker of our name demands it."""
-        while True:
-            await asyncio.sleep(1.0)
-            if self.app.crashed:
-                self.fail(self.app.crash_reason or RuntimeError("the Faust app crashed"))
-                return
-            self.lease.check_name()
-            silence = self.lease.silence()
-            if silence > self.settings.session_timeout_seconds / 2:
-                self.health.block("kafka", f"the broker has not answered for {silence:.0f} s")
-            else:
-                self.health.clear("kafka")
-            if self.app.consumer.started:
-                await self.consumer.check_errors()
-            self._publish_lag()
-
-    def _publish_lag(self) -> None:
-        lags = {}
-        for tp, progress in self.consumer.epoch.partitions.items():
-            end = self.consumer.end_of(tp)
-            if end is not None:
-                spec = self.catalog.get(tp.topic)
-                stage = self._by_source[spec.contract_name].stage.name
-                done = progress.start if progress.committed is None else progress.committed
-                lags[stage, spec.contract_name, str(tp.partition)] = max(0, end - done)
-        for labels, lag in lags.items():
-            self.metrics.lag_records.labels(*labels).set(lag)
-        # Of a partition that was given away somebody else says how far it is.
-        for labels in self._published_lags - lags.keys():
-            self.metrics.lag_records.remove(*labels)
-        self._published_lags = set(lags)

@@ -375,16 +375,16 @@ class TestLag:
         monkeypatch.setattr(service.consumer, "end_of", ends.get)
         epoch = sought(service, *ends)
         epoch.partitions[at(MESSAGES, 1)].committed = None
-        service._publish_lag()
+        service.watch.publish_lag()
         assert self.lags(service) == {(MESSAGES, "1"): 15, (MESSAGES, "2"): 0}
         epoch.partitions[at(MESSAGES, 1)].committed = 24
-        service._publish_lag()
+        service.watch.publish_lag()
         assert self.lags(service)[MESSAGES, "1"] == 1
         epoch = sought(service, at(MESSAGES, 2))
-        service._publish_lag()
+        service.watch.publish_lag()
         assert self.lags(service) == {(MESSAGES, "2"): 0}
         epoch.drop()
-        service._publish_lag()
+        service.watch.publish_lag()
         assert self.lags(service) == {}
 
 
@@ -417,7 +417,7 @@ class TestLife:
         monkeypatch.setattr(type(service.app), "start", start)
         monkeypatch.setattr(type(service.app), "stop", stop)
         await service.start()
-        watchers = list(service._background)
+        watchers = list(service.watch.tasks)
         await service.stop()
         await asyncio.gather(*watchers, return_exceptions=True)
         assert happened == [
@@ -434,14 +434,14 @@ class TestLife:
             raise ConsistencyError("the group said no")
 
         task = asyncio.create_task(fails())
-        task.add_done_callback(service._ended)
+        task.add_done_callback(service.watch._ended)
         await asyncio.wait([task])
         await asyncio.sleep(0)
         assert "the group said no" in str(service.failure)
 
     async def test_a_pause_of_the_event_loop_is_noticed(self, service: ServiceRuntime) -> None:
         assert not service.stalled()
-        service._last_beat -= 3
+        service.watch._last_beat -= 3
         assert service.stalled()
 
 

@@ -15,6 +15,7 @@ from models.errors import ConsistencyError
 from streams.kafka import clients
 from streams.runtime import recovery as recovery_module
 from streams.runtime import service as service_module
+from streams.runtime import watch as watch_module
 from streams.runtime.consumer import BatchConsumer, BatchTransport
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, Offsets, Progress
@@ -253,7 +254,7 @@ class TestLife:
     ) -> None:
         service.health.clear("starting")
         await service.start()
-        background = list(service._background)
+        background = list(service.watch.tasks)
         assert [task.get_name() for task in background] == ["beat", "watch"]
         await service.stop()
         await asyncio.gather(*background, return_exceptions=True)
@@ -283,7 +284,7 @@ class TestLife:
         async def fails() -> None:
             raise ConsistencyError("the group said no")
 
-        monkeypatch.setattr(service, "_watch", fails)
+        monkeypatch.setattr(service.watch, "look", fails)
         await service.start()
         async with asyncio.timeout(10):
             await service.failed.wait()
@@ -332,9 +333,9 @@ class TestWatch:
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, *turns: Callable[[], None]
     ) -> Clock:
         clock = Clock(*turns)
-        monkeypatch.setattr(service_module, "asyncio", clock)
+        monkeypatch.setattr(watch_module, "asyncio", clock)
         with pytest.raises(Ended):
-            await service._watch()
+            await service.watch.look()
         assert max(clock.slept) <= 5, "what it publishes is scraped every few seconds"
         return clock
 
@@ -348,27 +349,27 @@ class TestWatch:
         reason = ValueError("in the conductor")
         service.app._crashed.set()
         service.app._crash_reason = reason
-        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
-        await service._watch()
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
+        await service.watch.look()
         assert service.failure is reason
 
     async def test_a_crash_without_a_reason_stops_it_too(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         service.app._crashed.set()
-        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
-        await service._watch()
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
+        await service.watch.look()
         assert isinstance(service.failure, RuntimeError)
 
     async def test_a_worker_whose_name_was_taken_does_not_go_on(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         service.lease.fenced = True
-        monkeypatch.setattr(service_module, "asyncio", Clock(nothing))
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
         with pytest.raises(
             Exception, match=f"runs under the name '{service.settings.static_member('ingest')}'"
         ):
-            await service._watch()
+            await service.watch.look()
 
     async def test_a_broker_that_is_silent_is_said_until_it_answers(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
@@ -411,13 +412,13 @@ class TestWatch:
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await service.slots.acquire()
-        service._last_beat -= 60
+        service.watch._last_beat -= 60
         service.health._last_beat -= 60
         clock = Clock()
-        monkeypatch.setattr(service_module, "asyncio", clock)
+        monkeypatch.setattr(watch_module, "asyncio", clock)
         with pytest.raises(Ended):
-            await service._beat()
-        assert clock.slept == [service_module._BEAT_SECONDS]
+            await service.watch.beat()
+        assert clock.slept == [watch_module.BEAT_SECONDS]
         assert not service.stalled()
         assert service.health.silence() < 30
         assert value(service, "batches_in_flight", service="ingest") == 1
@@ -431,8 +432,8 @@ class TestStalled:
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, session: int, pause: float, stalled: int
     ) -> None:
         service.settings = service.settings.model_copy(update={"session_timeout_seconds": session})
-        service._last_beat = 1000.0
-        monkeypatch.setattr(service_module, "time", SimpleNamespace(monotonic=lambda: 1000.0 + pause))
+        service.watch._last_beat = 1000.0
+        monkeypatch.setattr(watch_module, "time", SimpleNamespace(monotonic=lambda: 1000.0 + pause))
         assert service.stalled() is bool(stalled)
 
 

@@ -1,0 +1,93 @@
+"""Beside a running service: that its event loop goes on, what must stop it, how far it is behind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from streams.runtime.ports import WatchedService
+
+#: A pause of the event loop after which this process may have lost its partitions without knowing.
+BEAT_SECONDS = 0.5
+
+
+class Watch:
+    """Two tasks beside a service: one beats, one looks once a second.  One that fails stops the service.
+
+    ``tasks`` are those that run.
+    """
+
+    def __init__(self, service: WatchedService) -> None:
+        self._service = service
+        self._last_beat = time.monotonic()
+        self._published_lags: set[tuple[str, str, str]] = set()
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self.tasks = [
+            asyncio.create_task(self.beat(), name="beat"),
+            asyncio.create_task(self.look(), name="watch"),
+        ]
+        for task in self.tasks:
+            task.add_done_callback(self._ended)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        for task in self.tasks:
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (exc := task.exception()) is not None:
+            self._service.fail(exc)
+
+    def stalled(self) -> bool:
+        """Say whether the event loop has just stood still for so long that partitions may be lost."""
+        most = max(2.0, self._service.settings.session_timeout_seconds / 4)
+        return time.monotonic() - self._last_beat > most
+
+    async def beat(self) -> None:
+        """Note that the event loop goes on, as long as it does."""
+        service = self._service
+        while True:
+            self._last_beat = time.monotonic()
+            service.health.beat()
+            service.metrics.batches_in_flight.labels(service.name).set(
+                service.settings.batches_in_flight - service.slots._value
+            )
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def look(self) -> None:
+        """Publish lag, and stop the worker when Faust, the group or another worker of our name demands it."""
+        service = self._service
+        while True:
+            await asyncio.sleep(1.0)
+            if service.app.crashed:
+                service.fail(service.app.crash_reason or RuntimeError("the Faust app crashed"))
+                return
+            service.lease.check_name()
+            silence = service.lease.silence()
+            if silence > service.settings.session_timeout_seconds / 2:
+                service.health.block("kafka", f"the broker has not answered for {silence:.0f} s")
+            else:
+                service.health.clear("kafka")
+            if service.app.consumer.started:
+                await service.consumer.check_errors()
+            self.publish_lag()
+
+    def publish_lag(self) -> None:
+        """Say of each partition of ours how many records are not committed, and nothing of any other."""
+        service, lags = self._service, {}
+        for tp, progress in service.consumer.epoch.partitions.items():
+            end = service.consumer.end_of(tp)
+            if end is not None:
+                source = service.catalog.get(tp.topic).contract_name
+                done = progress.start if progress.committed is None else progress.committed
+                lags[service.stage_of(source), source, str(tp.partition)] = max(0, end - done)
+        lag_records = service.metrics.lag_records
+        for labels, lag in lags.items():
+            lag_records.labels(*labels).set(lag)
+        # Of a partition that was given away somebody else says how far it is.
+        for labels in self._published_lags - lags.keys():
+            lag_records.remove(*labels)
+        self._published_lags = set(lags)
