@@ -9,12 +9,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import base64
 import contextlib
 import fcntl
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -23,36 +21,22 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from aiokafka.errors import KafkaError
-
 from deploy.local.java import find_java
 from deploy.local.kafka_config import logging_configuration, server_properties
+from deploy.local.kafka_health import advice, answers, tail
 from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
 from deploy.local.kafka_security import Security
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams import leash
-from streams.kafka import make_admin
 from streams.settings import Settings, load_settings
 
 START_TIMEOUT = 90.0  # seconds; a start takes 3 to 5 on two cores, and ten times that where much else runs
 _STOP_GRACE = 15.0  # seconds between SIGTERM and SIGKILL
-_ADVICE = [
-    (r"No space left on device", "the disk is full: free some space, or give another folder"),
-    (r"Address already in use", "a port is taken by another process: choose another"),
-    (r"Failed to acquire lock on file", "another Kafka runs on this folder: stop it, or give another folder"),
-    (r"Could not reserve enough space|insufficient memory|OutOfMemoryError", "there is too little free memory"),
-    (r"UnsupportedClassVersionError", "this Java is too old for Kafka: run `make install`, which brings one"),
-    (
-        r"Invalid cluster\.id|meta\.properties",
-        "this folder is damaged or belongs to another Kafka: give an empty one",
-    ),
-]
 
 
 class LocalKafka:
@@ -150,12 +134,7 @@ class LocalKafka:
 
     def log_tail(self, lines: int = 30) -> str:
         """The end of what Java printed and of the node's log, without stack frames."""
-        parts = []
-        for path in (self._output_file, self._log_file):
-            if path.exists():
-                text = path.read_text(errors="replace")
-                parts.extend([line for line in text.splitlines() if not line.startswith("\tat ")][-lines:])
-        return "\n".join(parts)
+        return tail((self._output_file, self._log_file), lines)
 
     def __enter__(self) -> Self:
         self.start()
@@ -263,39 +242,19 @@ class LocalKafka:
                 raise self._failure("it ended while starting")
             # A refused connection is cheap; the client would log it as an error.
             with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self.port), timeout=1):
-                if _answers(self.settings):
+                if answers(self.settings):
                     return
             time.sleep(0.05)
         raise self._failure(f"it did not answer within {START_TIMEOUT:.0f} s")
 
     def _failure(self, what: str) -> DependencyUnavailable:
         log = self.log_tail()
-        advice = next((advice for pattern, advice in _ADVICE if re.search(pattern, log)), "see the log")
-        return DependencyUnavailable("kafka", f"{what}: {advice}. Its log in {self.data_dir} ends:\n{log}")
+        return DependencyUnavailable("kafka", f"{what}: {advice(log)}. Its log in {self.data_dir} ends:\n{log}")
 
 
 def _new_cluster_id() -> str:
     """Kafka's form of a random UUID: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-
-
-def _answers(settings: Settings) -> bool:
-    """Whether a client gets metadata that names a broker.  In a thread: the caller may have an event loop."""
-
-    async def ask() -> bool:
-        client = make_admin(settings, "switchboard-local", request_timeout_ms=5000)
-        try:
-            async with asyncio.timeout(5):
-                await client.start()
-                cluster = await client.describe_cluster()
-            return bool(cluster["brokers"])
-        except (KafkaError, OSError, TimeoutError):
-            return False
-        finally:
-            await client.close()
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, ask()).result()
 
 
 def main() -> None:
