@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import ssl
 from collections.abc import Awaitable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -14,15 +11,15 @@ from uuid import UUID
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from qdrant_client import AsyncQdrantClient
 from qdrant_client import models as q
-from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
-from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+from qdrant_client.http.exceptions import UnexpectedResponse
 
-from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from models.ports import AnyOf, Found, Place, Vectors, VectorSpace, Where, Within
+from models.errors import ConfigurationError
+from models.ports import Found, Place, Vectors, VectorSpace, Where
 from streams.adapters import qdrant_payload as stored
+from streams.adapters.qdrant_connection import ask, connect
 from streams.adapters.qdrant_kinds import Kind
+from streams.adapters.qdrant_requests import NOBODYS, filter_of, payload_indexes, replace_if
 from streams.redaction import without_credentials
 
 T = TypeVar("T")
@@ -32,9 +29,6 @@ Filter = TypeVar("Filter", bound=Where)
 #: The first release that ranks a text field by BM25.  (Older ones also ignore ``update_mode`` in silence,
 #: and would let an old version replace a new one.)
 MINIMUM_VERSION = (1, 20)
-
-
-_NOBODYS = q.IsEmptyCondition(is_empty=q.PayloadField(key=stored.OWNER_FIELD))
 
 
 class QdrantServerIndex(Generic[Item, Filter]):
@@ -67,7 +61,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
         self.space = space
         self._timeout = timeout
         self._local = not url.startswith(("http://", "https://"))
-        self._client = _client(url, timeout, api_key, ca_file)
+        self._client = connect(url, timeout, api_key, ca_file)
         self._prepared = False
         self._preparing: asyncio.Task[None] | None = None
 
@@ -93,7 +87,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
         )
         versions = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
         replacements = [
-            _replace_if(q.Range(lt=kind.version_of(item)), kind.id_of(item), kind.to_payload(item))
+            replace_if(q.Range(lt=kind.version_of(item)), kind.id_of(item), kind.to_payload(item))
             for item in items
             if versions.get(kind.id_of(item), 0) < kind.version_of(item)
         ]
@@ -108,7 +102,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
         await self._prepare()
         where = q.Filter(
             must=[q.HasIdCondition(has_id=[*asked])],
-            must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), _NOBODYS],
+            must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), NOBODYS],
         )
         records, _ = await self._ask(
             self._client.scroll(self._collection, where, limit=len(asked), with_payload=False)
@@ -180,7 +174,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
         """See the port."""
         await self._prepare()
         records, following = await self._ask(
-            self._client.scroll(self._collection, _filter(where), limit=limit, offset=start)
+            self._client.scroll(self._collection, filter_of(where), limit=limit, offset=start)
         )
         items = [self._kind.from_payload(record.payload) for record in records]
         return items, None if following is None else str(following)
@@ -195,14 +189,14 @@ class QdrantServerIndex(Generic[Item, Filter]):
             graves = {name: stored.gravestone(versions[name]) for name in ids[part]}
             await self._insert(graves)
             operations = [
-                _replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
+                replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
             ]
             await self._ask(self._client.batch_update_points(self._collection, operations, wait=True))
 
     async def count(self, where: Filter | None = None) -> int:
         """See the port."""
         await self._prepare()
-        condition = q.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
+        condition = q.Filter(must_not=[NOBODYS]) if where is None else filter_of(where)
         counted = await self._ask(self._client.count(self._collection, condition, exact=True))
         return counted.count
 
@@ -236,7 +230,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
         await self._prepare()
         found = await self._ask(
             self._client.query_points(
-                self._collection, query=query, using=using, query_filter=_filter(where), limit=limit
+                self._collection, query=query, using=using, query_filter=filter_of(where), limit=limit
             )
         )
         return [Found(self._kind.from_payload(point.payload), point.score) for point in found.points]
@@ -298,7 +292,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
                 f"else, or the embedding model was changed. {self._rebuild}"
             )
         await self._check_seal(where, is_empty=not described.points_count)
-        for field, schema in _payload_indexes(self._kind, self._local).items():
+        for field, schema in payload_indexes(self._kind, self._local).items():
             if field not in described.payload_schema:
                 await self._ask(self._client.create_payload_index(self._collection, field, schema, wait=True))
 
@@ -311,99 +305,4 @@ class QdrantServerIndex(Generic[Item, Filter]):
         stored.check_seal(records[0].payload if records else None, expected, where, self._rebuild)
 
     async def _ask(self, request: Awaitable[T]) -> T:
-        """Await one request and give the client's errors their names.
-
-        What is left, such as 400 and 409, is a mistake of ours, or for the caller to judge.
-        """
-        try:
-            return await asyncio.wait_for(request, self._timeout)
-        except TimeoutError as error:
-            raise Unanswered("qdrant", f"{self._shown}: no answer within {self._timeout:g} s") from error
-        except (ResponseHandlingException, ResourceExhaustedResponse) as error:
-            reason = str(error) or type(error).__name__
-            if "CERTIFICATE_VERIFY_FAILED" in reason:
-                raise ConfigurationError(
-                    f"the certificate of the Qdrant server at {self._shown} is not trusted ({reason}): set "
-                    "SWITCHBOARD_QDRANT_SSL_CA_FILE to who signed it"
-                ) from error
-            raise DependencyUnavailable("qdrant", f"{self._shown}: {reason}") from error
-        except UnexpectedResponse as error:
-            status = error.status_code or 0
-            if status in (401, 403):
-                raise ConfigurationError(
-                    f"the Qdrant server at {self._shown} refuses access (SWITCHBOARD_QDRANT_API_KEY): {error}"
-                ) from error
-            if status in (404, 408, 429) or status >= 500:
-                raise DependencyUnavailable("qdrant", f"{self._shown}: {error}") from error
-            raise
-
-
-def _client(url: str, timeout: float, api_key: str, ca_file: Path | None) -> AsyncQdrantClient:
-    if url == ":memory:":
-        return AsyncQdrantClient(location=url)
-    if not url.startswith(("http://", "https://")):
-        return AsyncQdrantClient(path=url)
-    # The client's own check of the server's version blocks the event loop; _check_version asks instead.
-    return AsyncQdrantClient(
-        url=url,
-        timeout=math.ceil(timeout),
-        check_compatibility=False,
-        api_key=api_key or None,
-        verify=_trusted(ca_file),
-    )
-
-
-def _trusted(ca_file: Path | None) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=ca_file)
-    except OSError as error:
-        reason = getattr(error, "reason", None) or error.strerror
-        raise ConfigurationError(
-            f"SWITCHBOARD_QDRANT_SSL_CA_FILE={ca_file} cannot be used ({reason}): give certificates in PEM"
-        ) from error
-
-
-def _replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.OverwritePayloadOperation:
-    """Replace a payload whose version is in a range; its vector is kept."""
-    condition = q.FieldCondition(key=stored.VERSION_FIELD, range=versions)
-    where = q.Filter(must=[q.HasIdCondition(has_id=[name]), condition])
-    return q.OverwritePayloadOperation(overwrite_payload=q.SetPayload(payload=payload, filter=where))
-
-
-def _filter(where: Where) -> q.Filter:
-    return q.Filter(must=[_condition(each) for each in where.conditions()])
-
-
-def _condition(wanted: AnyOf | Within) -> q.FieldCondition:
-    if isinstance(wanted, AnyOf):
-        return q.FieldCondition(key=wanted.field, match=q.MatchAny(any=[*wanted.values]))
-    start, end = wanted.start, wanted.end
-    since, until = (each if isinstance(each, datetime) else None for each in (start, end))
-    if since is not None or until is not None:
-        return q.FieldCondition(key=wanted.field, range=q.DatetimeRange(gte=since, lt=until))
-    low, high = (None if isinstance(each, datetime) else each for each in (start, end))
-    return q.FieldCondition(key=wanted.field, range=q.Range(gte=low, lt=high))
-
-
-def _payload_indexes(kind: Kind[Item], local: bool) -> dict[str, q.PayloadSchemaParams]:
-    if local:
-        # Local mode has no indexes, and ranks text by plain words only: no stems, no stop words.
-        return {kind.text_field: q.TextIndexParams(type=q.TextIndexType.TEXT, scoring=True)}
-    text = q.TextIndexParams(
-        type=q.TextIndexType.TEXT,
-        tokenizer=q.TokenizerType.MULTILINGUAL,
-        lowercase=True,
-        ascii_folding=True,
-        stopwords=q.Language.ENGLISH,
-        stemmer=q.SnowballParams(type=q.Snowball.SNOWBALL, language=q.SnowballLanguage.ENGLISH),
-        scoring=True,
-    )
-    indexes: dict[str, q.PayloadSchemaParams] = {
-        stored.OWNER_FIELD: q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD, is_tenant=True),
-        stored.VERSION_FIELD: q.IntegerIndexParams(type=q.IntegerIndexType.INTEGER),
-        kind.text_field: text,
-    }
-    indexes |= {field: q.FloatIndexParams(type=q.FloatIndexType.FLOAT) for field in kind.numbers}
-    indexes |= {field: q.DatetimeIndexParams(type=q.DatetimeIndexType.DATETIME) for field in kind.times}
-    keyword = q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD)
-    return indexes | dict.fromkeys(kind.keyword_fields, keyword)
+        return await ask(request, self._shown, self._timeout)

@@ -18,7 +18,8 @@ from models.ports import FactIndex
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
-from streams.adapters.qdrant_server import QdrantServerIndex, _replace_if
+from streams.adapters.qdrant_requests import replace_if
+from streams.adapters.qdrant_server import QdrantServerIndex
 from streams.settings import load_settings
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
@@ -129,7 +130,7 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
     async with an_index(":memory:") as index:
         await index.upsert([newer])
         late = [
-            _replace_if(models.Range(lt=version), newer.fact_id, FACTS.to_payload(make_fact(version=version)))
+            replace_if(models.Range(lt=version), newer.fact_id, FACTS.to_payload(make_fact(version=version)))
             for version in (2, 3)
         ]
         await index._client.batch_update_points(index._collection, late)
