@@ -170,7 +170,8 @@ async def _opened(settings: Settings, ask: Callable[[FactIndex], Awaitable[T]]) 
 
 def _print_line(fact: Fact, settings: Settings) -> None:
     now = confidence_at(fact, datetime.now(UTC), settings.decay_rates)
-    end = "" if fact.status is FactStatus.ACTIVE else f"  [{fact.status.value.replace('_', ' ')}]"
+    unsure = "  [tentative]" if fact.tentative else ""
+    end = unsure if fact.status is FactStatus.ACTIVE else f"  [{fact.status.value.replace('_', ' ')}]"
     said = "" if fact.evidence_count == 1 else f", said {fact.evidence_count} times"
     print(f"  {now:.2f}  {printable(fact.statement)}{end}")
     print(f"        {fact.fact_id}  since {fact.valid_from:%Y-%m-%d}{_until(fact)}{said}")
@@ -185,6 +186,8 @@ def _print_where(fact: Fact, settings: Settings) -> None:
         whose = "" if fact.subject == SELF else f" of {printable(fact.subject)}"
         denied = "not " if fact.polarity is Polarity.NEGATED else ""
         print(f"  {printable(fact.attribute)}{whose}: {denied}{printable(fact.value) or 'anything'}")
+    if fact.tentative:
+        print("  tentative: never said surely, so it takes the place of nothing")
     print(f"  confidence {fact.confidence:.2f} on {fact.last_evidence_at:%Y-%m-%d}, when it was last heard")
     for period in fact.past:
         print(f"  before from {period.valid_from:%Y-%m-%d} until {period.valid_to:%Y-%m-%d}")

@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from models import ids
@@ -71,7 +72,8 @@ def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") 
     )
 
 
-BERLIN, MUNICH, LYON = fact("Berlin", FactStatus.SUPERSEDED), fact("Munich"), fact("Lyon", user="bob")
+BERLIN, MUNICH = fact("Berlin", FactStatus.SUPERSEDED), fact("Munich")
+LYON = msgspec.structs.replace(fact("Lyon", user="bob"), tentative=True)
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +105,13 @@ def test_all_of_them_with_how_they_ended(capsys: pytest.CaptureFixture[str]) -> 
     assert main.run(["facts", "--user", "ada", "--all", "--json"]) == 0
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {each["value"]: each["status"] for each in shown} == {"Berlin": "superseded", "Munich": "active"}
+
+
+def test_what_was_never_said_surely_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "bob"]) == 0
+    assert "User lives in Lyon  [tentative]" in capsys.readouterr().out
+    assert main.run(["explain", LYON.fact_id, "--user", "bob"]) == 0
+    assert "tentative: never said surely" in capsys.readouterr().out
 
 
 def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
