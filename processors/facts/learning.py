@@ -64,14 +64,22 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
     """
     if (fact.tenant_id, fact.user_id) != (said.tenant_id, said.user_id):
         raise ValueError(f"fact {fact.fact_id} belongs to another person")
-    evidence, confidence = said.provenance, fact.confidence
+    evidence, confidence, statement = said.provenance, fact.confidence, fact.statement
+    if said.assertion is not Assertion.ENDED and not ever_held(fact):
+        statement = said.statement  # until now it was only said that it is no longer so
     if said.assertion is not Assertion.ENDED or own.is_none:
         surest = max(confidence, said.confidence)
         confidence = surest + EVIDENCE_GAIN * (1.0 - surest)
     return msgspec.structs.replace(
         fact,
+        statement=statement,
         confidence=confidence,
         evidence_count=fact.evidence_count + 1,
         provenance=newest((*fact.provenance, evidence)),
         last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
     )
+
+
+def ever_held(fact: Fact) -> bool:
+    """Whether it was ever said to be so, and not only that it is no longer."""
+    return fact.valid_from != fact.valid_to or fact.status is not FactStatus.ENDED or bool(fact.past)

@@ -13,6 +13,7 @@ from models.facts import Fact, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ceilings
+from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
 
@@ -73,7 +74,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     for period in fact.past:
         began = Moment(period.valid_from, fact.learned_at)
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
-    if _held(fact):
+    if ever_held(fact):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
     if fact.status is FactStatus.ACTIVE:
         yield mark_of(claim, last, Said.HOLDS, tentative=fact.tentative)
@@ -83,7 +84,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
 
 
 def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
-    if claim.polarity is not Polarity.AFFIRMED or fact.status in _LEFT or not _held(fact):
+    if claim.polarity is not Polarity.AFFIRMED or fact.status in _LEFT or not ever_held(fact):
         return slot
     last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
     marks = marked(slot.marks, mark_of(ANY, Moment(fact.valid_from, fact.learned_at), Said.HOLDS))
@@ -94,8 +95,3 @@ def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
         latest = Latest(claim.line_id, fact.fact_id, last, here)
     values = (*slot.values, claim.line_id)[-VALUES_LIMIT:]
     return msgspec.structs.replace(slot, marks=marks, values=values, latest=latest)
-
-
-def _held(fact: Fact) -> bool:
-    """Whether it was ever said to be so, and not only that it is no longer."""
-    return fact.valid_from != fact.valid_to or fact.status is not FactStatus.ENDED or bool(fact.past)

@@ -13,6 +13,7 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from streams.agents.memory.facts import FACTS, Facts
+from streams.embedding_requests import REQUESTS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -184,3 +185,15 @@ def test_a_search_ends_no_favourite() -> None:
     assert [fact.tentative for fact in memory.facts()] == [False, True]
     memory.hears("I prefer Thai food now.")
     assert memory.holding("favourite/cuisine") == {"thai"}
+
+
+@pytest.mark.parametrize("days", [(1, 2), (2, 1)])
+def test_what_was_first_known_by_its_end_is_told_as_what_it_is(days: tuple[int, int]) -> None:
+    memory = Memory()
+    memory.hears("I don't like espresso anymore.", days=days[0])
+    memory.hears("I love espresso.", days=days[1], conversation="another")
+    fact = memory.one("espresso")
+    assert fact.statement == "Likes espresso"
+    assert fact.status is (FactStatus.ACTIVE if days == (1, 2) else FactStatus.ENDED)
+    asked = [output.value for output in memory.stage.outputs if output.topic == REQUESTS]
+    assert [b"No longer" in (value or b"") for value in asked] == [True, False], "a vector for each text"

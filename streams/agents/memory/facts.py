@@ -108,8 +108,12 @@ class Facts:
         if not done.changes:
             work.skip("replayed")
         for fact in done.changes:
-            self._publish(fact, work)
             key, line_id = fact.fact_id.encode(), claim_of(fact).line_id
+            known = _line(line_id, work)
+            old = None if known is None else known.fact(fact.fact_id)
+            self._publish(fact, work)
+            if old is not None and old.statement != fact.statement:
+                embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
             if line_id != fact.fact_id and work.get(key, STATE) is None:
                 work.put(key, Place(line_id), STATE, first=True)
         for line_id, line in done.lines.items():
