@@ -9,9 +9,9 @@ next message would end, only earlier.  In the same way a conversation is forgott
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 import msgspec
 
@@ -20,6 +20,7 @@ from models.messages import ChatMessage
 from models.summaries import Summary
 from models.windows import WindowMessage, WindowReason, WindowSource
 from processors.conversations import token_table
+from processors.conversations.bodies import Bodies, LoadPage
 from processors.conversations.drafts import SummaryRequestDraft, WindowDraft
 from processors.conversations.sequence import Sequencer
 from processors.conversations.state import (
@@ -33,16 +34,12 @@ from processors.conversations.windows import WindowCursor
 from processors.text.tokens import TokenCounter, overheads
 
 _encode = msgspec.json.Encoder().encode
-_decode_message = msgspec.json.Decoder(WindowMessage).decode
 
 #: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
 #: could not be published, and neither it nor any later message of its conversation would ever be folded.
 REQUEST_BYTES = 2_000_000
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-
-#: Loads the page of bodies that begins at an index.
-LoadPage = Callable[[int], Sequence[Kept]]
 
 
 class Fold:
@@ -58,25 +55,20 @@ class Fold:
     """
 
     __slots__ = (
+        "_bodies",
         "_changed",
         "_conversation_id",
         "_count",
         "_counts",
         "_cursor",
         "_end_mark",
-        "_kept",
-        "_kept_from",
-        "_load_page",
-        "_pages",
         "_policy",
         "_sent_at",
         "_sequence",
         "_source_topic",
         "_summaries",
         "_tokens",
-        "_turns",
         "erasures",
-        "pages",
         "requests",
         "windows",
     )
@@ -96,21 +88,21 @@ class Fold:
         self._source_topic = source
         self._sequence = Sequencer(state, policy.forget_seconds, policy.recent_message_ids)
         self._cursor = state.cursor
-        self._kept_from = state.kept_from
-        self._kept = list(state.kept)
+        self._bodies = Bodies(state, load_page)
         self._sent_at = state.sent_at
         self._end_mark = state.end_mark
         self._tokens = state.tokens
         self._counts: list[int] = []
         self._summaries = state.summaries
-        self._pages = list(state.pages)
-        self._load_page = load_page
-        self._turns: list[int] = []
         self.windows: list[WindowDraft] = []
         self.requests: list[SummaryRequestDraft] = []
-        self.pages: dict[int, Sequence[Kept] | None] = {}
         self.erasures: list[tuple[str, float]] = []
         self._changed = False
+
+    @property
+    def pages(self) -> dict[int, Sequence[Kept] | None]:
+        """The pages to store (:class:`Bodies`)."""
+        return self._bodies.pages
 
     @property
     def tenant_id(self) -> str:
@@ -152,7 +144,7 @@ class Fold:
         # This loop runs once for every message there is: what it needs often is in local variables.
         policy, count = self._policy, self._count
         overhead, idle_seconds = overheads(count), policy.idle_seconds
-        keep, note = self._kept.append, self._counts.append
+        keep, note = self._bodies.kept.append, self._counts.append
         sent_at = self._sent_at
         full_at = self._cursor.full_at(policy.sizes)
         stamped, stamp = 0.0, _EPOCH
@@ -221,7 +213,7 @@ class Fold:
             self.requests.clear()
             self._begin_anew()
             return
-        self._kept = [_without_words(each, user_id) for each in self._kept]
+        self._bodies.erase_words(user_id)
         self._tokens, self._summaries = TokenTable(self._sequence.next_index), ()
         self._changed = True
 
@@ -257,8 +249,8 @@ class Fold:
         threshold is crossed.
         """
         self._count_tokens(now)
-        self._forget()
-        sequence = self._sequence
+        self._bodies.settle(self._tokens.from_index)
+        sequence, bodies = self._sequence, self._bodies
         if not sequence.next_index and not sequence.copied and not sequence.erased:
             return None
         return ConversationState(
@@ -266,15 +258,15 @@ class Fold:
             sequence.user_id,
             sequence.next_index,
             self._cursor,
-            self._kept_from,
-            tuple(self._kept),
+            bodies.kept_from,
+            tuple(bodies.kept),
             sequence.recent_ids,
             self._sent_at,
             sequence.arrived_at,
             self._end_mark,
             self._tokens,
             self._summaries,
-            tuple(self._pages),
+            tuple(bodies.begins),
             sequence.copied,
             sequence.erased,
         )
@@ -297,12 +289,10 @@ class Fold:
 
     def _begin_anew(self) -> None:
         """Know nothing of what came before."""
-        self.pages.update(dict.fromkeys(self._pages))
-        self._cursor, self._kept_from = WindowCursor(), 0
+        self._bodies.clear()
+        self._cursor = WindowCursor()
         self._sent_at, self._end_mark = 0.0, ""
         self._tokens, self._summaries = TokenTable(), ()
-        for collection in (self._kept, self._pages, self._turns):
-            collection.clear()
         self._changed = True
 
     def _close(self, reason: WindowReason, next_index: int) -> None:
@@ -310,10 +300,8 @@ class Fold:
             return
         self._changed = True
         span, self._cursor = self._cursor.close(next_index, self._policy.sizes)
-        self._turns.append(self._cursor.from_index)
-        # Bodies go to pages once a window has left them, so those of the open one are all here.
-        begin = span.from_index - self._kept_from
-        messages = self._kept[begin : begin + span.to_index + 1 - span.from_index]
+        self._bodies.turn(self._cursor.from_index)
+        messages = self._bodies.of_window(span.from_index, span.to_index)
         message_ids = tuple([message.message_id for message in messages])
         self._end_mark = message_ids[-1]
         self.windows.append(
@@ -347,7 +335,7 @@ class Fold:
             last = max(summary.last_offset for summary in self._summaries)
             arrived = max(summary.arrived_at for summary in self._summaries)
         else:
-            messages = _fitting(self._slice(plan.from_index, plan.to_index))
+            messages = _fitting(self._bodies.between(plan.from_index, plan.to_index))
             if len(messages) <= plan.to_index - plan.from_index:
                 plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
             begins, ends = messages[0], messages[-1]
@@ -376,42 +364,11 @@ class Fold:
         )
         self._tokens = token_table.opened(self._tokens, plan, request_id, now, arrived_at=arrived)
 
-    def _slice(self, from_index: int, to_index: int) -> list[Kept]:
-        """Return the messages ``from_index``..``to_index``, from pages where they are stored in pages."""
-        paged: list[Kept] = []
-        for begins, ends in pairwise([*self._pages, self._kept_from]):
-            if from_index < ends and begins <= to_index:
-                paged += self._load_page(begins)[max(0, from_index - begins) : to_index + 1 - begins]
-        begin = max(0, from_index - self._kept_from)
-        return paged + self._kept[begin : max(0, to_index + 1 - self._kept_from)]
-
     def _source(self, first_offset: int, last_offset: int) -> WindowSource:
         topic, partition = self._source_topic
         return WindowSource(
             topic=topic, partition=partition, first_offset=first_offset, last_offset=last_offset
         )
-
-    def _forget(self) -> None:
-        """Drop what nobody needs; bodies that only the token table needs go to a page per window."""
-        needed_from = self._tokens.from_index
-        while self._pages and [*self._pages[1:], self._kept_from][0] <= needed_from:
-            self.pages[self._pages.pop(0)] = None
-        for turn in self._turns:
-            begins = max(self._kept_from, min(needed_from, turn))
-            if begins < turn:
-                self.pages[begins] = self._kept[begins - self._kept_from : turn - self._kept_from]
-                self._pages.append(begins)
-            del self._kept[: turn - self._kept_from]
-            self._kept_from = turn
-        self._turns.clear()
-
-
-def _without_words(kept: Kept, user_id: str) -> Kept:
-    """Return a message of a person without what it says; one of somebody else as it is."""
-    message = _decode_message(kept.body)
-    if message.user_id != user_id:
-        return kept
-    return msgspec.structs.replace(kept, body=_encode(msgspec.structs.replace(message, content="")))
 
 
 def _joined(messages: list[Kept]) -> msgspec.Raw:

@@ -23,7 +23,8 @@ from models.errors import ConsistencyError, InvalidRecord
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
 from models.summaries import Summary
 from models.windows import WindowReason
-from processors.conversations.fold import Fold, LoadPage
+from processors.conversations.bodies import LoadPage
+from processors.conversations.fold import Fold
 from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
