@@ -1,6 +1,7 @@
 """Where a conversation is cut into windows, and when it is summarized (seeds 000 and 004).
 
 Begin with :mod:`.fold`: what each message, pause and summary does to a conversation.  :mod:`.state` is what is
-remembered of it and how that is stored, :mod:`.windows` where windows begin and end, :mod:`.token_table` which
-messages are summarized and when a summary is asked for, :mod:`.drafts` what is published.
+remembered of it, :mod:`.bodies` where its messages are kept, :mod:`.windows` where windows begin and end,
+:mod:`.token_table` which messages are summarized and when, :mod:`.summarizing` how that is asked for,
+:mod:`.drafts` what is published.
 """

@@ -5,11 +5,13 @@ A message is encoded once, when it comes in; windows and requests copy its bytes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from models.windows import WindowReason, WindowSource
+from processors.conversations.state import Kept
 
 
 class WindowDraft(msgspec.Struct, frozen=True):
@@ -46,3 +48,14 @@ class SummaryRequestDraft(msgspec.Struct, frozen=True):
     roll_up: bool
     attempt: int
     tenant_id: str
+
+
+def joined(messages: Sequence[Kept]) -> msgspec.Raw:
+    """Return the bodies as one JSON array."""
+    return msgspec.Raw(b"[" + b",".join([message.body for message in messages]) + b"]")
+
+
+def source_of(place: tuple[str, int], first_offset: int, last_offset: int) -> WindowSource:
+    """Return where messages lie in the log; ``place``: topic and partition."""
+    topic, partition = place
+    return WindowSource(topic=topic, partition=partition, first_offset=first_offset, last_offset=last_offset)

@@ -11,33 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate
 
 import msgspec
 
 from models import ids
 from models.messages import ChatMessage
 from models.summaries import Summary
-from models.windows import WindowMessage, WindowReason, WindowSource
-from processors.conversations import token_table
+from models.windows import WindowMessage, WindowReason
 from processors.conversations.bodies import Bodies, LoadPage
-from processors.conversations.drafts import SummaryRequestDraft, WindowDraft
+from processors.conversations.drafts import SummaryRequestDraft, WindowDraft, joined, source_of
 from processors.conversations.sequence import Sequencer
-from processors.conversations.state import (
-    ConversationPolicy,
-    ConversationState,
-    Kept,
-    KeptSummary,
-)
-from processors.conversations.token_table import RequestPlan, TokenTable
+from processors.conversations.state import ConversationPolicy, ConversationState, Kept
+from processors.conversations.summarizing import Summarizing
 from processors.conversations.windows import WindowCursor
 from processors.text.tokens import TokenCounter, overheads
 
 _encode = msgspec.json.Encoder().encode
-
-#: Bytes of encoded messages that a request may carry, a little less than its topic takes.  A larger request
-#: could not be published, and neither it nor any later message of its conversation would ever be folded.
-REQUEST_BYTES = 2_000_000
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -59,17 +48,14 @@ class Fold:
         "_changed",
         "_conversation_id",
         "_count",
-        "_counts",
         "_cursor",
         "_end_mark",
         "_policy",
         "_sent_at",
         "_sequence",
         "_source_topic",
-        "_summaries",
-        "_tokens",
+        "_summarizing",
         "erasures",
-        "requests",
         "windows",
     )
 
@@ -89,15 +75,17 @@ class Fold:
         self._sequence = Sequencer(state, policy.forget_seconds, policy.recent_message_ids)
         self._cursor = state.cursor
         self._bodies = Bodies(state, load_page)
+        self._summarizing = Summarizing(conversation_id, state, policy, self._sequence, self._bodies, source)
         self._sent_at = state.sent_at
         self._end_mark = state.end_mark
-        self._tokens = state.tokens
-        self._counts: list[int] = []
-        self._summaries = state.summaries
         self.windows: list[WindowDraft] = []
-        self.requests: list[SummaryRequestDraft] = []
         self.erasures: list[tuple[str, float]] = []
         self._changed = False
+
+    @property
+    def requests(self) -> list[SummaryRequestDraft]:
+        """The requests to publish."""
+        return self._summarizing.requests
 
     @property
     def pages(self) -> dict[int, Sequence[Kept] | None]:
@@ -144,7 +132,7 @@ class Fold:
         # This loop runs once for every message there is: what it needs often is in local variables.
         policy, count = self._policy, self._count
         overhead, idle_seconds = overheads(count), policy.idle_seconds
-        keep, note = self._bodies.kept.append, self._counts.append
+        keep, note = self._bodies.kept.append, self._summarizing.counts.append
         sent_at = self._sent_at
         full_at = self._cursor.full_at(policy.sizes)
         stamped, stamp = 0.0, _EPOCH
@@ -207,39 +195,25 @@ class Fold:
         if not self._sequence.erase(tenant_id, user_id, offset, arrived):
             return
         self.erasures.append((user_id, arrived))
-        self._counts.clear()
+        self._summarizing.counts.clear()
         if not user_id:
             self.windows.clear()
-            self.requests.clear()
+            self._summarizing.requests.clear()
             self._begin_anew()
             return
         self._bodies.erase_words(user_id)
-        self._tokens, self._summaries = TokenTable(self._sequence.next_index), ()
+        self._summarizing.begin_anew(self._sequence.next_index)
         self._changed = True
 
     def repeat(self, now: float) -> None:
         """The wall clock says ``now``: repeat an unanswered request.  Nothing else depends on it."""
-        plan = token_table.repeat_due(self._tokens, now, self._policy.summary_retry_seconds)
-        if plan is not None:
-            self._ask(plan, now)
+        self._summarizing.repeat(now)
 
     def answer(self, summary: Summary) -> bool:
-        """Take a summary; ``False`` if it does not answer the open request (a duplicate, a late answer).
-
-        One that is refused for its length is an answer too, but nothing of it is kept.
-        """
-        request, refused = self._tokens.open, token_table.is_refused(self._tokens, summary.tokens)
-        tokens = token_table.accept(self._tokens, summary.request_id, summary.summary_id, summary.tokens)
-        if tokens is self._tokens or request is None:
-            return False
-        self._tokens = tokens
-        self._changed = True
-        if refused:
-            return True
-        source, content = summary.source, _encode(summary.summary)
-        kept = KeptSummary(content, source.first_offset, source.last_offset, request.arrived_at)
-        self._summaries = (kept,) if request.roll_up else (*self._summaries, kept)
-        return True
+        """Take a summary; ``False`` if it does not answer the open request (:meth:`Summarizing.answer`)."""
+        taken = self._summarizing.answer(summary)
+        self._changed = self._changed or taken
+        return taken
 
     def finish(self, now: float) -> ConversationState | None:
         """Ask for a summary if one is due, forget what nobody needs, and return the new state.
@@ -248,9 +222,9 @@ class Fold:
         Asking once per run asks for the same ranges as asking after every message: a range ends where the
         threshold is crossed.
         """
-        self._count_tokens(now)
-        self._bodies.settle(self._tokens.from_index)
-        sequence, bodies = self._sequence, self._bodies
+        sequence, bodies, summarizing = self._sequence, self._bodies, self._summarizing
+        summarizing.count(now)
+        bodies.settle(summarizing.tokens.from_index)
         if not sequence.next_index and not sequence.copied and not sequence.erased:
             return None
         return ConversationState(
@@ -264,27 +238,19 @@ class Fold:
             self._sent_at,
             sequence.arrived_at,
             self._end_mark,
-            self._tokens,
-            self._summaries,
+            summarizing.tokens,
+            summarizing.summaries,
             tuple(bodies.begins),
             sequence.copied,
             sequence.erased,
         )
-
-    def _count_tokens(self, now: float) -> None:
-        self._tokens = token_table.add(self._tokens, self._counts)
-        self._counts.clear()
-        if self._tokens.open is None:
-            plan = token_table.due(self._tokens, self._policy.token_threshold)
-            if plan is not None:
-                self._ask(plan, now)
 
     def _arrives(self, arrived: float) -> None:
         """End the open window; if the conversation is forgotten now, its next message begins it anew."""
         self._close(WindowReason.IDLE, self._sequence.next_index)
         if not self._sequence.is_forgotten(arrived):
             return
-        self._count_tokens(self._sequence.arrived_at)
+        self._summarizing.count(self._sequence.arrived_at)
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -292,7 +258,7 @@ class Fold:
         self._bodies.clear()
         self._cursor = WindowCursor()
         self._sent_at, self._end_mark = 0.0, ""
-        self._tokens, self._summaries = TokenTable(), ()
+        self._summarizing.begin_anew(0)
         self._changed = True
 
     def _close(self, reason: WindowReason, next_index: int) -> None:
@@ -317,67 +283,11 @@ class Fold:
                 self._sequence.user_id,
                 reason,
                 message_ids,
-                _joined(messages),
+                joined(messages),
                 span.from_index,
                 span.to_index,
                 span.overlap,
-                self._source(messages[0].offset, messages[-1].offset),
+                source_of(self._source_topic, messages[0].offset, messages[-1].offset),
                 self.tenant_id,
             )
         )
-
-    def _ask(self, plan: RequestPlan, now: float) -> None:
-        if plan.roll_up:
-            messages: list[Kept] = []
-            previous = tuple([msgspec.Raw(summary.body) for summary in self._summaries])
-            request_id = ids.roll_up_id(self.tenant_id, self._conversation_id, plan.replaces)
-            first = min(summary.first_offset for summary in self._summaries)
-            last = max(summary.last_offset for summary in self._summaries)
-            arrived = max(summary.arrived_at for summary in self._summaries)
-        else:
-            messages = _fitting(self._bodies.between(plan.from_index, plan.to_index))
-            if len(messages) <= plan.to_index - plan.from_index:
-                plan = token_table.shortened(self._tokens, plan, plan.from_index + len(messages) - 1)
-            begins, ends = messages[0], messages[-1]
-            request_id = ids.summary_id(
-                self.tenant_id, self._conversation_id, begins.message_id, ends.message_id
-            )
-            previous, first, last, arrived = (), begins.offset, ends.offset, ends.arrived_at
-        self.requests.append(
-            SummaryRequestDraft(
-                request_id,
-                self._conversation_id,
-                self._sequence.user_id,
-                plan.from_index,
-                plan.to_index,
-                _joined(messages),
-                plan.tokens,
-                self._policy.token_threshold,
-                self._source(first, last),
-                datetime.fromtimestamp(arrived, UTC),
-                previous,
-                plan.replaces,
-                plan.roll_up,
-                plan.attempt,
-                self.tenant_id,
-            )
-        )
-        self._tokens = token_table.opened(self._tokens, plan, request_id, now, arrived_at=arrived)
-
-    def _source(self, first_offset: int, last_offset: int) -> WindowSource:
-        topic, partition = self._source_topic
-        return WindowSource(
-            topic=topic, partition=partition, first_offset=first_offset, last_offset=last_offset
-        )
-
-
-def _joined(messages: list[Kept]) -> msgspec.Raw:
-    """Return the bodies as one JSON array."""
-    return msgspec.Raw(b"[" + b",".join([message.body for message in messages]) + b"]")
-
-
-def _fitting(messages: list[Kept]) -> list[Kept]:
-    """Return as many of the first messages as a request can carry, at least one."""
-    ends = accumulate(len(message.body) + 1 for message in messages)
-    fitting = sum(end <= REQUEST_BYTES for end in ends)
-    return messages[: max(1, fitting)]

@@ -13,7 +13,7 @@ from models.errors import ConfigurationError
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
-from processors.conversations import fold as fold_module
+from processors.conversations import summarizing
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
 from processors.conversations.sequence import ID_HASH_BYTES, remembers
@@ -238,7 +238,7 @@ class TestRequests:
         _, whole = self.asked()
         messages = msgspec.json.decode(whole.messages, type=list[msgspec.Raw])
         sizes = [len(bytes(message)) + 1 for message in messages]
-        monkeypatch.setattr(fold_module, "REQUEST_BYTES", sum(sizes[:-cut]))
+        monkeypatch.setattr(summarizing, "REQUEST_BYTES", sum(sizes[:-cut]))
         _, request = self.asked()
         assert msgspec.json.decode(request.messages, type=list[msgspec.Raw]) == messages[:-cut]
         assert (request.from_index, request.to_index) == (whole.from_index, whole.to_index - cut)
@@ -327,6 +327,6 @@ def test_a_window_repeats_no_more_than_it_has() -> None:
 def test_as_many_as_fit_with_what_parts_them_and_at_least_one(
     monkeypatch: pytest.MonkeyPatch, limit: int, fit: int
 ) -> None:
-    monkeypatch.setattr(fold_module, "REQUEST_BYTES", limit)
+    monkeypatch.setattr(summarizing, "REQUEST_BYTES", limit)
     messages = [Kept(offset, str(offset), b"x", START) for offset in range(10)]
-    assert fold_module._fitting(messages) == messages[:fit]
+    assert summarizing._fitting(messages) == messages[:fit]
