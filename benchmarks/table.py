@@ -17,7 +17,6 @@ TARGETS = [
     ("recovery", ("rate",), "state recovery", ">=", 150_000.0, "records/s"),
     ("restart", ("seconds",), "processing again after kill -9", "<=", 10.0, "s"),
     ("latency", ("p95",), "message to searchable fact, p95", "<=", 1.0, "s"),
-    ("latency", ("turn", "p95"), "message to turn found by its words, p95", "<=", 0.3, "s"),
     ("memory", ("bytes",), "100,000 conversations in memory", "<=", 400e6, "bytes"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]

@@ -274,6 +274,10 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """Remove vectors; the items stay, found by their words."""
         ...
 
+    async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, of unit length, that are stored for these ids."""
+        ...
+
     async def search_vector(
         self, vector: NDArray[np.float32], where: Filter_contra, limit: int
     ) -> list[Found[Item]]:

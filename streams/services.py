@@ -49,7 +49,7 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     if name == "memory":
         return await _memory(settings, metrics, resources)
     if name == "recall":
-        return _recall(settings, resources)
+        return _recall(settings, metrics, resources)
     if name == "respond":
         return _respond(settings, metrics)
     raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
@@ -92,14 +92,18 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     return Service(stages)
 
 
-def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
+def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
     from models.ports import SearchIndex, VectorSpace
     from models.vectors import VectorKind
+    from processors.context.packing import Budget
     from streams.adapters.index_factory import open_index
-    from streams.adapters.log_factory import open_log
+    from streams.adapters.log_factory import open_views
     from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
+    from streams.adapters.tokenizer import cl100k_counter
     from streams.adapters.turn_topic import TurnTopic
+    from streams.agents.recall.context import ContextStage
+    from streams.agents.recall.context_log import ContextView
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.episode_index import EpisodeIndex
     from streams.agents.recall.index import Index
@@ -108,8 +112,11 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
     from streams.api.app import create_api
+    from streams.context_reading import ContextReader
+    from streams.contexts import ContextMaker
     from streams.search import MemorySearch
     from streams.understanding import Understanding
+    from streams.vector_queue import VectorQueue
     from streams.windows import WindowRetriever
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
@@ -122,12 +129,24 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
     resources.push_async_callback(episodes.close)
-    log = open_log(settings, resources)
     kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
         VectorKind.FACT: index,
         VectorKind.TURN: turns,
         VectorKind.EPISODE: episodes,
     }
+    log, contexts = open_views(settings, resources)
+    vectors = VectorQueue(embedder, metrics.context_texts_waiting.set)
+    resources.push_async_callback(vectors.close)
+    maker = ContextMaker(
+        index,
+        turns,
+        vectors,
+        log,
+        cl100k_counter(),
+        budget=Budget(total=settings.context_tokens),
+        rates=settings.decay_rates,
+        missed=metrics.context_log_misses_total.inc,
+    )
     stages = [
         Turns(settings).stage(),
         TurnLog(settings, log, turns).stage(),
@@ -135,13 +154,16 @@ def _recall(settings: Settings, resources: AsyncExitStack) -> Service:
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
         VectorViews(settings, kinds).stage(),
+        ContextStage(settings, maker, embedder.model).stage(),
+        ContextView(settings, contexts).stage(),
     ]
 
     def api(health: HealthState) -> ASGIApp:
         windows = WindowRetriever(log, TurnTopic(settings))
         search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
         understanding = Understanding(search, log)
-        return create_api(search, index, access, health.waited_for, windows, understanding)
+        reader = ContextReader(contexts, log, index)
+        return create_api(search, index, access, health.waited_for, windows, understanding, reader)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 

@@ -9,61 +9,31 @@ A view of ``memory.turns.v1``: deleting it loses nothing.  Keys, below those of 
     log-marks                    hash: up to which offset each partition is in here; `life`: an id that is
                                  gone, with all the rest, when Redis was emptied
 
-Names are written with their length before them, so that no two share a key.  Whatever is wrong with Redis is
-waited for (:class:`DependencyUnavailable`): it says what to do, and nothing is lost meanwhile.
+Names are written with their length before them, so that no two share a key.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
-from typing import Any, NamedTuple, TypeVar
-from uuid import uuid4
+from typing import NamedTuple
 
 import msgspec
 from redis.asyncio import Redis
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError
 
-from models.errors import ConsistencyError, DependencyUnavailable
 from models.turns import Turn
-from streams.adapters.redis_client import in_words
+from streams.adapters.redis_view import RedisView
 from streams.namespace import Namespace
-
-T = TypeVar("T")
-
-#: A topic and a partition of it.
-Place = tuple[str, int]
-
-#: Longest wait for an answer, of a conversation's whole batch.
-_ANSWER_SECONDS = 20.0
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Turn).decode
 
 _WRITE = (files(__package__) / "conversation_log.lua").read_text(encoding="utf-8")
 
-#: Sets a mark unless the view is not the one that was begun: then what was written there is gone.  Returns
-#: which one it is.
-_MARK = """
-local life = redis.call('HGET', KEYS[1], 'life')
-if ARGV[3] == '' then
-  life = life or ARGV[4]
-  redis.call('HSET', KEYS[1], 'life', life)
-elseif life ~= ARGV[3] then
-  return false
-end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-return life
-"""
-
-#: Begins the view unless it was begun; returns which one it is, and its marks.
-_MARKS = """
-redis.call('HSETNX', KEYS[1], 'life', ARGV[1])
-return redis.call('HMGET', KEYS[1], 'life', unpack(ARGV, 2))
-"""
+#: What a key of ours holds, by how it begins; the marks lie in ``log-marks``.
+_TYPES = {"log": "hash", "log-marks": "hash", "person": "zset", "erased": "string"}
 
 
 class Extent(NamedTuple):
@@ -73,7 +43,15 @@ class Extent(NamedTuple):
     began_ms: int
 
 
-class ConversationLog:
+class Erasures(NamedTuple):
+    """Up to when (ms) a person and conversations were erased, ``-1``: never; and which turns were."""
+
+    person: int
+    conversations: Mapping[str, int]
+    turns: frozenset[str]
+
+
+class ConversationLog(RedisView):
     """The logs of all conversations of a deployment.
 
     ``expire_seconds``: how long a log is kept after its latest turn; 0: for ever.  ``ready`` is awaited before
@@ -88,15 +66,9 @@ class ConversationLog:
         expire_seconds: float = 0,
         ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._client: Any = client  # its types allow for answers that it is not asked to give
-        self._namespace = namespace
+        super().__init__(client, namespace, _TYPES, ready=ready)
         self._live = int(expire_seconds)
-        self._ready = ready
         self._write = client.register_script(_WRITE)
-        self._mark = client.register_script(_MARK)
-        self._read_marks = client.register_script(_MARKS)
-        #: Which view is written to; None: any.
-        self._life: bytes | None = None
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -195,6 +167,31 @@ class ConversationLog:
         found = await self._ask(ask, [log for log, _ in wanted])
         return [_turn(value) for values in found for value in values if value is not None]
 
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        """Return what was erased of a person, of conversations, and of these turns in them."""
+        person = self._erased(tenant_id, user_id)
+        logs = {name: self._log(tenant_id, name) for name in turn_ids}
+
+        async def ask() -> list[list[bytes | None]]:
+            async with self._client.pipeline(transaction=False) as pipeline:
+                pipeline.mget([person])
+                for name, some in turn_ids.items():
+                    pipeline.hmget(logs[name], ["erased", *[f"erased:{each}" for each in some]])
+                answers: list[list[bytes | None]] = await pipeline.execute()
+                return answers
+
+        (of_person,), *found = await self._ask(ask, [person, *logs.values()])
+        return Erasures(
+            int(of_person or -1),
+            {name: int(until[0] or -1) for name, until in zip(turn_ids, found, strict=True)},
+            frozenset(
+                each
+                for some, until in zip(turn_ids.values(), found, strict=True)
+                for each, at in zip(some, until[1:], strict=True)
+                if at is not None
+            ),
+        )
+
     async def length(self, tenant_id: str, conversation_id: str) -> int:
         """Return the index of a conversation's next turn; 0: there is no log of it."""
         extent = await self.extent(tenant_id, conversation_id)
@@ -219,75 +216,6 @@ class ConversationLog:
         names = await self._ask(lambda: self._client.zrevrange(person, 0, limit - 1), [person])
         return [name.decode() for name in names]
 
-    # -- marks ---------------------------------------------------------------------------------------------
-
-    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return up to which offset each partition is in here; 0 if nothing is."""
-        if not places:
-            return {}
-        key, names = self._marks(), [_name(place) for place in places]
-        self._life, *values = await self._ask(lambda: self._read_marks([key], [uuid4().hex, *names]), [key])
-        return {place: int(value or 0) for place, value in zip(places, values, strict=True)}
-
-    async def set_mark(self, place: Place, next_offset: int) -> None:
-        """Note that everything of a partition below ``next_offset`` is in here.
-
-        Raises:
-            ConsistencyError: Redis was emptied since the last time: started again, the worker fills it again.
-        """
-        key = self._marks()
-        arguments: list[bytes | str | int] = [_name(place), next_offset, self._life or "", uuid4().hex]
-        life = await self._ask(lambda: self._mark([key], arguments), [key])
-        if life is None:
-            raise ConsistencyError(
-                f"Redis no longer holds what was written there of {_name(place)}: it was emptied or restarted. "
-                "The worker stops; started again, it fills Redis from the topics"
-            )
-        self._life = life
-
-    async def close(self) -> None:
-        """Let go of the connections."""
-        await self._client.aclose()
-
-    # -- asking --------------------------------------------------------------------------------------------
-
-    async def _ask(self, ask: Callable[[], Awaitable[T]], keys: Sequence[str]) -> T:
-        """Ask Redis; what is wrong with it is said in words, and can be waited for."""
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                if self._ready is not None:
-                    await self._ready()
-                return await ask()
-        except OutOfMemoryError as error:
-            raise DependencyUnavailable(
-                "redis",
-                "it is full (maxmemory): give it more memory, or keep logs for less long "
-                "(SWITCHBOARD_TURN_LOG_DAYS)",
-            ) from error
-        except ReadOnlyError as error:
-            raise DependencyUnavailable(
-                "redis", "it takes no writes: SWITCHBOARD_REDIS_URL must name the primary, not a replica"
-            ) from error
-        except (RedisError, OSError) as error:  # TimeoutError is one
-            if "WRONGTYPE" in str(error):
-                raise DependencyUnavailable("redis", await self._whose(keys)) from error
-            raise _waited_for(error) from error
-
-    async def _whose(self, keys: Sequence[str]) -> str:
-        ours = {"log": b"hash", "log-marks": b"hash", "person": b"zset", "erased": b"string"}
-        begins = self._namespace.redis_key("")
-        for key in keys:
-            try:
-                found = await self._client.type(key)
-            except (RedisError, OSError):
-                break
-            if found not in (b"none", ours[key.removeprefix(begins).partition(":")[0]]):
-                return (
-                    f"the key {key} holds a {found.decode()} that is not Switchboard's: delete or rename it, "
-                    "or set SWITCHBOARD_TOPIC_PREFIX, so that keys have other names"
-                )
-        return "a key of ours held something of another type"
-
     async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> None:
         stored: Mapping[bytes, bytes] = await self._client.hgetall(log)
         gone = [field for field, value in stored.items() if field.isdigit() and is_one(_turn(value))]
@@ -305,21 +233,9 @@ class ConversationLog:
     def _erased(self, tenant_id: str, user_id: str) -> str:
         return self._namespace.redis_key("erased", str(len(tenant_id)), tenant_id, user_id)
 
-    def _marks(self) -> str:
-        return self._namespace.redis_key("log-marks")
-
-
-def _waited_for(error: RedisError | OSError) -> DependencyUnavailable:
-    said = in_words(error)
-    return said if isinstance(said, DependencyUnavailable) else DependencyUnavailable("redis", str(said))
-
 
 def _turn(value: bytes) -> Turn:
     return _decode(value.partition(b":")[2])
-
-
-def _name(place: Place) -> str:
-    return f"{place[0]}-{place[1]}"
 
 
 def _ms(moment: datetime) -> int:

@@ -1,26 +1,39 @@
-"""Which Redis holds the conversation log: the one whose URL is set, else a Valkey of this process's own."""
+"""Which Redis holds what is kept there: the one whose URL is set, else a Valkey of this process's own."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import NamedTuple
 
+from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.redis_client import open_redis
 from streams.settings import Settings
 
 
-def open_log(settings: Settings, resources: AsyncExitStack) -> ConversationLog:
-    """Return the log; what must be closed at the end goes on ``resources``.
+class Views(NamedTuple):
+    """What is kept in Redis: the log of each conversation, and the context for its next turn."""
 
-    Nobody is spoken to, and nothing is started, before it is first used.
+    log: ConversationLog
+    contexts: ContextLog
+
+
+def open_views(settings: Settings, resources: AsyncExitStack) -> Views:
+    """Return the views; what must be closed at the end goes on ``resources``.
+
+    Nobody is spoken to, and nothing is started, before one is first used.
     """
     live = settings.turn_log_days * 86_400
+    ready: Callable[[], Awaitable[None]] | None = None
     if settings.redis_url:
-        log = ConversationLog(open_redis(settings), settings.namespace, expire_seconds=live)
+        client = open_redis(settings)
     else:
         valkey = LocalValkey(settings.folder, settings.instance_id)
         resources.push_async_callback(valkey.close)
-        log = ConversationLog(valkey.client(), settings.namespace, expire_seconds=live, ready=valkey.ensure)
-    resources.push_async_callback(log.close)
-    return log
+        client, ready = valkey.client(), valkey.ensure
+    log = ConversationLog(client, settings.namespace, expire_seconds=live, ready=ready)
+    contexts = ContextLog(client, settings.namespace, expire_seconds=live, ready=ready)
+    resources.push_async_callback(client.aclose)
+    return Views(log, contexts)

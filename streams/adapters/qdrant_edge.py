@@ -110,6 +110,11 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         if known := stored.point_ids(ids):
             await self._write(partial(Shard.forget_vectors, ids=known))
 
+    async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """See the port."""
+        asked = stored.point_ids(ids)
+        return await self._run(partial(Shard.vectors, ids=asked)) if asked else {}
+
     async def search_vector(self, vector: NDArray[np.float32], where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Raises :class:`ConfigurationError` for a vector of other dimensions."""
         self._require_space_of(len(vector))

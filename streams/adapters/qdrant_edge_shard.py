@@ -78,6 +78,16 @@ class Shard(Generic[Item]):
         if known := [record.id for record in self.engine.retrieve([*ids], False, False)]:
             self.engine.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
 
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of those points that have one."""
+        records = self.engine.retrieve([*ids], False, True)
+        found = {}
+        for record in records:
+            row = record.vector.get(stored.VECTOR) if isinstance(record.vector, dict) else None
+            if row is not None:
+                found[str(record.id)] = np.asarray(row, dtype=np.float32)
+        return found
+
     def without_vector(self, ids: Sequence[str]) -> set[str]:
         """Return those of ``ids`` that are stored and have no vector."""
         where = edge.Filter(

@@ -131,6 +131,22 @@ class QdrantServerIndex(Generic[Item, Filter]):
             named = q.Filter(must=[q.HasIdCondition(has_id=[*known])])
             await self._ask(self._client.delete_vectors(self._collection, [stored.VECTOR], named, wait=True))
 
+    async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """See the port."""
+        asked = stored.point_ids(ids)
+        if not asked:
+            return {}
+        await self._prepare()
+        records = await self._ask(
+            self._client.retrieve(self._collection, asked, with_payload=False, with_vectors=[stored.VECTOR])
+        )
+        found = {}
+        for record in records:
+            row = record.vector.get(stored.VECTOR) if isinstance(record.vector, dict) else None
+            if row is not None:
+                found[str(record.id)] = np.asarray(row, dtype=np.float32)
+        return found
+
     async def search_vector(self, vector: NDArray[np.float32], where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Raises :class:`ConfigurationError` for a vector of other dimensions."""
         self._require_space_of(len(vector))

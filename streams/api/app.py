@@ -14,6 +14,8 @@
 {id}/window``                  ``tenant_id``: the messages around a match
 ``GET /v1/understanding``      ``q``, ``user_id``, and if need be ``conversation_id`` and
                                ``tenant_id``: what a question means, before it is answered
+``GET /v1/context``            ``user_id``, ``conversation_id``, and if need be ``tenant_id``:
+                               the context that was made for the conversation's next turn
 =============================  =================================================================
 
 Lists that are empty say in ``known`` whether there is nothing to find, or nobody of this name.
@@ -40,9 +42,11 @@ from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.ports import FactFilter, FactIndex
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
 from streams.api.access import Access, KnownHosts
+from streams.api.contexts import context_route
 from streams.api.problems import HANDLERS, Problem
 from streams.api.understanding import understanding_route
 from streams.api.windows import window_route
+from streams.context_reading import ContextReader
 from streams.printing import encode_json
 from streams.search import (
     MINIMUM_CONFIDENCE,
@@ -106,12 +110,14 @@ def create_api(
     waited_for: Callable[[], Mapping[str, float]] = dict,
     windows: WindowRetriever | None = None,
     understanding: Understanding | None = None,
+    contexts: ContextReader | None = None,
 ) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
     A route answers 503 while the index is down, whatever else its worker waits for.  ``waited_for`` says what
     the worker has been waiting for and for how long (seconds), for the text of that answer.  ``windows`` looks
-    up the messages around a match, ``understanding`` reads questions; without one there is no such route.
+    up the messages around a match, ``understanding`` reads questions, ``contexts`` has what was made for a next
+    turn; without one there is no such route.
     """
     access = access or Access()
 
@@ -173,6 +179,7 @@ def create_api(
     routes = {"/v1/search": search_memory, "/v1/facts": list_facts, "/v1/facts/{fact_id}": get_fact}
     more = [window_route(windows, access)] if windows is not None else []
     more += [understanding_route(understanding, access)] if understanding is not None else []
+    more += [context_route(contexts, access)] if contexts is not None else []
     app = Starlette(
         routes=[*[Route(path, endpoint) for path, endpoint in routes.items()], *more],
         middleware=[Middleware(KnownHosts, access)],

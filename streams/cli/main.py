@@ -31,6 +31,7 @@ from models.errors import (
     SwitchboardError,
 )
 from streams.cli import (
+    context,
     conversations,
     digest,
     doctor,
@@ -85,6 +86,7 @@ app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)
 app.command("understand")(understand.show)
+app.command("context")(context.show)
 app.command("facts")(facts.show)
 app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")

@@ -111,6 +111,18 @@ class StageSettings(PlaceSettings):
         0.01, "how fast a state (home, employer, pets) fades; not: allergy, constraint", "1/d", ge=0, le=1
     )
 
+    # Context for the next turn (recall)
+    context_tokens: int = setting(
+        1500, "tokens of a context: messages, instructions, facts, episodes", "tokens", ge=0, le=1_000_000
+    )
+    context_patience_ms: float = setting(
+        15.0,
+        "how long a new turn's vector is waited for; after that its context is made of words, and again later",
+        "ms",
+        ge=0,
+        le=10_000,
+    )
+
     # Response filter (respond)
     content_similarity_threshold: float = setting(
         0.85, "similarity from which a sentence is a duplicate; 1: no content filtering", "ratio", ge=0, le=1

@@ -42,6 +42,10 @@ DETECTION_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0015, 0.002, 0.0
 HOLD_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0)
 
 
+#: A context is made some ms after its turn arrived; behind a backlog it takes as long as that lasts.
+CONTEXT_BUCKETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
+
+
 class Family(Generic[M]):
     """A metric with labels that keeps its children.
 
@@ -75,6 +79,7 @@ class Metrics:
         self._memory()
         self._models()
         self._turns()
+        self._contexts()
         self._responses()
         self.build_info = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         self.build_info.labels(installed_version(), platform.python_version()).set(1)
@@ -130,7 +135,8 @@ class Metrics:
         self.skipped_records_total = self._counter(
             "skipped_records_total",
             "Records not processed: replayed (at or below the high-water mark) or duplicate (their message id "
-            "was seen); of vectors, other_model (than the index has) or no_index (for things of their kind).",
+            "was seen); of vectors, other_model (than the index has) or no_index (for things of their kind); "
+            "of contexts, overtaken (by a later turn of the conversation).",
             "stage",
             "reason",
         )
@@ -220,6 +226,23 @@ class Metrics:
         )
         self.episodes_total = self._counter(
             "episodes_total", "Episodes published, by why they ended; erased: taken back.", "reason"
+        )
+
+    def _contexts(self) -> None:
+        self.contexts_total = self._counter(
+            "contexts_total",
+            "Contexts made for a next turn; by is meaning, or words when the embedder was busy.",
+            "by",
+        )
+        self.context_seconds = self._plain_histogram(
+            "context_seconds", "From the arrival of a turn to the context made after it.", CONTEXT_BUCKETS
+        )
+        self.context_texts_waiting = self._plain_gauge(
+            "context_texts_waiting", "Turns whose vector a context waits for."
+        )
+        self.context_log_misses_total = self._plain_counter(
+            "context_log_misses_total",
+            "Calls that made contexts without the turns before, because the conversation log did not answer.",
         )
 
     def _responses(self) -> None:

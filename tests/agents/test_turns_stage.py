@@ -11,6 +11,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.context import ContextRequest
 from models.ids import text_hash
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
 from models.turns import Turn
@@ -22,6 +23,7 @@ from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import EMBEDDED_CHARACTERS, STATE, TURNS, Turns
+from streams.context_requests import CONTEXT_REQUESTS
 from streams.embedding_requests import REQUESTS
 from streams.runtime.records import Record, rerouted
 from streams.runtime.stage import Stage
@@ -148,8 +150,23 @@ def test_what_is_wrong_with_the_log_is_the_ingest_services_matter() -> None:
     )
     assert not harness.dead_letters
     assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m2", 1)]
-    assert {output.topic for output in harness.outputs} == {TURNS, REQUESTS}
+    assert {output.topic for output in harness.outputs} == {TURNS, REQUESTS, CONTEXT_REQUESTS}
     assert list(harness.stored(STATE)) == [b"c"]
+
+
+def test_a_context_is_asked_for_once_after_what_arrived_together() -> None:
+    harness = Harness()
+    harness.say(*[message(n) for n in range(7)], message(7, role=Role.TOOL), message(20, conversation_id="d"))
+    first, other = harness.values(CONTEXT_REQUESTS, ContextRequest)
+    assert (first.conversation_id, first.attempt) == ("c", 0)
+    assert [turn.message_id for turn in first.turns] == ["m2", "m3", "m4", "m5", "m6"]
+    assert [turn.message_id for turn in other.turns] == ["m20"]
+    harness.say(message(8, "4111 1111 1111 1111 " + "x" * 9_000), message(9, role=Role.SYSTEM))
+    *_, last = harness.values(CONTEXT_REQUESTS, ContextRequest)
+    (turn,) = last.turns
+    assert (turn.message_id, turn.text[:21], len(turn.text)) == ("m8", "[masked: card number]", 6_000)
+    harness.say(message(10, role=Role.TOOL))
+    assert len(harness.values(CONTEXT_REQUESTS, ContextRequest)) == 3
 
 
 def test_a_repeat_is_no_turn() -> None:
@@ -312,7 +329,10 @@ def test_ingest_and_turns_say_the_same_index_of_every_message(seed: int, crashes
     ]
     assert {turn.source.offset: turn.index for turn in turns} == expected
     calm = played(Turns(SETTINGS).stage(), log, Random(0), 0)
-    assert {(output.key, output.value) for output in trial.outputs} == {
-        (output.key, output.value) for output in calm.outputs
-    }
+    # A context is asked for after what arrived together, which is for the broker to say.
+    made, expected_made = (
+        {(output.key, output.value) for output in each.outputs if output.topic != CONTEXT_REQUESTS}
+        for each in (trial, calm)
+    )
+    assert made == expected_made
     assert trial.state() == calm.state()

@@ -123,6 +123,16 @@ async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> Non
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
 
 
+async def test_vectors_are_those_that_are_stored(index: FactIndex) -> None:
+    known, bare = make_fact("known"), make_fact("bare")
+    await index.upsert([known, bare])
+    await index.store_vectors([known.fact_id], np.array([unit(1.0, 2.0)]), SPACE.model)
+    found = await index.vectors([known.fact_id, bare.fact_id, str(uuid4()), "no id"])
+    assert [*found] == [known.fact_id]
+    np.testing.assert_allclose(found[known.fact_id], unit(1.0, 2.0), atol=1e-6)
+    assert await index.vectors([]) == {}
+
+
 async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(4)]
     await index.upsert(facts[:3])

@@ -40,6 +40,8 @@ def test_the_topics_of_the_contract():
         "memory.turns.v1",
         "memory.episodes.v1",
         "memory.turn-vectors.v1",
+        "memory.context-requests.v1",
+        "memory.context.v1",
         "memory.embedding-requests.v1",
         "memory.embeddings.v1",
         "memory.summary-requests.v1",

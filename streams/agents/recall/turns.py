@@ -19,7 +19,7 @@ from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import request_for
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
-from streams import cloudevents, embedding_requests, erasures
+from streams import cloudevents, context_requests, embedding_requests, erasures
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.runtime.codec import Codec
@@ -131,6 +131,10 @@ class Turns:
             until = datetime.fromtimestamp(arrived, UTC)
             erasure = erasures.Erasing(tenant_id, run.key.decode(), user_id, until)
             erasures.announce(work, TURNS, erasure, run.last.partition, _SOURCE)
+            context_requests.forget(work, tenant_id, run.key.decode())
+        # Neither for what was asked for before a reset, nor with what an erasure in this run was about.
+        since = max([asked_until, *[arrived for _, _, arrived in fold.erasures]])
+        context_requests.ask_after(work, [turn for turn in fold.turns if turn.arrived_at.timestamp() > since])
         for kind, count in fold.masked.items():
             work.count("masked_passages_total", kind, by=count)
         return fold.finish() if fold.changed else before

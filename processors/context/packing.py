@@ -1,0 +1,277 @@
+"""Giving each tier its share of the budget (seed 002 §6).
+
+The last messages come first and always fit; what a search brought is privileged; what was found unasked fills
+the room that remains, and is left out first.  Instructions to the assistant are in whatever they are about, so
+they claim before facts and episodes, which keep their least share.  What remains is for the application's own
+instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from models.context import Context, ContextItem, FoundBy, LeftOut, Tier, TierUse
+from models.turns import Turn
+from processors.context import wording
+from processors.context.ranking import Candidate, Ranked, diverse, is_related
+from processors.text.tokens import TokenCounter
+
+#: Of what was left out, so much text is shown.
+_SHOWN = 240
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens, in all and by tier, and how many items a tier takes.
+
+    ``recent`` and so on are the most that a tier takes; facts and episodes are sure of ``least`` each, if they
+    need it.  ``recent_turns`` bounds the last turns.  Of facts ``fewest`` are taken if there are so many, and
+    ``most`` if they bear on what was said; of episodes only those that do.
+    """
+
+    total: int = 1500
+    recent: int = 500
+    tools: int = 400
+    facts: int = 200
+    episodes: int = 200
+    least: int = 100
+    recent_turns: int = 5
+    fewest: int = 3
+    most: int = 5
+
+
+class Packed(NamedTuple):
+    """Everything that was found: what is in, tier by tier, then what is left out; and what each tier took."""
+
+    items: tuple[ContextItem, ...]
+    tiers: tuple[TierUse, ...]
+    tokens: int
+
+
+class _Tier:
+    """A tier that is being filled: ``share`` is what it may take at best, ``limit`` what there is room for.
+
+    Both are tokens, the heading included.
+    """
+
+    def __init__(self, tier: Tier, share: int, limit: int, count: TokenCounter) -> None:
+        self.tier = tier
+        self.share = share
+        self.limit = max(0, min(share, limit))
+        self.tokens = 0
+        self.inside: list[ContextItem] = []
+        self.outside: list[ContextItem] = []
+        self._heading = count(wording.HEADINGS[tier])
+
+    def room(self) -> int:
+        """Return the tokens that one more item may have."""
+        return self.limit - (self.tokens or self._heading)
+
+    def take(self, item: ContextItem) -> LeftOut | None:
+        """Take an item if it fits; if not, leave it out and return why."""
+        if item.tokens <= self.room():
+            self.tokens = (self.tokens or self._heading) + item.tokens
+            self.inside.append(item)
+            return None
+        too_large = self._heading + item.tokens > self.share
+        return self.leave(item, LeftOut.TOO_LARGE if too_large else LeftOut.NO_ROOM)
+
+    def leave(self, item: ContextItem, why: LeftOut, like: str = "") -> LeftOut:
+        """Leave an item out."""
+        shown = item.text[:_SHOWN]
+        cut = item.cut or shown != item.text
+        self.outside.append(msgspec.structs.replace(item, left_out=why, like=like, text=shown, cut=cut))
+        return why
+
+    def use(self) -> TierUse:
+        """Return what it took."""
+        inside, outside = len(self.inside), len(self.outside)
+        return TierUse(tier=self.tier, limit=self.limit, tokens=self.tokens, items=inside, left_out=outside)
+
+
+class Packer:
+    """Fills the tiers, in the order of their claims.  ``count`` counts tokens."""
+
+    def __init__(self, budget: Budget, count: TokenCounter) -> None:
+        self._budget = budget
+        self._count = count
+        self._left = budget.total
+        self._tiers: list[_Tier] = []
+
+    def pack(
+        self,
+        recent: Sequence[Turn],
+        instructions: Sequence[Ranked] = (),
+        facts: Sequence[Ranked] = (),
+        episodes: Sequence[Ranked] = (),
+        tools: Sequence[Ranked] = (),
+    ) -> Packed:
+        """Return what of all this is in the prompt.  The order of what is given does not matter.
+
+        ``recent`` are the latest turns of the conversation; one that is among ``episodes``, too, counts here.
+        """
+        budget = self._budget
+        self._recent(recent)
+        said = {turn.turn_id for turn in recent}
+        past = [each for each in episodes if each.candidate.id not in said]
+        self._all(Tier.TOOLS, tools, budget.tools)
+        for_facts = self._least(Tier.FACTS, budget.facts, facts)
+        for_episodes = self._least(Tier.EPISODES, budget.episodes, past)
+        self._all(Tier.INSTRUCTIONS, instructions, budget.total, for_facts + for_episodes)
+        self._some(Tier.FACTS, facts, budget.facts, for_episodes, self._is_one_more_fact)
+        self._some(Tier.EPISODES, past, budget.episodes, 0, self._is_one_more_episode)
+        inside = [item for tier in self._tiers for item in tier.inside]
+        outside = [item for tier in self._tiers for item in tier.outside]
+        tokens = sum(tier.tokens for tier in self._tiers)
+        return Packed((*inside, *outside), tuple(tier.use() for tier in self._tiers), tokens)
+
+    def _open(self, tier: Tier, share: int, reserved: int = 0) -> _Tier:
+        return _Tier(tier, share, self._left - reserved, self._count)
+
+    def _close(self, tier: _Tier) -> None:
+        self._left -= tier.tokens
+        self._tiers.append(tier)
+
+    def _recent(self, turns: Sequence[Turn]) -> None:
+        """Take the latest turns, the last one cut if need be."""
+        tier = self._open(Tier.RECENT, self._budget.recent)
+        newest = sorted(turns, key=lambda turn: (turn.index, turn.turn_id), reverse=True)
+        stopped: LeftOut | None = None
+        for place, turn in enumerate(newest):
+            item = self._message(turn, turn.text)
+            if place >= self._budget.recent_turns:
+                tier.leave(item, LeftOut.ENOUGH)
+            elif stopped is not None:
+                tier.leave(item, LeftOut.NO_ROOM)
+            elif place == 0 and item.tokens > tier.room():
+                stopped = tier.take(self._shorter(turn, tier.room()) or item)
+            else:
+                stopped = tier.take(item)
+        tier.inside.reverse()
+        self._close(tier)
+
+    def _all(self, kind: Tier, found: Sequence[Ranked], share: int, reserved: int = 0) -> None:
+        """Take whatever fits, the best first."""
+        tier = self._open(kind, share, reserved)
+        for each in _best_first(found):
+            tier.take(self._item(kind, each))
+        self._close(tier)
+
+    def _some(
+        self,
+        kind: Tier,
+        found: Sequence[Ranked],
+        share: int,
+        reserved: int,
+        is_one_more: Callable[[Candidate, int], LeftOut | None],
+    ) -> None:
+        """Take a few that differ, the best first, until one finds no room."""
+        tier = self._open(kind, share, reserved)
+        kept, instead = diverse(_best_first(found))
+        standing = {each.candidate.id for each in kept}
+        stopped = False
+        for each in kept:
+            item = self._item(kind, each)
+            why = is_one_more(each.candidate, len(tier.inside))
+            if why is not None:
+                tier.leave(item, why)
+            elif stopped:
+                tier.leave(item, LeftOut.NO_ROOM)
+            else:
+                # what is too large for the tier keeps nobody else out
+                stopped = tier.take(item) is LeftOut.NO_ROOM
+        for each in _best_first(found):
+            if each.candidate.id not in standing:
+                tier.leave(self._item(kind, each), LeftOut.LIKE_ANOTHER, instead[each.candidate.id])
+        self._close(tier)
+
+    def _is_one_more_fact(self, candidate: Candidate, taken: int) -> LeftOut | None:
+        """Return why no further fact is taken: a few are, whatever they are about."""
+        if taken >= self._budget.most:
+            return LeftOut.ENOUGH
+        return LeftOut.UNLIKE if taken >= self._budget.fewest and not is_related(candidate) else None
+
+    def _is_one_more_episode(self, candidate: Candidate, taken: int) -> LeftOut | None:
+        if not is_related(candidate):
+            return LeftOut.UNLIKE
+        return LeftOut.ENOUGH if taken >= self._budget.most else None
+
+    def _least(self, kind: Tier, share: int, found: Sequence[Ranked]) -> int:
+        """Return the tokens that a tier is sure of: what its best ones take, up to the least share."""
+        if not found:
+            return 0
+        costs = [self._item(kind, each).tokens for each in _best_first(found)[: self._budget.most]]
+        heading = self._count(wording.HEADINGS[kind])
+        wanted = heading + sum(cost for cost in costs if heading + cost <= share)
+        return min(self._budget.least, wanted)
+
+    def _message(self, turn: Turn, text: str, *, cut: bool = False) -> ContextItem:
+        return ContextItem(
+            tier=Tier.RECENT,
+            id=turn.turn_id,
+            text=text,
+            tokens=wording.cost(Tier.RECENT, text, self._count, turn.role, turn.speaker),
+            found_by=FoundBy.RECENT,
+            cut=cut,
+            role=turn.role,
+            speaker=turn.speaker,
+            message_ids=(turn.message_id,),
+            conversation_id=turn.conversation_id,
+            at=turn.sent_at,
+        )
+
+    def _shorter(self, turn: Turn, room: int) -> ContextItem | None:
+        text = wording.cut(turn.text, room, lambda text: self._message(turn, text).tokens)
+        return self._message(turn, text, cut=True) if text else None
+
+    def _item(self, kind: Tier, found: Ranked) -> ContextItem:
+        each = found.candidate
+        return ContextItem(
+            tier=kind,
+            id=each.id,
+            text=each.text,
+            tokens=wording.cost(kind, each.text, self._count, each.role, each.speaker),
+            found_by=each.found_by,
+            cut=each.cut,
+            role=each.role,
+            speaker=each.speaker,
+            score=found.score,
+            parts=found.parts,
+            message_ids=each.message_ids,
+            conversation_id=each.conversation_id,
+            at=each.at,
+        )
+
+
+def without(context: Context, gone: Mapping[str, LeftOut]) -> Context:
+    """Return a context without what is gone since it was made, by id; of what was erased the text is gone, too.
+
+    What else was left out stays out: a context is made again with the next turn.
+    """
+    items = [_gone(item, gone[item.id]) if item.id in gone else item for item in context.items]
+    tiers = []
+    for use in context.tiers:
+        before = [item for item in context.items if item.tier is use.tier and item.left_out is None]
+        inside = [item for item in items if item.tier is use.tier and item.left_out is None]
+        lost = sum(item.tokens for item in before) - sum(item.tokens for item in inside)
+        tokens = use.tokens - lost if inside else 0
+        left_out = use.left_out + len(before) - len(inside)
+        tiers.append(msgspec.structs.replace(use, tokens=tokens, items=len(inside), left_out=left_out))
+    return msgspec.structs.replace(
+        context,
+        items=tuple(sorted(items, key=lambda item: item.left_out is not None)),
+        tiers=tuple(tiers),
+        tokens=sum(use.tokens for use in tiers),
+    )
+
+
+def _gone(item: ContextItem, why: LeftOut) -> ContextItem:
+    if why is LeftOut.ERASED:
+        return msgspec.structs.replace(item, left_out=why, text="", speaker="", message_ids=())
+    return msgspec.structs.replace(item, left_out=why)
+
+
+def _best_first(found: Sequence[Ranked]) -> list[Ranked]:
+    return sorted(found, key=lambda each: (-each.score, each.candidate.id))

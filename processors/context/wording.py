@@ -1,0 +1,103 @@
+"""How an item of a context reads in the prompt, one line each, and what that costs in tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from models.context import Context, ContextItem, Tier
+from models.messages import Role
+from processors.text.tokens import TokenCounter, message_tokens
+
+#: What stands above each tier; it is paid for by the tier.
+HEADINGS = {
+    Tier.INSTRUCTIONS: "Instructions of the user:\n",
+    Tier.TOOLS: "Found by search:\n",
+    Tier.FACTS: "Known about the user:\n",
+    Tier.EPISODES: "Said before:\n",
+    Tier.RECENT: "Last messages:\n",
+}
+
+#: Ends a text that was cut.
+ELLIPSIS = " …"
+
+#: Where a text may be cut.  Rough, because it is done for each turn that was found.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def line(tier: Tier, text: str, role: Role | None = None, speaker: str = "") -> str:
+    """Return the line of an item: the text as it is for a message, on one line for anything else."""
+    who = speaker or (role.value if role is not None else "")
+    if tier is Tier.RECENT:
+        return f"{who}: {text.strip()}\n"
+    said = " ".join(text.split())
+    return f"- {who}: {said}\n" if who else f"- {said}\n"
+
+
+def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = "") -> int:
+    """Return the tokens of an item: of its line, or what the chat format takes for a message, if more."""
+    tokens = count(line(tier, text, role, speaker))
+    if tier is Tier.RECENT and role is not None:
+        tokens = max(tokens, message_tokens(role.value, text, count))
+    return tokens
+
+
+def prompt(context: Context) -> str:
+    """Return the text of everything that is in, under its headings: ``context.tokens`` tokens at most."""
+    parts: list[str] = []
+    for tier, heading in HEADINGS.items():
+        items = [item for item in context.items if item.tier is tier and item.left_out is None]
+        if items:
+            parts += [heading, *[_line(item) for item in items]]
+    return "".join(parts)
+
+
+def _line(item: ContextItem) -> str:
+    return line(item.tier, item.text, item.role, item.speaker)
+
+
+def cut(text: str, limit: int, cost_of: Callable[[str], int]) -> str:
+    """Return the beginning of a text that costs ``limit`` at most, ending in "…"; ``""`` if nothing fits."""
+    low, high = 0, min(len(text), 12 * max(limit, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cost_of(text[:middle].rstrip() + ELLIPSIS) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    kept = text[:low].rstrip()
+    if not kept:
+        return ""
+    # not in the middle of a word, unless it has hardly any other
+    at = kept.rfind(" ")
+    if low < len(text) and not text[low].isspace() and at > len(kept) // 2:
+        kept = kept[:at].rstrip()
+    return kept + ELLIPSIS
+
+
+def excerpt(text: str, wanted: Collection[str], limit: int, words_of: Callable[[str], list[str]]) -> str:
+    """Return consecutive sentences, ``limit`` characters at most, with the one that has most of ``wanted``.
+
+    A text that is short enough comes back as it is, on one line.
+    """
+    said = " ".join(text.split())
+    if len(said) <= limit:
+        return said
+    sentences = _SENTENCE_END.split(said)
+    words = frozenset(wanted)
+    shared = [len(words.intersection(words_of(sentence))) for sentence in sentences]
+    first = last = shared.index(max(shared))
+    length = len(sentences[first])
+    while True:
+        if last + 1 < len(sentences) and length + len(sentences[last + 1]) < limit:
+            last += 1
+            length += len(sentences[last]) + 1
+        elif first > 0 and length + len(sentences[first - 1]) < limit:
+            first -= 1
+            length += len(sentences[first]) + 1
+        else:
+            break
+    found = " ".join(sentences[first : last + 1])
+    shown = found if len(found) <= limit else found[:limit].rsplit(" ", 1)[0]
+    ends = last == len(sentences) - 1 and shown == found
+    return f"{'… ' if first else ''}{shown}{'' if ends else ELLIPSIS}"

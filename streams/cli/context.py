@@ -1,0 +1,119 @@
+"""``switchboard context``: what was made ready for a conversation's next turn."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from models.context import Context, ContextItem, Tier
+from models.errors import DependencyUnavailable
+from models.messages import DEFAULT_TENANT
+from streams.cli import recall_api
+from streams.cli.output import console, count, moment, print_json, printable
+from streams.context_reading import ContextAnswer, ContextStatus
+from streams.settings import Settings, load_settings
+
+_TIERS = {
+    Tier.RECENT: "last messages",
+    Tier.TOOLS: "found by search",
+    Tier.INSTRUCTIONS: "instructions",
+    Tier.FACTS: "facts",
+    Tier.EPISODES: "said before",
+}
+
+_FOUND = {
+    "recent": "last messages",
+    "tool": "asked for",
+    "kind": "always in",
+    "meaning": "by meaning",
+    "words": "by words",
+    "any": "known",
+}
+
+
+def show(
+    conversation: Annotated[str, typer.Argument(help="The conversation.", show_default=False)],
+    user: Annotated[str, typer.Option("--user", "-u", help="Who takes part in it.", show_default=False)],
+    tenant: Annotated[
+        str, typer.Option("--tenant", help="The tenant that the conversation belongs to.")
+    ] = DEFAULT_TENANT,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Only the text, ready for a prompt.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object, as the HTTP API answers.")] = False,
+) -> None:
+    """Show the context made for a conversation's next turn: tiers, tokens, and why each item is in or not."""
+    answer = asyncio.run(find(load_settings(), tenant, user, conversation))
+    if json:
+        print_json(answer)
+    elif prompt:
+        print("\n".join(map(printable, answer.prompt.splitlines())))
+    else:
+        print_answer(answer)
+
+
+async def find(settings: Settings, tenant: str, user: str, conversation: str) -> ContextAnswer:
+    """Ask the recall service, which keeps the contexts.
+
+    Raises:
+        NotFound: the person takes part in no such conversation.
+        DependencyUnavailable: the service does not run, or is not ready.
+    """
+    parameters = {"user_id": user, "tenant_id": tenant, "conversation_id": conversation}
+    answer = await recall_api.get(settings, "/v1/context", parameters, ContextAnswer)
+    if answer is None:
+        raise DependencyUnavailable(
+            "recall",
+            f"nobody listens on port {settings.api_port}; contexts are kept by the recall service: start it "
+            "(switchboard worker recall)",
+        )
+    return answer
+
+
+def print_answer(answer: ContextAnswer) -> None:
+    """Print a context, or that there is none."""
+    who = f"{printable(answer.user_id)} in {printable(answer.conversation_id)}"
+    if answer.context is None:
+        print(f"No context is made yet for {who}: it is after their next message.")
+        return
+    if answer.status is ContextStatus.NOTHING:
+        print(f"Nothing is remembered that belongs into the next turn of {who}, but its last messages.")
+    _print(answer.context, answer.behind)
+
+
+def _print(context: Context, behind: int) -> None:
+    out = console()
+    late = f", {count(behind, 'turn')} came since" if behind else ""
+    by = "" if context.by_meaning else ", by words only"
+    out.print(
+        f"{context.tokens:,} of {context.budget:,} tokens, made {moment(context.made_at.timestamp())} "
+        f"after turn {context.after_index}{by}{late}",
+        style="bold",
+    )
+    for use in context.tiers:
+        inside = [item for item in context.items if item.tier is use.tier and item.left_out is None]
+        if not inside:
+            continue
+        out.print(f"{_TIERS[use.tier]}: {use.tokens:,} of {use.limit:,} tokens")
+        for item in inside:
+            out.print(f"  {item.tokens:>4}  {_text(item)}")
+            out.print(f"        in the prompt; {_found(item)}", style="dim")
+    outside = [item for item in context.items if item.left_out is not None]
+    if outside:
+        out.print(f"left out: {count(len(outside), 'item')}")
+    for item in outside:
+        why = item.left_out.value.replace("_", " ") if item.left_out is not None else ""
+        like = f" ({printable(item.like)})" if item.like else ""
+        out.print(f"  {item.tokens:>4}  {_text(item)}")
+        out.print(f"        left out: {why}{like}; {_found(item)}", style="dim")
+
+
+def _found(item: ContextItem) -> str:
+    score = f", {item.score:.2f}" if item.parts is not None else ""
+    return f"found {_FOUND[item.found_by.value]}{score}"
+
+
+def _text(item: ContextItem) -> str:
+    who = item.speaker or (item.role.value if item.role is not None else "")
+    said = printable(item.text) or "(erased)"
+    return f"{printable(who)}: {said}" if who else said

@@ -1,0 +1,316 @@
+"""Making the context for a conversation's next turn, of what was just said (seed 002 §2, passive streaming).
+
+Facts, instructions, episodes and turns are found by meaning and by words with the last two turns, ranked
+(:mod:`processors.context.ranking`) and packed (:mod:`processors.context.packing`).  A vector is waited for
+only shortly: without one, words find what they find.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from models.context import Context, ContextRequest, FoundBy
+from models.errors import DependencyUnavailable
+from models.facts import Fact
+from models.messages import Role
+from models.ports import FactFilter, FactIndex, SearchIndex, TurnFilter
+from models.statements import Kind
+from models.turns import Turn
+from processors.context.packing import Budget, Packer
+from processors.context.ranking import Candidate, Ranked, is_related, likeness, ranked
+from processors.context.wording import excerpt
+from processors.facts.confidence import RATES, confidence_at
+from processors.recall.question import words_of
+from processors.text.tokens import TokenCounter
+from streams.agents.recall.turns import EMBEDDED_CHARACTERS
+from streams.context_requests import SPEAKERS
+from streams.vector_queue import VectorQueue
+
+log = structlog.get_logger("streams.contexts")
+
+TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
+Vector: TypeAlias = NDArray[np.float32]
+
+Item = TypeVar("Item")
+Filter = TypeVar("Filter")
+
+#: Candidates of each sort (seed 002).
+CANDIDATES = 20
+
+#: Instructions of one person that are looked at.
+_MOST_INSTRUCTIONS = 200
+
+#: Turns that the context is made from: N-2 and N-1.
+_MADE_FROM = 2
+
+#: What the person said bears more on what comes than what was answered.
+_WEIGHTS = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
+
+#: Characters of a turn that are searched for by words.
+_SEARCHED = {Role.USER: 600, Role.ASSISTANT: 200}
+
+#: Contexts that are made at once, so that the first of many is not kept waiting by the last.
+_AT_ONCE = 4
+
+#: Characters of a remembered turn that are shown.
+_EXCERPT = 240
+
+_OTHER_KINDS = tuple(kind for kind in Kind if kind is not Kind.INSTRUCTION)
+
+
+class Log(Protocol):
+    """The conversation log, as :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
+        """Return the turns that there are at these indices, by conversation."""
+        ...
+
+
+class Said(NamedTuple):
+    """What was just said: the last turns in order, those to be looked up with, and their words and vector."""
+
+    turns: list[Turn]
+    latest: list[Turn]
+    words: tuple[str, ...]
+    vector: Vector | None
+
+    @property
+    def last(self) -> Turn:
+        """Return the turn that the context comes after."""
+        return self.turns[-1]
+
+
+class ContextMaker:
+    """Makes contexts.  ``log`` has the turns before those of a request; ``log_timeout``: how long it may take.
+
+    ``missed`` is called when the log did not answer: the context then knows fewer of the last messages.
+    """
+
+    def __init__(
+        self,
+        facts: FactIndex,
+        turns: TurnIndex,
+        vectors: VectorQueue,
+        log: Log,
+        count: TokenCounter,
+        *,
+        budget: Budget | None = None,
+        rates: Mapping[Kind, float] = RATES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        log_timeout: float = 0.25,
+        missed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._facts = facts
+        self._turns = turns
+        self._vectors = vectors
+        self._log = log
+        self._count = count
+        self._budget = budget or Budget()
+        self._rates = rates
+        self._clock = clock
+        self._log_timeout = log_timeout
+        self._missed = missed
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def make(self, requests: Sequence[ContextRequest], patience: float) -> list[Context]:
+        """Return the context of each request, in their order, with vectors that come within ``patience`` s.
+
+        Raises:
+            DependencyUnavailable: an index is down.
+        """
+        turns = await self._last_turns(requests)
+        latest = [_made_from(some) for some in turns]
+        texts = [_embedded(turn) for some in latest for turn in some]
+        vectors = await self._vectors.get([text for text in texts if text], patience)
+        said = [
+            Said(some, of, _words(of), _vector(of, vectors)) for some, of in zip(turns, latest, strict=True)
+        ]
+        return await asyncio.gather(*[self._one(each) for each in said])
+
+    async def _one(self, said: Said) -> Context:
+        async with self._at_once:
+            return await self._context(said)
+
+    async def _last_turns(self, requests: Sequence[ContextRequest]) -> list[list[Turn]]:
+        """Return the last turns for each request: its own, and from the log those before them."""
+        missing: dict[str, dict[str, list[int]]] = {}
+        for request in requests:
+            last, known = request.turns[-1], {turn.index for turn in request.turns}
+            wanted = range(max(0, last.index - self._budget.recent_turns + 1), last.index)
+            if lacking := [index for index in wanted if index not in known]:
+                missing.setdefault(last.tenant_id, {})[last.conversation_id] = lacking
+        found: list[Turn] = []
+        try:
+            async with asyncio.timeout(self._log_timeout):
+                for tenant, indices in missing.items():
+                    found += await self._log.at(tenant, indices)
+        except (DependencyUnavailable, TimeoutError) as error:
+            self._missed()
+            log.warning("contexts without the turns before", reason=str(error) or "no answer in time")
+        earlier: dict[tuple[str, str], list[Turn]] = {}
+        for turn in found:
+            earlier.setdefault((turn.tenant_id, turn.conversation_id), []).append(turn)
+        return [
+            _together(request.turns, earlier.get((last.tenant_id, last.conversation_id), []))
+            for request in requests
+            for last in request.turns[-1:]
+        ]
+
+    async def _context(self, said: Said) -> Context:
+        now = self._clock()
+        last = said.last
+        known = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, kinds=_OTHER_KINDS, passive_at=now)
+        told = FactFilter(
+            user_id=last.user_id, tenant_id=last.tenant_id, kinds=(Kind.INSTRUCTION,), passive_at=now
+        )
+        past = TurnFilter(user_id=last.user_id, tenant_id=last.tenant_id)
+        query = _query(said.latest)
+        found_facts, found_turns, (instructions, _) = await asyncio.gather(
+            _find(self._facts, query, said.vector, known),
+            _find(self._turns, query, said.vector, past),
+            self._facts.page(told, _MOST_INSTRUCTIONS),
+        )
+        facts = {fact.fact_id: (fact, FoundBy.WORDS) for fact in found_facts}
+        if len(facts) < self._budget.fewest:
+            others, _ = await self._facts.page(known, CANDIDATES)
+            facts = {fact.fact_id: (fact, FoundBy.ANY) for fact in others} | facts
+        facts |= {fact.fact_id: (fact, FoundBy.KIND) for fact in instructions}
+        turns = {turn.turn_id: turn for turn in found_turns}
+        fact_vectors, turn_vectors = await asyncio.gather(
+            self._facts.vectors([*facts]), self._turns.vectors([*turns])
+        )
+        candidates = [self._fact(fact, by, said, fact_vectors, now) for fact, by in facts.values()]
+        episodes = _top([_turn(turn, said, turn_vectors) for turn in turns.values()], now)
+        packed = Packer(self._budget, self._count).pack(
+            said.turns,
+            instructions=ranked([each for each in candidates if each.found_by is FoundBy.KIND], now),
+            facts=_top([each for each in candidates if each.found_by is not FoundBy.KIND], now),
+            episodes=[_shortened(each, said) for each in episodes],
+        )
+        return Context(
+            conversation_id=last.conversation_id,
+            user_id=last.user_id,
+            tenant_id=last.tenant_id,
+            after_turn_id=last.turn_id,
+            after_index=last.index,
+            made_from=tuple(turn.turn_id for turn in said.latest),
+            said_at=last.arrived_at,
+            began_at=last.began_at,
+            made_at=now,
+            by_meaning=said.vector is not None,
+            budget=self._budget.total,
+            tokens=packed.tokens,
+            tiers=packed.tiers,
+            items=packed.items,
+        )
+
+    def _fact(
+        self, fact: Fact, found_by: FoundBy, said: Said, vectors: Mapping[str, Vector], now: datetime
+    ) -> Candidate:
+        vector = vectors.get(fact.fact_id)
+        words, similarity, by_meaning = _compared(fact.statement, vector, said)
+        latest = max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
+        return Candidate(
+            id=fact.fact_id,
+            text=fact.statement,
+            found_by=FoundBy.MEANING if by_meaning and found_by is FoundBy.WORDS else found_by,
+            similarity=similarity,
+            at=latest,
+            words=words,
+            vector=vector,
+            confidence=confidence_at(fact, now, self._rates),
+            message_ids=tuple(dict.fromkeys(name for each in fact.provenance for name in each.message_ids)),
+            conversation_id=fact.provenance[-1].conversation_id if fact.provenance else "",
+        )
+
+
+async def _find(
+    index: SearchIndex[Item, Filter], query: str, vector: Vector | None, where: Filter
+) -> list[Item]:
+    """Return what is near the vector or shares words with the query; what is both comes twice."""
+    by_meaning = [] if vector is None else await index.search_vector(vector, where, CANDIDATES)
+    by_words = await index.search_text(query, where, CANDIDATES) if query else []
+    return [each.item for each in (*by_meaning, *by_words)]
+
+
+def _top(candidates: Sequence[Candidate], now: datetime) -> list[Ranked]:
+    return ranked(candidates, now)[:CANDIDATES]
+
+
+def _turn(turn: Turn, said: Said, vectors: Mapping[str, Vector]) -> Candidate:
+    vector = vectors.get(turn.turn_id)
+    words, similarity, by_meaning = _compared(turn.text, vector, said)
+    return Candidate(
+        id=turn.turn_id,
+        text=turn.text,
+        found_by=FoundBy.MEANING if by_meaning else FoundBy.WORDS,
+        similarity=similarity,
+        at=turn.sent_at,
+        words=words,
+        vector=vector,
+        role=turn.role,
+        speaker=turn.speaker,
+        message_ids=(turn.message_id,),
+        conversation_id=turn.conversation_id,
+    )
+
+
+def _shortened(found: Ranked, said: Said) -> Ranked:
+    """Return a remembered turn with the part of it that bears on what was just said."""
+    each = found.candidate
+    text = " ".join(each.text.split())
+    wanted = said.words if is_related(each) else ()
+    shown = excerpt(text, wanted, _EXCERPT, words_of)
+    return found._replace(candidate=msgspec.structs.replace(each, text=shown, cut=shown != text))
+
+
+def _compared(text: str, vector: Vector | None, said: Said) -> tuple[tuple[str, ...], float, bool]:
+    """Return a text's words, if they are needed, how like it is to what was said, and whether by meaning."""
+    if vector is not None and said.vector is not None:
+        return (), float(np.dot(vector, said.vector)), True
+    words = tuple(words_of(text))
+    return words, likeness(said.words, words), False
+
+
+def _together(turns: Sequence[Turn], earlier: Sequence[Turn]) -> list[Turn]:
+    """Return the turns of one life of a conversation, in order, up to the one that was asked about."""
+    last = turns[-1]
+    found = {turn.index: turn for turn in (*earlier, *turns) if turn.began_at == last.began_at}
+    return [turn for index, turn in sorted(found.items()) if index <= last.index]
+
+
+def _made_from(turns: Sequence[Turn]) -> list[Turn]:
+    spoken = [turn for turn in turns if turn.role in SPEAKERS and turn.text.strip()]
+    return spoken[-_MADE_FROM:]
+
+
+def _embedded(turn: Turn) -> str:
+    """Return the text whose vector the turn has, so that no text is embedded twice."""
+    return turn.text[:EMBEDDED_CHARACTERS].strip()
+
+
+def _vector(turns: Sequence[Turn], vectors: Mapping[str, Vector]) -> Vector | None:
+    """Return the vector of what was just said; ``None`` unless the last turn has one."""
+    if not turns or _embedded(turns[-1]) not in vectors:
+        return None
+    rows = [(_WEIGHTS[turn.role], vectors.get(_embedded(turn))) for turn in turns]
+    total = sum(weight * row for weight, row in rows if row is not None)
+    length = float(np.linalg.norm(total))
+    return np.asarray(total / length, dtype=np.float32) if length else None
+
+
+def _words(turns: Sequence[Turn]) -> tuple[str, ...]:
+    return tuple(words_of(_query(turns)))
+
+
+def _query(turns: Sequence[Turn]) -> str:
+    """Return the words to search for: the latest turn's first."""
+    return " ".join(" ".join(turn.text.split())[: _SEARCHED[turn.role]] for turn in reversed(turns))

@@ -1,0 +1,258 @@
+"""The parts of the recall service that make contexts, without a broker: a real Valkey, embedded indexes, and an
+embedder that a test can stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import ids
+from models.context import Context, ContextItem, ContextRequest, Tier
+from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.messages import Role
+from models.ports import FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
+from models.statements import Kind
+from models.turns import Turn, TurnSource
+from processors.context.packing import Budget
+from streams.adapters.context_log import ContextLog
+from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.index_factory import open_index
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.qdrant_kinds import FACTS, TURNS
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.recall.context import ContextStage
+from streams.agents.recall.context_log import ContextView
+from streams.context_reading import ContextAnswer, ContextReader
+from streams.context_requests import CONTEXT_REQUESTS, CONTEXTS
+from streams.contexts import ContextMaker
+from streams.runtime.effects import Effects
+from streams.runtime.testing import START, StageHarness
+from streams.settings import Settings
+from streams.vector_queue import VectorQueue
+
+NOW = START + timedelta(hours=1)
+
+
+class WordEmbedder:
+    """Texts that share words are alike.  It gives no answer unless it is ``free``; ``asked`` are its texts."""
+
+    model = "words"
+    dimensions = 64
+
+    def __init__(self) -> None:
+        self.free = asyncio.Event()
+        self.free.set()
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        await self.free.wait()
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[0] = 0.01
+            for word in text.lower().replace("?", "").replace(".", "").split():
+                row[crc32(word.encode()) % self.dimensions] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def turn(index: int, text: str = "", conversation: str = "c", **replace: Any) -> Turn:
+    tenant = str(replace.get("tenant_id", "default"))
+    made = Turn(
+        turn_id=ids.turn_id(tenant, conversation, f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id=conversation,
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text or f"message {index}",
+        sent_at=START + timedelta(seconds=index),
+        arrived_at=START + timedelta(seconds=index),
+        began_at=START,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+    return msgspec.structs.replace(made, **replace)
+
+
+def fact(statement: str, user: str = "ada", tenant: str = "default", **replace: Any) -> Fact:
+    made = Fact(
+        fact_id=ids.text_fact_id(tenant, user, statement),
+        slot_id=ids.slot_id(tenant, user, "", ""),
+        user_id=user,
+        kind=Kind.PREFERENCE,
+        statement=statement,
+        confidence=0.9,
+        status=FactStatus.ACTIVE,
+        change=FactChange.CREATED,
+        version=1,
+        evidence_count=1,
+        provenance=(
+            Provenance(
+                conversation_id="earlier",
+                window_id="w",
+                window_end_id="e2",
+                message_ids=("e1",),
+                quote=statement,
+                topic="chat.messages.v1",
+                partition=0,
+                offsets=(7,),
+                sent_at=START,
+                arrived_at=START,
+            ),
+        ),
+        valid_from=START,
+        learned_at=START,
+        changed_at=START,
+        last_evidence_at=START,
+        tenant_id=tenant,
+    )
+    return msgspec.structs.replace(made, **replace)
+
+
+class Rig:
+    """The stages that make and keep contexts, and the reader of them."""
+
+    def __init__(
+        self,
+        valkey: LocalValkey,
+        log: ConversationLog,
+        contexts: ContextLog,
+        settings: Settings,
+        facts: FactIndex,
+        turns: SearchIndex[Turn, TurnFilter],
+    ) -> None:
+        self.valkey, self.log, self.contexts, self.facts, self.turns = valkey, log, contexts, facts, turns
+        self.embedder = WordEmbedder()
+        self.now: datetime = NOW
+        self.misses = 0
+        self.waiting: list[int] = []
+        self.vectors = VectorQueue(self.embedder, self.waiting.append)
+        self.maker = ContextMaker(
+            facts,
+            turns,
+            self.vectors,
+            log,
+            cl100k_counter(),
+            budget=Budget(total=settings.context_tokens),
+            clock=lambda: self.now,
+            missed=self._missed,
+        )
+        self.settings = settings
+        self.stage = self.stage_with_patience(settings.context_patience_ms)
+        self.view = StageHarness(ContextView(settings, contexts).stage())
+        self.reader = ContextReader(contexts, log, facts)
+
+    def stage_with_patience(self, milliseconds: float) -> StageHarness:
+        """Return the stage as it waits so long for a vector."""
+        settings = Settings(**self.settings.model_dump() | {"context_patience_ms": milliseconds})
+        return StageHarness(ContextStage(settings, self.maker, "words").stage())
+
+    def break_redis(self) -> None:
+        """End the server, and let nobody start another."""
+        assert self.valkey.pid is not None
+        os.kill(self.valkey.pid, signal.SIGKILL)
+        self.log._ready = self.contexts._ready = None
+
+    def hurry(self) -> None:
+        """Let nobody wait for a vector, however patient."""
+        get = self.vectors.get
+
+        async def at_once(texts: Sequence[str], patience: float) -> dict[str, NDArray[np.float32]]:
+            return await get(texts, 0)
+
+        self.vectors.get = at_once  # type: ignore[method-assign]
+
+    def _missed(self) -> None:
+        self.misses += 1
+
+    async def know(self, *facts: Fact, embedded: bool = True) -> None:
+        """Put facts into the index."""
+        await self.facts.upsert(facts)
+        if embedded and facts:
+            vectors = await self.embedder.embed([each.statement for each in facts])
+            await self.facts.store_vectors([each.fact_id for each in facts], vectors, "words")
+
+    async def hear(self, *turns: Turn, embedded: bool = True) -> None:
+        """Put turns into the log and the index."""
+        await self.log.write([(each, each.index) for each in turns])
+        await self.turns.upsert(turns)
+        if embedded:
+            vectors = await self.embedder.embed([each.text for each in turns])
+            await self.turns.store_vectors([each.turn_id for each in turns], vectors, "words")
+
+    async def ask(self, *requests: ContextRequest | tuple[Turn, ...]) -> list[Context]:
+        """Let the stage take requests, one batch; return the contexts that it published."""
+        made = [
+            each
+            if isinstance(each, ContextRequest)
+            else ContextRequest(turns=each, conversation_id=each[-1].conversation_id)
+            for each in requests
+        ]
+        effects = await self.stage.call(*[self.stage.record(each) for each in made])
+        return published(effects)
+
+    async def keep(self, *contexts: Context) -> None:
+        """Let the view take contexts, one batch."""
+        await self.view.call(*[self.view.record(each) for each in contexts])
+
+    async def say(self, *turns: Turn) -> Context:
+        """Hear turns, make the context after them, and keep it."""
+        await self.hear(*turns)
+        (context,) = await self.ask(turns[-5:])
+        await self.keep(context)
+        return context
+
+    async def read(self, user: str = "ada", conversation: str = "c", tenant: str = "default") -> ContextAnswer:
+        return await self.reader.read(tenant, user, conversation)
+
+    def again(self) -> list[ContextRequest]:
+        """Return what the stage asked itself in its latest call."""
+        decoder = msgspec.json.Decoder(ContextRequest)
+        outputs = [each for each in self.stage.last.outputs if each.topic == CONTEXT_REQUESTS]
+        return [decoder.decode(each.value or b"") for each in outputs]
+
+
+def published(effects: Effects) -> list[Context]:
+    decoder = msgspec.json.Decoder(Context)
+    return [decoder.decode(each.value or b"") for each in effects.outputs if each.topic == CONTEXTS]
+
+
+def inside(context: Context, tier: Tier) -> list[str]:
+    """Return the texts of a tier that are in the prompt."""
+    return [item.text for item in context.items if item.tier is tier and item.left_out is None]
+
+
+def outside(context: Context) -> dict[str, ContextItem]:
+    """Return what was left out, by text."""
+    return {item.text: item for item in context.items if item.left_out is not None}
+
+
+@asynccontextmanager
+async def open_rig(folder: Path, **changed: Any) -> AsyncIterator[Rig]:
+    settings = Settings(data_dir=folder, context_patience_ms=5_000, **changed)
+    async with AsyncExitStack() as resources:
+        valkey = LocalValkey(folder, "n")
+        resources.push_async_callback(valkey.close)
+        client = valkey.client()
+        resources.push_async_callback(client.aclose)
+        log = ConversationLog(client, settings.namespace, ready=valkey.ensure)
+        contexts = ContextLog(client, settings.namespace, ready=valkey.ensure)
+        space = VectorSpace("words", WordEmbedder.dimensions)
+        facts = open_index(settings, FACTS, space)
+        resources.push_async_callback(facts.close)
+        turns = open_index(settings, TURNS, space)
+        resources.push_async_callback(turns.close)
+        rig = Rig(valkey, log, contexts, settings, facts, turns)
+        resources.push_async_callback(rig.vectors.close)
+        yield rig

@@ -1,0 +1,115 @@
+"""``GET /v1/context`` and ``switchboard context``: a real Valkey and index, an HTTP server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from context_rig import Rig, fact, open_rig, turn
+from starlette.applications import Starlette
+
+from models.statements import Kind
+from streams.api.access import Access
+from streams.api.contexts import context_route
+from streams.api.problems import HANDLERS
+from streams.api.server import serve
+from streams.cli.context import find, print_answer
+from streams.cli.main import run
+from streams.context_reading import ContextAnswer
+from streams.exits import EXIT_UNAVAILABLE
+from streams.settings import Settings
+
+GOOD = {"user_id": "ada", "conversation_id": "c"}
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with open_rig(tmp_path) as made:
+        await made.know(fact("Likes blueberries"), fact("Be brief", kind=Kind.INSTRUCTION))
+        await made.say(turn(0, "What goes with blueberries?"))
+        yield made
+
+
+@pytest.fixture
+async def client(rig: Rig) -> AsyncIterator[httpx.AsyncClient]:
+    app = Starlette(routes=[context_route(rig.reader, Access())], exception_handlers=HANDLERS)
+    app.state.waited_for = dict
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
+        yield made
+
+
+async def test_a_context(client: httpx.AsyncClient, rig: Rig) -> None:
+    answer = await client.get("/v1/context", params=GOOD)
+    assert answer.status_code == 200
+    found = msgspec.json.decode(answer.content, type=ContextAnswer)
+    assert found == await rig.read()
+    assert found.prompt == (
+        "Instructions of the user:\n- Be brief\nKnown about the user:\n- Likes blueberries\n"
+        "Last messages:\nuser: What goes with blueberries?\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        ({"user_id": "bob"}, 404, "bob takes part in no conversation c of tenant default"),
+        ({"conversation_id": "d"}, 404, "ada takes part in no conversation d"),
+        ({"tenant_id": "acme"}, 403, "Only the tenant default is answered for"),
+        ({"user_id": ""}, 400, "user_id"),
+        ({"conversation_id": ""}, 400, "conversation_id"),
+        ({"conversation": "c"}, 400, "unknown field `conversation`"),
+        ({"limit": "3"}, 400, "Use /v1/context?user_id=ada&conversation_id=c-1"),
+    ],
+)
+async def test_what_cannot_be_answered(
+    client: httpx.AsyncClient, changes: dict[str, str], status: int, said: str
+) -> None:
+    answer = await client.get("/v1/context", params=GOOD | changes)
+    assert answer.status_code == status, answer.text
+    assert said in answer.json()["detail"]
+
+
+async def test_a_parameter_given_twice_is_refused(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/v1/context?user_id=ada&user_id=bob&conversation_id=c")
+    assert (answer.status_code, "user_id is given more than once" in answer.text) == (400, True)
+
+
+async def test_redis_gone_is_said_and_can_be_waited_for(client: httpx.AsyncClient, rig: Rig) -> None:
+    rig.break_redis()
+    answer = await client.get("/v1/context", params=GOOD)
+    assert (answer.status_code, "redis" in answer.json()["detail"]) == (503, True)
+
+
+async def test_the_command_line_shows_tiers_tokens_and_reasons(
+    rig: Rig, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    app = Starlette(routes=[context_route(rig.reader, Access())], exception_handlers=HANDLERS)
+    app.state.waited_for = dict
+    server = await serve(app, "127.0.0.1", 0)
+    settings = Settings(data_dir=tmp_path, api_port=int(server.url.rpartition(":")[2]))
+    try:
+        print_answer(await find(settings, "default", "ada", "c"))
+    finally:
+        await server.stop()
+    out = capsys.readouterr().out
+    for said in (
+        "of 1,500 tokens",
+        "last messages: ",
+        "user: What goes with blueberries?",
+        "in the prompt; found always in",
+        "Be brief",
+        "in the prompt; found by meaning",
+    ):
+        assert said in out, out
+    await rig.hear(turn(0, "Hello", "d"))
+    print_answer(await rig.read(conversation="d"))
+    assert "No context is made yet for ada in d" in capsys.readouterr().out
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SWITCHBOARD_API_PORT", "1")
+    assert run(["context", "c", "--user", "ada"]) == EXIT_UNAVAILABLE

@@ -1,0 +1,65 @@
+"""Turns and candidates of a context, for the tests of its packing and ranking."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from models import ids
+from models.context import Context, FoundBy
+from models.messages import Role
+from models.turns import Turn, TurnSource
+from processors.context.packing import Packed
+from processors.context.ranking import Candidate
+from processors.recall.question import words_of
+
+NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+
+
+def candidate(name: str, text: str, similarity: float = 0.5, **replace: Any) -> Candidate:
+    made = Candidate(
+        id=name,
+        text=text,
+        found_by=FoundBy.MEANING,
+        similarity=similarity,
+        at=NOW,
+        words=tuple(words_of(text)),
+        confidence=0.9,
+    )
+    return msgspec.structs.replace(made, **replace)
+
+
+def turn(index: int, text: str) -> Turn:
+    return Turn(
+        turn_id=ids.turn_id("default", "c", f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text,
+        sent_at=NOW + timedelta(seconds=index),
+        arrived_at=NOW + timedelta(seconds=index),
+        began_at=NOW,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+
+
+def context_of(packed: Packed, budget: int) -> Context:
+    return Context(
+        conversation_id="c",
+        user_id="ada",
+        after_turn_id="t",
+        after_index=0,
+        made_from=(),
+        said_at=NOW,
+        began_at=NOW,
+        made_at=NOW,
+        by_meaning=True,
+        budget=budget,
+        tokens=packed.tokens,
+        tiers=packed.tiers,
+        items=packed.items,
+    )

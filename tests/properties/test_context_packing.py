@@ -1,0 +1,107 @@
+"""Packing a context: never above the budget, the same in any order, and nothing is dropped without a word."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+from context_samples import NOW, candidate, context_of, turn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.context import LeftOut, Tier
+from processors.context.packing import Budget, Packed, Packer
+from processors.context.ranking import Candidate, ranked
+from processors.context.wording import HEADINGS, prompt
+from streams.adapters.tokenizer import cl100k_counter
+
+COUNT = cl100k_counter()
+
+texts = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        ["yes", "word " * 60, "a b c d e", "line\nline\n\n", "1234567890" * 30, "🫐明日" * 40, "\n", ""]
+    ),
+)
+
+
+@st.composite
+def sets(draw: st.DrawFn, prefix: str) -> list[Candidate]:
+    drawn = draw(st.lists(st.tuples(texts, st.floats(0, 1), st.floats(0, 1), st.integers(0, 900)), max_size=12))
+    return [
+        candidate(f"{prefix}{number}", text, similarity, confidence=sure, at=NOW - timedelta(days=days))
+        for number, (text, similarity, sure, days) in enumerate(drawn)
+    ]
+
+
+budgets = st.builds(
+    Budget,
+    total=st.integers(0, 2000),
+    recent=st.integers(0, 600),
+    tools=st.integers(0, 400),
+    facts=st.integers(0, 250),
+    episodes=st.integers(0, 250),
+    least=st.integers(0, 120),
+    recent_turns=st.integers(0, 6),
+    fewest=st.integers(0, 3),
+    most=st.integers(3, 6),
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(texts, max_size=8),
+    sets("i"),
+    sets("f"),
+    sets("e"),
+    sets("t"),
+    budgets,
+    st.randoms(use_true_random=False),
+)
+def test_a_packed_context(
+    said: list[str],
+    instructions: list[Candidate],
+    facts: list[Candidate],
+    episodes: list[Candidate],
+    tools: list[Candidate],
+    budget: Budget,
+    chance: Random,
+) -> None:
+    turns = [turn(index, text) for index, text in enumerate(said)]
+
+    def packed() -> Packed:
+        return Packer(budget, COUNT).pack(
+            turns,
+            *[ranked(each, NOW) for each in (instructions, facts, episodes, tools)],
+        )
+
+    first = packed()
+    assert first.tokens <= budget.total
+    assert first.tokens == sum(use.tokens for use in first.tiers)
+    assert COUNT(prompt(context_of(first, budget.total))) <= first.tokens
+    for use in first.tiers:
+        inside = [item for item in first.items if item.tier is use.tier and item.left_out is None]
+        assert use.tokens <= use.limit
+        assert use.items == len(inside)
+        assert use.tokens == (sum(item.tokens for item in inside) + COUNT(HEADINGS[use.tier]) if inside else 0)
+
+    # Everything that was found is there once, in or left out.
+    given_ids = [each.turn_id for each in turns] + [
+        each.id for some in (instructions, facts, episodes, tools) for each in some
+    ]
+    assert sorted(item.id for item in first.items) == sorted(given_ids)
+    standing = {item.id for item in first.items}
+    for item in first.items:
+        if item.left_out is LeftOut.LIKE_ANOTHER:
+            assert item.like in standing
+
+    # Instructions take what is left but for what facts and episodes are sure of; one that is out did not fit.
+    recent, tools_use, told, *_ = first.tiers
+    assert told.limit >= max(0, budget.total - recent.tokens - tools_use.tokens - 2 * budget.least)
+    for item in first.items:
+        if item.tier is Tier.INSTRUCTIONS and item.left_out is not None:
+            assert item.tokens > told.limit - (told.tokens or COUNT(HEADINGS[Tier.INSTRUCTIONS]))
+
+    for some in (turns, instructions, facts, episodes, tools):
+        chance.shuffle(some)  # type: ignore[arg-type]
+    assert packed() == first
