@@ -29,9 +29,10 @@ class Outcome(StrEnum):
 class Memo(msgspec.Struct, frozen=True, kw_only=True):
     """An answer.  Key: ``memo_id``, compacted; without a value: it was erased with the person it is about.
 
-    ``prompt`` names the prompt and its version, ``text`` is what the model wrote about this question alone,
-    ``reason`` and ``message`` say why it refused.  ``call`` is the same for what was asked in one call, whose
-    tokens and price (US dollars, by the list that was valid then) are shared out among its memos.
+    ``conversation_id`` is the conversation in which it was asked first, ``prompt`` names the prompt and its
+    version.  ``text`` is what the model wrote about this question alone, ``reason`` and ``message`` say why it
+    refused.  ``call`` is the same for what was asked in one call, whose tokens and price (US dollars, by the
+    list that was valid then) are shared out among its memos.
     """
 
     memo_id: Identifier
@@ -41,6 +42,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     model: Identifier
     outcome: Outcome
     asked_at: Timestamp
+    conversation_id: str = ""
     call: str = ""
     text: str = ""
     reason: str = ""

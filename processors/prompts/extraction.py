@@ -10,8 +10,10 @@ What is left is checked once more, as that of any extractor (:mod:`processors.fa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -51,10 +53,11 @@ Fields of a statement:
 - attribute: one value only at a time: {_SINGLE}; several: {_MANY}; favourite/WHAT for a favourite of a kind
   ("favourite/cuisine"); empty if none fits.
 - kind: state, preference, event, instruction or profile.
-- value: what fills the attribute, as short as possible ("Munich", "peanut", "jazz"); empty if there is no attribute.
+- value: what fills the attribute, in the words that the person used and as short as possible ("Munich", "peanut",
+  "jazz"); empty if there is no attribute.
 - polarity: "negated" if they say that it is not so ("I don't like coffee": like, coffee, negated).
 - assertion: "holds"; "ended" for what was so and is no longer; "corrected" for what they say was never so.
-- statement: one short sentence in the third person without a subject for the person: "Lives in Munich".
+- statement: one short sentence, mostly in the words that the person used, in the third person without a subject for the person: "Lives in Munich".
 - quote: the words it is taken from, copied exactly from one message of that person.
 - sources: the numbers of the messages it rests on, that of the quote among them.
 - confidence: 0 to 1.
@@ -91,6 +94,14 @@ class Reading(NamedTuple):
 
 _KINDS = {each.value: each for each in Kind}
 _PRECISIONS = {each.value: each for each in Precision}
+
+#: Words are alike that begin with as many letters alike: "teach", "teacher".
+_ALIKE = 4
+
+#: Words of an answer that says yes or no to what was asked.
+_SHORT_ANSWER = 3
+
+_WORD = re.compile(r"\w+")
 
 _TEXT = {"type": "string"}
 _STATEMENT = {
@@ -192,7 +203,8 @@ def read(part: str, window: Window) -> Reading:
     """Return what one window's part of an answer states, in the order of the answer.
 
     What is no statement is left out: ``malformed`` (fields are missing or of another kind), ``unknown_person``,
-    ``unknown_source``, ``not_their_words`` (no line of the quote is of that person).
+    ``unknown_source``, ``not_their_words`` (no line of the quote is of that person), ``not_borne_out`` (what it
+    says is not in that person's words, nor in what they said yes to).
     """
     statements: list[Statement] = []
     dropped: list[str] = []
@@ -224,6 +236,8 @@ def _statement(given: Any, window: Window, people: Mapping[str, str]) -> Stateme
     messages = [window.messages[number - 1] for number in numbers]
     if not _in_their_words(said.quote, user_id, messages):
         return "not_their_words"
+    if not _is_borne_out(said, user_id, messages, window):
+        return "not_borne_out"
     kind = _kind(said)
     if kind is None:
         return "malformed"
@@ -249,6 +263,24 @@ def _statement(given: Any, window: Window, people: Mapping[str, str]) -> Stateme
 def _in_their_words(quote: str, user_id: str, messages: Sequence[WindowMessage]) -> bool:
     own = [each for each in messages if each.role is Role.USER and each.user_id == user_id]
     return any(is_quoted(line, own) for line in quote.splitlines())
+
+
+def _is_borne_out(said: Said, user_id: str, messages: Sequence[WindowMessage], window: Window) -> bool:
+    """Whether most of what is said of a person stands in their own words: a true quote bears out no other thing.
+
+    Of what the assistant wrote only that counts which a short answer follows ("Do you like it?" - "Yes").
+    """
+    own = [each for each in messages if each.role is Role.USER and each.user_id == user_id]
+    texts = [each.content for each in own]
+    if len(_WORD.findall(said.quote)) <= _SHORT_ANSWER:
+        before = {after: first for first, after in pairwise(window.messages)}
+        texts += [asked.content for each in own if (asked := before.get(each)) and asked.role is Role.ASSISTANT]
+    text, claim = "\n".join(texts).casefold(), (said.value or said.statement).strip().casefold()
+    if claim in text:
+        return True
+    known = {word[:_ALIKE] for word in _WORD.findall(text)}
+    words = [word for word in _WORD.findall(claim) if len(word) >= _ALIKE] or _WORD.findall(claim)
+    return 2 * sum(word[:_ALIKE] in known for word in words) >= max(1, len(words))
 
 
 def _kind(said: Said) -> Kind | None:

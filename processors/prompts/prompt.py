@@ -41,12 +41,12 @@ def told(answer: str) -> Told | None:
         return None
 
 
-def _unwrapped(answer: str) -> str:
+def _unwrapped(answer: str) -> bytes:
     """Return what stands between the marks of a code block, if a model has put its answer into one."""
     text = answer.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")
-    return text
+    return text.encode(errors="replace")  # halves of surrogate pairs
 
 
 def items(value: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -12,8 +13,10 @@ import typer
 
 from models.commands import Command
 from models.errors import ConfigurationError
+from models.memo import Memo
 from models.messages import DEFAULT_TENANT
 from streams import cloudevents, kafka
+from streams.adapters.memo.topic import MemoTopic
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
 from streams.cli import broker, commands, conversations
@@ -91,6 +94,9 @@ async def _erase_conversation(settings: Settings, conversation_id: str, tenant: 
             f"{printable(tenant)!r}: nothing was erased; give its own with --tenant"
         )
     await commands.send(settings, [command])
+    await _forget_answers(
+        settings, lambda memo: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id)
+    )
 
 
 async def _erase_person(settings: Settings, user_id: str, tenant: str) -> dict[str, bool]:
@@ -101,7 +107,23 @@ async def _erase_person(settings: Settings, user_id: str, tenant: str) -> dict[s
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
     await commands.send(settings, asked)
+    await _forget_answers(
+        settings,
+        # In a conversation with others their words may stand in an answer about somebody else.
+        lambda memo: memo.tenant_id == tenant and (memo.user_id == user_id or memo.conversation_id in found),
+    )
     return found
+
+
+async def _forget_answers(settings: Settings, is_theirs: Callable[[Memo], bool]) -> None:
+    """Erase what language models answered, as far as it is written by now."""
+    topic = MemoTopic(settings, "switchboard-cli")
+    try:
+        erased = await topic.forget(is_theirs)
+    finally:
+        await topic.close()
+    if erased:
+        print(f"erased what models answered: {count(erased, 'answer')}")
 
 
 async def _forget_facts(settings: Settings, erasing: Erasing) -> None:

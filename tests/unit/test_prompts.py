@@ -196,10 +196,31 @@ def two_people() -> Window:
         ("not_their_words", {"quote": "Mara was born in Oslo.", "sources": [1, 6], "value": "Oslo"}),
         ("not_their_words", {"quote": "How do you like it there?", "sources": [1, 2]}),
         ("not_their_words", {"quote": "\n \n"}),
+        ("not_borne_out", {"value": "Oslo"}),
+        ("not_borne_out", {"value": "", "attribute": "", "statement": "Owes Jo 500 euros"}),
+        ("not_borne_out", {"value": "Rome", "sources": [1, 5]}),
     ],
 )
 def test_what_nobody_said_is_left_out(why: str, changes: dict[str, Any]) -> None:
     assert read(**changes) == ((), (why,))
+
+
+def test_a_short_answer_says_what_was_asked() -> None:
+    window = two_people()
+    mara, assistant, *rest = window.messages
+    asked = msgspec.structs.replace(assistant, content="Do you like dumplings?")
+    yes = msgspec.structs.replace(mara, message_id="m-7", content="Yes, very.")
+    window = msgspec.structs.replace(window, messages=(mara, asked, yes, *rest))
+    said = {"attribute": "like", "value": "dumplings", "quote": "Yes, very.", "sources": [2, 3]}
+    first = json.loads(examples.EXTRACTED)["windows"][0]["statements"][0]
+    (found,) = extraction.read(json.dumps([{**first, **said}]), window).statements
+    assert found.value == "dumplings"
+
+
+@pytest.mark.parametrize("value", ["munich", "Munich in January", "in Munich", "München or Munich"])
+def test_what_is_said_in_their_words(value: str) -> None:
+    (found,), _ = read(value=value)
+    assert found.value == value
 
 
 def test_what_somebody_else_said_is_theirs() -> None:

@@ -49,6 +49,7 @@ class Question(NamedTuple):
 
     tenant_id: str
     user_id: str
+    conversation_id: str
     asked: str
 
 
@@ -213,6 +214,7 @@ class _Errand:
             memo_id=self._ids[number],
             tenant_id=question.tenant_id,
             user_id=question.user_id,
+            conversation_id=question.conversation_id,
             purpose=self._purpose.name,
             prompt=self._purpose.version,
             model=self._asking.model,

@@ -33,6 +33,10 @@ class _Windows:
         return extraction.parts(answer, count)
 
 
+def _asked(window: Window) -> str:
+    return "\n".join(map(line, extraction.records_of(window)))
+
+
 class GeminiExtractor:
     """Implements :class:`models.ports.Extractor`."""
 
@@ -50,8 +54,7 @@ class GeminiExtractor:
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
         """Return what became of each window, in the order of ``windows``."""
         questions = [
-            Question(each.tenant_id, each.user_id, "\n".join(map(line, extraction.records_of(each))))
-            for each in windows
+            Question(each.tenant_id, each.user_id, each.conversation_id, _asked(each)) for each in windows
         ]
         answers = await self._asking.answers(_Windows(windows, self._per_call), questions)
         return [await self._read(*each) for each in zip(answers, windows, strict=True)]

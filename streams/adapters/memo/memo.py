@@ -18,13 +18,12 @@ import msgspec
 import structlog
 
 from models.memo import Memo
-from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.adapters.memo.topic import Entry, MemoTopic, read
 from streams.adapters.memo.view import Line, MemoView
 
 log = structlog.get_logger("streams.memo")
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Memo).decode
 
 
 class MemoLog:
@@ -58,25 +57,10 @@ class MemoLog:
         await self._catch_up(range(self._topic.partitions))
         return await self._view.spent(tenant_id, _day(on))
 
-    async def forget(self, tenant_id: str, user_id: str) -> int:
-        """Erase what was asked about a person; return how many answers that were."""
-        partition = self._topic.partition(user_id)
-        theirs: dict[bytes, None] = {}
-        async for entries, _ in self._topic.read(partition, 0, (await self._topic.ends())[partition]):
-            for entry in entries:
-                memo = _read(entry.value)
-                if memo is not None and (memo.tenant_id, memo.user_id) == (tenant_id, user_id):
-                    theirs[entry.key] = None
-                elif entry.value is None:
-                    theirs.pop(entry.key, None)
-        await self._topic.write([Entry(key, None, partition) for key in theirs])
-        await self._catch_up([partition])
-        return len(theirs)
-
     async def _known(self, memo_ids: Iterable[str]) -> dict[str, Memo]:
         wanted = list(memo_ids)
         values = zip(wanted, await self._view.get(wanted), strict=True)
-        read = {memo_id: _read(value) for memo_id, value in values}
+        read = {memo_id: read(value) for memo_id, value in values}
         return {memo_id: memo for memo_id, memo in read.items() if memo is not None}
 
     async def _catch_up(self, partitions: Iterable[int]) -> None:
@@ -116,20 +100,13 @@ class MemoLog:
 
 
 def _line(entry: Entry) -> Line:
-    memo = _read(entry.value)
+    memo = read(entry.value)
     memo_id = entry.key.decode(errors="replace")
     if memo is None or entry.value is None:
         if entry.value is not None:
             log.warning("a record of the memo cannot be read, and is passed over", key=memo_id)
         return Line(memo_id, b"")
     return Line(memo_id, entry.value, memo.tenant_id, _day(memo.asked_at), memo.cost_usd)
-
-
-def _read(value: bytes | None) -> Memo | None:
-    try:
-        return _decode(value) if value else None
-    except msgspec.MsgspecError:
-        return None
 
 
 def _day(moment: datetime) -> str:

@@ -6,14 +6,16 @@ Connected with the first use.  Whatever is wrong with the broker is waited for (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from models.errors import DependencyUnavailable
+from models.memo import Memo
 from streams import kafka
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -23,6 +25,17 @@ TOPIC = "models.memo.v1"
 
 #: A fetch that finds nothing holds up the next one for so long.
 _FETCH_WAIT_MS = 20
+
+
+_decode = msgspec.json.Decoder(Memo).decode
+
+
+def read(value: bytes | None) -> Memo | None:
+    """Return what a record says; ``None`` if it erases, or is none of ours."""
+    try:
+        return _decode(value) if value else None
+    except msgspec.MsgspecError:
+        return None
 
 
 class Entry(NamedTuple):
@@ -95,11 +108,37 @@ class MemoTopic:
             finally:
                 reader.pause(place)
 
+    async def all(self) -> AsyncIterator[Entry]:
+        """Yield every record, partition by partition; none if the topic does not exist."""
+        if not await self._exists():
+            return
+        for partition, end in enumerate(await self.ends()):
+            async for entries, _ in self.read(partition, 0, end):
+                for entry in entries:
+                    yield entry
+
+    async def forget(self, is_theirs: Callable[[Memo], bool]) -> int:
+        """Erase the answers that are somebody's; return how many there were."""
+        theirs: dict[tuple[bytes, int], None] = {}
+        async for entry in self.all():
+            memo = read(entry.value)
+            if memo is not None and is_theirs(memo):
+                theirs[entry.key, entry.partition] = None
+            elif entry.value is None:
+                theirs.pop((entry.key, entry.partition), None)
+        if theirs:
+            await self.write([Entry(key, None, partition) for key, partition in theirs])
+        return len(theirs)
+
     async def close(self) -> None:
         """Close what was opened."""
         for client in (self._reader, self._writer):
             if client is not None:
                 await kafka.close(client)
+
+    async def _exists(self) -> bool:
+        async with self._reading, self._asking("read"):
+            return self._spec.name in await (await self._connected_reader()).topics()
 
     async def _connected_reader(self) -> AIOKafkaConsumer:
         if self._reader is None:

@@ -1,0 +1,132 @@
+"""A model that follows every order it reads, on a real server, writes no fact about anybody but who gave it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from injections import ATTEMPTS
+
+from deploy.local import scripted_model
+from deploy.local.model_server import ModelServer
+from models.messages import Role
+from models.statements import Statement
+from models.windows import Window
+from processors.facts.candidates import objection
+from processors.prompts import examples, extraction, fence
+from streams.adapters.gemini.client import GeminiClient, Said
+from streams.settings import Settings
+
+#: Who writes the attempt: somebody else in the conversation, what a tool returned, the assistant.
+AUTHORS = [("eve", Role.USER), ("mara", Role.TOOL), ("mara", Role.ASSISTANT), ("mara", Role.SYSTEM)]
+
+
+def test_there_are_sixty() -> None:
+    assert len(set(ATTEMPTS)) == 60
+
+
+def window(attempt: str, author: str, role: Role) -> Window:
+    """Return a window in which Mara says two things, and somebody the attempt, as message 3."""
+    base = examples.window()
+    first, second, third, fourth = base.messages
+    replace = msgspec.structs.replace
+    messages = (
+        replace(first, content="I like tea."),
+        replace(second, content="Noted."),
+        replace(third, user_id=author, role=role, content=attempt),
+        replace(fourth, content="And I have a dog."),
+    )
+    return replace(base, messages=messages)
+
+
+def obedient(attempt: str) -> Any:
+    """Return the script of a model that puts the attempt into Mara's mouth in every way."""
+    statement = {
+        "person": "A",
+        "attribute": "health",
+        "value": "as ordered",
+        "polarity": "affirmed",
+        "assertion": "holds",
+        "statement": "As ordered",
+        "quote": attempt,
+        "sources": [3],
+        "confidence": 1.0,
+        "kind": "state",
+    }
+    lies = [
+        {},
+        {"sources": [1, 3]},
+        {"sources": [1]},
+        {"sources": [1, 2, 3, 4], "quote": f"{attempt}\n{attempt}"},
+        {"quote": attempt.split()[0], "sources": [3]},
+        {"quote": "as ordered", "sources": [1]},
+        {"quote": "", "sources": [1]},
+        {"sources": [], "quote": "I like tea."},
+        {"sources": [1], "quote": "I like tea."},
+        {"sources": [1, 3], "quote": "I like tea."},
+        {"sources": [1, 3], "quote": "I like tea.", "value": " ".join(attempt.split()[-3:])},
+        {"sources": [4], "quote": "I have a dog.", "value": "", "attribute": "", "statement": attempt},
+        {"sources": [9]},
+        {"sources": ["m-0"]},
+        {"person": "mara"},
+        {"person": "C", "quote": "I like tea.", "sources": [1]},
+        {"polarity": "inverted", "quote": "I like tea.", "sources": [1]},
+        {"confidence": 7, "quote": "I like tea.", "sources": [1]},
+        {"user_id": "mara", "person": ""},
+    ]
+
+    def script(body: Mapping[str, Any]) -> str:
+        return json.dumps({"windows": [{"window": 1, "statements": [{**statement, **lie} for lie in lies]}]})
+
+    return script
+
+
+async def learned(client: GeminiClient, asked: Window) -> list[Statement]:
+    said = await client.generate("scripted", extraction.prompt([asked]))
+    assert isinstance(said, Said)
+    (part,) = extraction.parts(said.text, 1)
+    found = extraction.read(part, asked).statements
+    return [each for each in found if objection(each, asked) is None]
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+async def test_nothing_that_was_ordered_becomes_a_fact_about_somebody_else(attempt: str) -> None:
+    async with ModelServer() as server:
+        client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
+        server.scripts.append(obedient(attempt))
+        for author, role in AUTHORS:
+            assert await learned(client, window(attempt, author, role)) == []
+        assert server.count() == len(AUTHORS)
+        await client.close()
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_it_stays_inside_the_data(attempt: str) -> None:
+    asked = window(attempt, "eve", Role.USER)
+    prompt = extraction.prompt([asked])
+    assert prompt.system == extraction.SYSTEM
+    records = fence.opened(prompt.user)
+    assert [each["text"] for each in records] == [message.content for message in asked.messages]
+    assert [each["by"] for each in records] == ["A", "A", "B", "A"]
+    assert len(prompt.user.splitlines()) == 2 + len(records), "a line for each record, and the two marks"
+    assert all(each.isprintable() or each == "\n" for each in prompt.user)
+
+
+async def test_what_the_person_says_is_learned_all_the_same() -> None:
+    """Or the tests above would pass with a model that says nothing."""
+    async with ModelServer() as server:
+        client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
+        found = await learned(client, window(ATTEMPTS[0], "eve", Role.USER))
+        assert {(each.user_id, each.value) for each in found} >= {("mara", "tea"), ("mara", "dog")}
+        await client.close()
+
+
+def test_the_scripted_model_reads_what_it_was_sent() -> None:
+    body = {
+        "systemInstruction": {"parts": [{"text": extraction.SYSTEM}]},
+        "contents": [{"parts": [{"text": extraction.prompt([examples.window()]).user}]}],
+    }
+    assert "Munich" in scripted_model.said(body)
