@@ -95,6 +95,13 @@ class Extractor(Protocol):
         ...
 
 
+class Summarized(msgspec.Struct, frozen=True):
+    """A summary.  ``by``: who made it, if not the one asked."""
+
+    summary: SessionSummary
+    by: str = ""
+
+
 class Summarizer(Protocol):
     """Compresses a range of messages into a structured summary."""
 
@@ -103,7 +110,7 @@ class Summarizer(Protocol):
         """Name and version, as stored in each summary."""
         ...
 
-    async def summarize(self, request: SummaryRequest) -> SessionSummary:
+    async def summarize(self, request: SummaryRequest) -> Summarized:
         """Return the summary of the request's messages (or of its earlier summaries, for a roll-up)."""
         ...
 

@@ -73,8 +73,7 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
 
 
 async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
-    from streams.adapters.builtin_summarizer import BuiltinSummarizer
-    from streams.adapters.extractor_factory import open_extractor
+    from streams.adapters.readers import open_readers
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
@@ -82,10 +81,11 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.episodes import Episodes
 
     count = cl100k_counter()
+    readers = await open_readers(settings, metrics, count, resources)
     stages = [
-        Extraction(settings, await open_extractor(settings, metrics, resources)).stage(),
+        Extraction(settings, readers.extractor).stage(),
         Facts(settings).stage(),
-        Summaries(settings, BuiltinSummarizer(count), count).stage(),
+        Summaries(settings, readers.summarizer, count).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.
         Episodes(settings).stage(),
     ]

@@ -138,7 +138,7 @@ def ranges(messages: list[WindowMessage]) -> Iterator[tuple[int, int, float]]:
                 arrived_at=_BEGAN,
             )
             started = time.perf_counter()
-            summary = asyncio.run(summarizer.summarize(request))
+            summary = asyncio.run(summarizer.summarize(request)).summary
             seconds = time.perf_counter() - started
             tokens = summary_tokens(summary, count)
             yield sum(table.counts[: len(part)]), tokens, seconds

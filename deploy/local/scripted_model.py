@@ -13,15 +13,19 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from models.messages import Role
 from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
-from processors.prompts import extraction, fence
+from processors.prompts import extraction, fence, summary
+from processors.summaries.building import validate_summary
+from processors.summaries.extractive import roll_up, summarize_messages
 
 _CHARACTERS_PER_TOKEN = 4
+_SUMMARY_TOKENS = 100
 
 
 def said(body: Mapping[str, Any]) -> str:
@@ -104,7 +108,19 @@ def _statement(found: Statement) -> dict[str, Any]:
     }
 
 
-_ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {extraction.VERSION: _extracted}
+def _summarized(records: list[dict[str, Any]]) -> str:
+    if any("summary" in record for record in records):
+        earlier = tuple(validate_summary(record.get("summary")) for record in records)
+        return msgspec.json.encode(roll_up(earlier, _SUMMARY_TOKENS, tokens)).decode()
+    shown = [{**record, "at": record["at"].replace(" ", "T") + "Z"} for record in records]
+    messages = _window(shown).messages
+    return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens, owner="A")).decode()
+
+
+_ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    extraction.VERSION: _extracted,
+    summary.VERSION: _summarized,
+}
 
 
 def tokens(content: object) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from models.summaries import SessionSummary, SummaryRequest
+from models.ports import Summarized
+from models.summaries import SummaryRequest
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.text.tokens import TokenCounter
 
@@ -28,12 +29,12 @@ class BuiltinSummarizer:
         """Name and version, as stored in each summary."""
         return "builtin-extractive-2"
 
-    async def summarize(self, request: SummaryRequest) -> SessionSummary:
+    async def summarize(self, request: SummaryRequest) -> Summarized:
         """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150."""
         if request.roll_up:
-            return roll_up(request.previous, _limit(request.tokens, ROLL_UP_SHARE), self._count)
+            return Summarized(roll_up(request.previous, _limit(request.tokens, ROLL_UP_SHARE), self._count))
         limit = _limit(request.tokens, SHARE)
-        return summarize_messages(request.messages, limit, self._count, owner=request.user_id)
+        return Summarized(summarize_messages(request.messages, limit, self._count, owner=request.user_id))
 
 
 def _limit(tokens: int, share: float) -> int:

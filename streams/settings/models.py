@@ -35,6 +35,11 @@ class ModelSettings(StageSettings):
         "builtin", "what finds facts in windows: rules on this machine, or Gemini, which is sent the messages"
     )
 
+    summarizer: Literal["builtin", "gemini"] = setting(
+        "builtin",
+        "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
+    )
+
     # Models: Gemini
     gemini_url: str = setting(
         "https://generativelanguage.googleapis.com",
@@ -76,7 +81,7 @@ class ModelSettings(StageSettings):
         allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
     )
 
-    @field_validator("extractor", mode="before")
+    @field_validator("extractor", "summarizer", mode="before")
     @classmethod
     def _fold_choice(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
@@ -102,7 +107,7 @@ class ModelSettings(StageSettings):
     @property
     def uses_gemini(self) -> bool:
         """Whether anything is asked of Gemini's reading and writing model."""
-        return "gemini" in (self.extractor,)
+        return "gemini" in (self.extractor, self.summarizer)
 
     @property
     def own_prices(self) -> dict[str, Price]:

@@ -71,7 +71,9 @@ class Harness(StageHarness):
     def summarize(self, request: SummaryRequest) -> None:
         """Answer as the built-in summarizer does."""
         summarizer = BuiltinSummarizer(COUNT)
-        summary = build_summary(request, asyncio.run(summarizer.summarize(request)), COUNT, summarizer.name)
+        summary = build_summary(
+            request, asyncio.run(summarizer.summarize(request)).summary, COUNT, summarizer.name
+        )
         self.feed(self.record(summary, SUMMARIES))
 
     def come_back(self) -> None:

@@ -12,7 +12,7 @@ from memory_samples import MESSAGES, said
 
 from models.errors import DependencyUnavailable
 from models.ids import roll_up_id, summary_id
-from models.ports import Summarizer
+from models.ports import Summarized, Summarizer
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from models.windows import WindowSource
 from processors.summaries.building import summary_tokens
@@ -47,13 +47,13 @@ class ScriptedSummarizer:
         self.most_open = 0
         self.cancelled = 0
 
-    async def summarize(self, request: SummaryRequest) -> SessionSummary:
+    async def summarize(self, request: SummaryRequest) -> Summarized:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
             for _ in range(self._waits.get(request.from_index, 1)):
                 await asyncio.sleep(0)
-            return self.say(request)
+            return Summarized(self.say(request))
         except asyncio.CancelledError:
             self.cancelled += 1
             raise

@@ -115,7 +115,7 @@ class SummaryVerdict:
                 continue
             first = self._summaries.get(summary.summary_id)
             if first is None:
-                content = await self._summarizer.summarize(request)
+                content = (await self._summarizer.summarize(request)).summary
                 first = build_summary(request, content, self._count, self._summarizer.name)
                 self._summaries[summary.summary_id] = first
             if first != summary:

@@ -15,20 +15,23 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
 from models.memo import Memo, Outcome, memo_id
 from models.ports import Extracted, Extractor, Refused, TryLater
+from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.prompts import examples
-from streams.adapters.extractor_factory import open_extractor
 from streams.adapters.gemini.asking import Asking
 from streams.adapters.gemini.extractor import GeminiExtractor
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.view import MemoView
+from streams.adapters.readers import Readers, open_readers
+from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -48,10 +51,14 @@ class Rig:
         self.metrics = Metrics()
         self._resources = AsyncExitStack()
 
+    async def readers(self, **changes: Any) -> Readers:
+        """Return those of a worker that has just started."""
+        settings = self.settings.model_copy(update=changes)
+        return await open_readers(settings, self.metrics, cl100k_counter(), self._resources)
+
     async def extractor(self, **changes: Any) -> GeminiExtractor:
         """Return that of a worker that has just started."""
-        settings = self.settings.model_copy(update=changes)
-        found = await open_extractor(settings, self.metrics, self._resources)
+        found = (await self.readers(**changes)).extractor
         assert isinstance(found, GeminiExtractor)
         return found
 
@@ -99,6 +106,7 @@ async def rig(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> AsyncIter
             redis_url=f"unix://{valkey.socket}",
             gemini_url=server.url,
             extractor="gemini",
+            summarizer="gemini",
             **{"GEMINI_API_KEY": "scripted"},
         )
         catalog = catalog_for(settings)
@@ -400,3 +408,89 @@ async def test_calls_open_at_once(rig: Rig) -> None:
     assert sum(isinstance(each, TryLater) for each in found) >= 1
     (again,) = await extract(await rig.extractor(), windows(1, "mara"))
     assert again.statements, "a call that was given up still counts as open"
+
+
+# -- summaries (seed 004) ----------------------------------------------------------------------------------
+
+
+class Summing:
+    """The stage with the summarizer of a worker that has just started."""
+
+    def __init__(self, rig: Rig, readers: Readers) -> None:
+        self.stage = StageHarness(Summaries(rig.settings, readers.summarizer, cl100k_counter()).stage())
+
+    async def answer(self, request: SummaryRequest) -> Summary:
+        await self.stage.call(self.stage.record(request))
+        return self.stage.values(SUMMARIES, Summary)[-1]
+
+
+def request(**changes: Any) -> SummaryRequest:
+    window = examples.window()
+    made = SummaryRequest(
+        request_id="r-1",
+        conversation_id="c-1",
+        user_id="mara",
+        from_index=0,
+        to_index=3,
+        messages=window.messages,
+        tokens=1220,
+        threshold=1200,
+        source=window.source,
+        arrived_at=window.messages[-1].arrived_at,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+async def test_a_summary_is_asked_for_once(rig: Rig) -> None:
+    first = await Summing(rig, await rig.readers()).answer(request())
+    assert first.summarizer == "gemini-2.5-flash-lite/summary-1"
+    assert "Munich" in str(first.summary)
+    await rig.empty_redis()
+    assert await Summing(rig, await rig.readers()).answer(request()) == first
+    assert rig.server.count() == 1
+
+
+async def test_a_roll_up(rig: Rig) -> None:
+    earlier = (SessionSummary(key_facts=("Moved to Munich.",)), SessionSummary(todos=("Call Jo.",)))
+    rolled = await Summing(rig, await rig.readers()).answer(
+        request(roll_up=True, previous=earlier, messages=(), replaces=("a", "b"))
+    )
+    assert rolled.summary.key_facts == ("Moved to Munich.",) and rolled.summary.todos == ("Call Jo.",)
+
+
+@pytest.mark.parametrize("fault", [Fault.NO_JSON, Fault.CUT_JSON, Fault.NO_CANDIDATES, Fault.HUGE])
+async def test_no_json_is_an_empty_summary_and_marks_all_the_same(rig: Rig, fault: Fault) -> None:
+    summing = Summing(rig, await rig.readers())
+    rig.server.fail(fault)
+    empty = await summing.answer(request())
+    assert empty.summary == SessionSummary() and (empty.from_index, empty.to_index) == (0, 3)
+    assert await summing.answer(request()) == empty
+    assert rig.server.count() == 1
+
+
+async def test_null_is_an_empty_list(rig: Rig) -> None:
+    rig.server.fail(Fault.NULL_LISTS)
+    assert (await Summing(rig, await rig.readers()).answer(request())).summary == SessionSummary()
+
+
+@pytest.mark.parametrize("fault", [Fault.INTERNAL, Fault.RATE_LIMITED, Fault.CUT, Fault.HTML])
+async def test_a_failure_marks_nothing(rig: Rig, fault: Fault) -> None:
+    summing = Summing(rig, await rig.readers())
+    rig.server.fail(fault)
+    with pytest.raises(DependencyUnavailable):
+        await summing.answer(request())
+    assert summing.stage.outputs == [] and await rig.memos() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "budget", "by"),
+    [(None, 0.0, "(over budget)"), (Fault.BLOCKED_ANSWER, 5.0, "(refused)")],
+)
+async def test_the_built_in_one_stands_in_and_says_so(
+    rig: Rig, fault: Fault | None, budget: float, by: str
+) -> None:
+    if fault is not None:
+        rig.server.fail(fault)
+    made = await Summing(rig, await rig.readers(model_budget_usd=budget)).answer(request())
+    assert made.summarizer == f"builtin-extractive-2 {by}"
+    assert made.summary != SessionSummary()

@@ -373,20 +373,20 @@ def test_the_record_answers_its_request() -> None:
 async def test_the_builtin_summarizer_compresses_as_the_seed_does() -> None:
     """1,220 tokens become about 80: 93 to 95 % less."""
     summarizer: Summarizer = BuiltinSummarizer(count)
-    summary = await summarizer.summarize(request(TRIP, tokens=1220))
+    summary = (await summarizer.summarize(request(TRIP, tokens=1220))).summary
     assert 61 <= summary_tokens(summary, count) <= 85
     assert summary.decisions == ("Let's go with Hotel Borges.",)
 
 
 @pytest.mark.parametrize("tokens", [0, 100, 1220, 50_000])
 async def test_the_builtin_summarizer_is_bounded(tokens: int) -> None:
-    summary = await BuiltinSummarizer(count).summarize(request(TRIP * 3, tokens=tokens))
+    summary = (await BuiltinSummarizer(count).summarize(request(TRIP * 3, tokens=tokens))).summary
     assert summary_tokens(summary, count) <= max(SMALLEST, min(LARGEST, tokens * 0.07))
 
 
 async def test_the_builtin_summarizer_rolls_up() -> None:
     previous = tuple(SessionSummary(key_facts=(f"Town {i} has {i} wells.",)) for i in range(20))
     tokens = sum(summary_tokens(summary, count) for summary in previous)
-    summary = await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))
+    summary = (await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))).summary
     assert 0 < len(summary.key_facts) < 20
     assert summary_tokens(summary, count) <= LARGEST

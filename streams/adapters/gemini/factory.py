@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import structlog
 
 from models.errors import DependencyUnavailable
+from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.asking import Asking
 from streams.adapters.gemini.client import GeminiClient
 from streams.adapters.gemini.limiter import Limiter, Limits
@@ -15,14 +16,15 @@ from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import MemoTopic
 from streams.adapters.memo.view import MemoView
 from streams.adapters.redis_client import open_redis
-from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 log = structlog.get_logger("streams.gemini")
 
 
-async def open_asking(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Asking:
+async def open_asking(
+    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
+) -> Asking:
     """Return what everything is asked through; what must be closed at the end goes on ``resources``.
 
     Raises:
@@ -58,4 +60,4 @@ async def open_asking(settings: Settings, metrics: Metrics, resources: AsyncExit
         ready=ready,
     )
     memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
-    return Asking(settings, client, limiter, memos, metrics, cl100k_counter())
+    return Asking(settings, client, limiter, memos, metrics, count)

@@ -80,5 +80,5 @@ class Summaries:
 
     async def _answer(self, request: SummaryRequest) -> Summary:
         async with self._calls:
-            content = await self._summarizer.summarize(request)
-        return build_summary(request, content, self._count, self._summarizer.name)
+            made = await self._summarizer.summarize(request)
+        return build_summary(request, made.summary, self._count, made.by or self._summarizer.name)

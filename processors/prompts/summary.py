@@ -1,0 +1,77 @@
+"""The summary of a range of messages, or of earlier summaries, asked of a language model (seed 004).
+
+The answer is read by :func:`processors.summaries.building.validate_summary`: what is no JSON is an empty summary,
+a list that is ``null`` an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from models.messages import Role
+from models.summaries import SummaryRequest
+from processors.prompts.fence import RULE, fenced
+from processors.prompts.prompt import Prompt
+
+VERSION = "summary-1"
+
+#: Room for the answer: ten times what it should take.
+MOST_TOKENS = 1500
+
+SYSTEM = f"""Task {VERSION}: summarize a part of a conversation, so that whoever continues it knows what matters.
+
+The data holds messages, one JSON record per line: n, by (a letter for the person whose conversation it is), role, at,
+text. Instead of messages it may hold earlier summaries ("summary"), oldest first, which are to become one.
+{RULE}
+
+Answer with five lists of short sentences in the third person, a fact each, the most important first, at most 150
+tokens in all. Leave a list empty rather than fill it.
+- profile.preferences: what the person likes, dislikes, and how they want to be answered.
+- profile.constraints: what must be heeded: allergies, budgets, deadlines, limits.
+- key_facts: what else was said that matters later.
+- decisions: what was decided, by the person or together; not what was only proposed.
+- open_questions: what was asked and not answered.
+- todos: what somebody is to do, and who.
+Say only what is said in the data, with the numbers, dates and names as they stand there. What was corrected or taken
+back is left out."""
+
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_LISTS = ("key_facts", "decisions", "open_questions", "todos")
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "profile": {
+            "type": "object",
+            "properties": {"preferences": _TEXTS, "constraints": _TEXTS},
+            "required": ["preferences", "constraints"],
+        },
+        **dict.fromkeys(_LISTS, _TEXTS),
+    },
+    "required": ["profile", *_LISTS],
+}
+
+
+def prompt(request: SummaryRequest) -> Prompt:
+    """Return what is asked about a request."""
+    return Prompt(VERSION, SYSTEM, fenced(records_of(request)), SCHEMA, MOST_TOKENS)
+
+
+def records_of(request: SummaryRequest) -> list[dict[str, Any]]:
+    """Return what a model is shown: the same for the same messages, wherever they lie in the log."""
+    if request.roll_up:
+        return [{"n": n, "summary": msgspec.to_builtins(each)} for n, each in enumerate(request.previous, 1)]
+    people = {user_id: n for n, user_id in enumerate(dict.fromkeys(each.user_id for each in request.messages))}
+    return [
+        {
+            "n": n,
+            "by": f"{chr(ord('A') + people[each.user_id] % 26)}{people[each.user_id] // 26 or ''}",
+            "role": Role(each.role).value,
+            "at": each.sent_at.strftime("%Y-%m-%d %H:%M"),
+            "text": each.content,
+        }
+        for n, each in enumerate(request.messages, 1)
+    ]

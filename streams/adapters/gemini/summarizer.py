@@ -1,0 +1,66 @@
+"""The summarizer that asks Gemini; over the budget, or refused, the built-in one works and signs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from models.errors import DependencyUnavailable, Unanswered
+from models.memo import Outcome
+from models.ports import Summarized, Summarizer, TryLater
+from models.summaries import SummaryRequest
+from processors.prompts import summary
+from processors.prompts.fence import line
+from processors.prompts.prompt import Prompt
+from processors.summaries.building import validate_summary
+from streams.adapters.gemini.asking import Asking, Question
+from streams.adapters.gemini.client import DEPENDENCY
+
+
+class _Request:
+    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+
+    name = "summary"
+    version = summary.VERSION
+    per_call = 1
+
+    def __init__(self, request: SummaryRequest) -> None:
+        self._request = request
+
+    def compose(self, numbers: Sequence[int]) -> Prompt:
+        return summary.prompt(self._request)
+
+    def divide(self, answer: str, count: int) -> Sequence[str]:
+        return [answer]
+
+
+class GeminiSummarizer:
+    """Implements :class:`models.ports.Summarizer`."""
+
+    def __init__(self, asking: Asking, builtin: Summarizer) -> None:
+        self._asking = asking
+        self._builtin = builtin
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored in each summary."""
+        return f"{self._asking.model}/{summary.VERSION}"
+
+    async def summarize(self, request: SummaryRequest) -> Summarized:
+        """Return the summary of the request's messages, or of its earlier summaries.
+
+        Raises:
+            DependencyUnavailable: there is no answer now; nothing is marked.
+        """
+        asked = "\n".join(map(line, summary.records_of(request)))
+        question = Question(request.tenant_id, request.user_id, request.conversation_id, asked)
+        (answer,) = await self._asking.answers(_Request(request), [question])
+        if isinstance(answer, TryLater):
+            kind = Unanswered if answer.unanswered else DependencyUnavailable
+            raise kind(DEPENDENCY, answer.message.removeprefix(f"{DEPENDENCY}: "))
+        if answer.outcome is Outcome.ANSWERED:
+            return Summarized(validate_summary(answer.text))
+        why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"
+        made = await self._builtin.summarize(request)
+        return msgspec.structs.replace(made, by=f"{self._builtin.name} ({why})")

@@ -1,0 +1,44 @@
+"""What reads conversations in a worker: rules or a language model, as the settings say."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import NamedTuple
+
+from models.ports import Extractor, Summarizer
+from processors.text.tokens import TokenCounter
+from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+
+class Readers(NamedTuple):
+    """What finds facts in windows, and what summarizes."""
+
+    extractor: Extractor
+    summarizer: Summarizer
+
+
+async def open_readers(
+    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
+) -> Readers:
+    """Return both; what must be closed at the end goes on ``resources``.
+
+    Raises:
+        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+    """
+    extractor, summarizer = BuiltinExtractor(), BuiltinSummarizer(count)
+    if not settings.uses_gemini:
+        return Readers(extractor, summarizer)
+    # Imported here because the library takes a second to load.
+    from streams.adapters.gemini.extractor import GeminiExtractor
+    from streams.adapters.gemini.factory import open_asking
+    from streams.adapters.gemini.summarizer import GeminiSummarizer
+
+    asking = await open_asking(settings, metrics, count, resources)
+    per_call = settings.gemini_windows_per_call
+    return Readers(
+        GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
+        GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
+    )
