@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Here, since it takes a second or two, and Ctrl-C may come before it is over.
         from deploy.local import demo_session
 
-        demo_session.show(options.input, options.kafka_port, options.stay)
+        demo_session.show(options.input, options.kafka_port, options.stay, options.model)
     except SwitchboardError as error:
         from streams.cli.main import status_of
 
@@ -61,6 +61,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=int,
         default=os.environ.get("KAFKA_PORT") or DEFAULT_KAFKA_PORT,
         help="where the demo's own Kafka listens (KAFKA_PORT=...)",
+    )
+    parser.add_argument(
+        "--model",
+        default=os.environ.get("MODEL", ""),
+        help="who reads the conversations: builtin, scripted or gemini (MODEL=...); if there is a "
+        "GEMINI_API_KEY, gemini, else builtin",
     )
     stay = os.environ.get("STAY", "")
     parser.add_argument(

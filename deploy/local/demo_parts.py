@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from deploy.local import demo_processes
+from deploy.local.demo_model import DemoModel
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
@@ -41,7 +42,9 @@ class Parts:
     :class:`DependencyUnavailable` (the broker does not start).  ``say`` is told what is being done.
     """
 
-    def __init__(self, settings: Settings, kafka_port: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, kafka_port: int, say: Callable[[str], None], model: str = "builtin"
+    ) -> None:
         self._own_broker = "bootstrap_servers" in settings.model_fields_set
         named = "instance_id" in settings.model_fields_set
         self._say = say
@@ -58,6 +61,7 @@ class Parts:
             instance_id=settings.instance_id if named else f"demo-{settings.instance_id}"[:100],
         )
         self.folder = settings.folder
+        self.model = DemoModel(model, self.folder / "logs" / "model.log")
 
     def __enter__(self) -> Self:
         try:
@@ -89,6 +93,8 @@ class Parts:
             raise ConfigurationError(
                 f"{first.topic}: {first.what} is {first.found}, should be {first.expected}: {first.advice}"
             )
+        self._say(self.model.sentence)
+        self.model.start()
         self._say(f"starting the services {', '.join(SERVICES)}")
         for service in SERVICES:
             self._workers[service] = self._spawn(service)
@@ -103,6 +109,7 @@ class Parts:
             "SWITCHBOARD_API_PORT": str(self.settings.api_port),
             "SWITCHBOARD_DATA_DIR": str(self.settings.data_dir),
             "SWITCHBOARD_INSTANCE_ID": self.settings.instance_id,
+            **self.model.environment,
         }
         with log.open("wb") as output:
             command = [sys.executable, "-m", "streams.cli", "worker", service]
@@ -137,6 +144,7 @@ class Parts:
             for process in self._workers.values():
                 leash.end(process, self.settings.shutdown_timeout_seconds + 5)
             self._workers.clear()
+            self.model.close()
             if self._kafka is not None:
                 self._kafka.stop()
             if self._lock is not None:
@@ -157,6 +165,8 @@ class Parts:
         processes = {"demo": os.getpid()} | {name: child.pid for name, child in self._workers.items()}
         if self._kafka is not None:
             processes["kafka"] = self._kafka.pid
+        if self.model.pid is not None:
+            processes["model"] = self.model.pid
         demo_processes.write(self.folder, processes)
 
     def _check_disk(self) -> None:

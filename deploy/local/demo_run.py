@@ -12,7 +12,7 @@ from deploy.local.demo_parts import Parts
 from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.cli import broker, commands, search, services
+from streams.cli import broker, commands, costs, search, services
 from streams.search import Wanted
 from streams.services import SERVICES
 from streams.topics import catalog_for
@@ -65,6 +65,9 @@ class Run:
         await self._ask()
         report.print_response(self._response, list(self._view.duplicates.values()))
         report.print_rates(rates)
+        if self._parts.model.name != "builtin":
+            report.heading("What the model was asked for")
+            costs.print_costs(await costs.costs(self._settings, costs.By.PURPOSE, None))
 
     async def _send_and_settle(self) -> report.Rates:
         view = self._view

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.local import demo_model
 from deploy.local import demo_report as report
 from deploy.local.demo_input import EXAMPLES, InputMessage, input_files, read_messages
 from deploy.local.demo_parts import Parts
@@ -19,7 +20,7 @@ from streams.settings import load_settings
 from streams.settings.text import env_name
 
 
-def show(given: str, kafka_port: int, stay: bool) -> None:
+def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:
     """Run the demo on ``given`` (a file or folder; the examples if empty) and, if so wished, stay.
 
     Raises the errors of :mod:`models.errors` and :class:`KeyboardInterrupt`; nothing is running then.
@@ -27,11 +28,12 @@ def show(given: str, kafka_port: int, stay: bool) -> None:
     # A broker that has just started sends its clients from door to door; they find it, and log each step.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     settings = load_settings()
+    model = demo_model.chosen(model, settings)
     files = input_files(given)
     messages = read_messages(files, settings)
     progress = report.Progress()
     progress.say(_welcome(files, messages))
-    with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}")) as parts:
+    with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}"), model) as parts:
         asyncio.run(Run(parts, messages, progress, response_text()).run())
         _print_next(parts, stay)
         if stay:

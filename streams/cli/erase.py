@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -16,7 +17,10 @@ from models.errors import ConfigurationError
 from models.memo import Memo
 from models.messages import DEFAULT_TENANT
 from streams import cloudevents, kafka
+from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import MemoTopic
+from streams.adapters.memo.view import MemoView
+from streams.adapters.redis_client import open_redis
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
 from streams.cli import broker, commands, conversations
@@ -117,11 +121,14 @@ async def _erase_person(settings: Settings, user_id: str, tenant: str) -> dict[s
 
 async def _forget_answers(settings: Settings, is_theirs: Callable[[Memo], bool]) -> None:
     """Erase what language models answered, as far as it is written by now."""
-    topic = MemoTopic(settings, "switchboard-cli")
-    try:
+    async with AsyncExitStack() as resources:
+        topic = MemoTopic(settings, "switchboard-cli")
+        resources.push_async_callback(topic.close)
         erased = await topic.forget(is_theirs)
-    finally:
-        await topic.close()
+        if erased and settings.redis_url:
+            redis = open_redis(settings)
+            resources.push_async_callback(redis.aclose)
+            await MemoLog(topic, MemoView(redis, settings.namespace)).catch_up()
     if erased:
         print(f"erased what models answered: {count(erased, 'answer')}")
 

@@ -33,6 +33,7 @@ from models.errors import (
 from streams.cli import (
     context,
     conversations,
+    costs,
     digest,
     doctor,
     erase,
@@ -92,6 +93,7 @@ app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(erase.app, name="erase")
 app.command("filter")(filter_command.show)
+app.command("costs")(costs.show)
 app.command("status")(status.show)
 app.command("digest")(digest.compare)
 app.command("doctor")(doctor.examine)

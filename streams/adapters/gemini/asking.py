@@ -105,8 +105,7 @@ class Asking:
             memo_id(purpose.version, self.model, _PARAMETERS, each.tenant_id, each.user_id, each.asked)
             for each in questions
         ]
-        wanted = [(key, each.user_id) for key, each in zip(ids, questions, strict=True)]
-        found: dict[str, Memo | TryLater] = {**await self._memos.find(wanted)}
+        found: dict[str, Memo | TryLater] = {**await self._memos.find(ids)}
         self._metrics.model_questions_total.labels(purpose.name, "memo").inc(sum(key in found for key in ids))
         new = {key: number for number, key in reversed([*enumerate(ids)]) if key not in found}
         deadline = asyncio.get_running_loop().time() + _SHARE_OF_STEP * self._settings.step_timeout_seconds

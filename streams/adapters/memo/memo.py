@@ -1,8 +1,8 @@
 """The memo: what was asked before is found, what was answered is in the log before it is used.
 
-The topic is the truth, Redis its view.  What the view does not know is looked for in the topic, from where the
-view has read it up to its end at that moment; only what stands in neither was never asked.  So an emptied Redis
-costs time and no call, and what another worker wrote a moment ago is found.
+The topic is the truth, Redis its view.  Before the view is asked it reads the topic, from where it stands to
+the end at that moment; what it does not know then was never asked, or was erased.  So an emptied Redis costs
+time and no call, and what another worker wrote a moment ago is found.
 
 Two answers to one question (two workers that both took themselves for the owner of a partition): the first in
 the log counts, for both, and is written again behind the second, or compaction would keep that one.
@@ -34,13 +34,12 @@ class MemoLog:
         self._view = view
         self._catching_up = [asyncio.Lock() for _ in range(topic.partitions)]
 
-    async def find(self, wanted: Sequence[tuple[str, str]]) -> dict[str, Memo]:
-        """Return what was answered to questions, given as (memo id, person), by memo id."""
-        found = await self._known(memo_id for memo_id, _ in wanted)
-        missing = [(memo_id, user_id) for memo_id, user_id in wanted if memo_id not in found]
-        if missing:
-            await self._catch_up({self._topic.partition(user_id) for _, user_id in missing})
-        return found | await self._known(memo_id for memo_id, _ in missing)
+    async def find(self, memo_ids: Sequence[str]) -> dict[str, Memo]:
+        """Return what was answered to questions, and not erased since, by memo id."""
+        if not memo_ids:
+            return {}
+        await self.catch_up()
+        return await self._known(memo_ids)
 
     async def write(self, memos: Sequence[Memo]) -> dict[str, Memo]:
         """Write answers to the log and return, by memo id, those that count: the first of each question."""
@@ -48,28 +47,27 @@ class MemoLog:
             Entry(each.memo_id.encode(), _encode(each), self._topic.partition(each.user_id)) for each in memos
         ]
         await self._topic.write(entries)
-        await self._catch_up({each.partition for each in entries})
+        await self.catch_up()
         # What was erased or emptied since is not asked for again: it was answered.
         return {each.memo_id: each for each in memos} | await self._known(each.memo_id for each in memos)
 
     async def spent(self, tenant_id: str, on: datetime) -> float:
         """Return what a tenant has spent on a day (UTC), in US dollars."""
-        await self._catch_up(range(self._topic.partitions))
+        await self.catch_up()
         return await self._view.spent(tenant_id, _day(on))
 
     async def _known(self, memo_ids: Iterable[str]) -> dict[str, Memo]:
         wanted = list(memo_ids)
-        values = zip(wanted, await self._view.get(wanted), strict=True)
-        read = {memo_id: read(value) for memo_id, value in values}
-        return {memo_id: memo for memo_id, memo in read.items() if memo is not None}
+        values = map(read, await self._view.get(wanted))
+        return {memo_id: memo for memo_id, memo in zip(wanted, values, strict=True) if memo is not None}
 
-    async def _catch_up(self, partitions: Iterable[int]) -> None:
-        """Read partitions into the view up to the ends that they have now."""
+    async def catch_up(self) -> None:
+        """Read the topic into the view, up to the end that it has now."""
         ends, marks = await self._topic.ends(), await self._view.marks(self._topic.partitions)
-        for partition in sorted(partitions):
-            if marks[partition] != ends[partition]:
+        for partition, (mark, end) in enumerate(zip(marks, ends, strict=True)):
+            if mark != end:
                 async with self._catching_up[partition]:
-                    await self._read_up_to(partition, ends[partition])
+                    await self._read_up_to(partition, end)
 
     async def _read_up_to(self, partition: int, end: int) -> None:
         while (mark := (await self._view.marks(self._topic.partitions))[partition]) != end:

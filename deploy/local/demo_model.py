@@ -1,0 +1,104 @@
+"""Which model reads the demo's conversations: none, the scripted one on this machine, or Gemini.
+
+``MODEL=builtin``, ``MODEL=scripted``, ``MODEL=gemini``; unless one says, Gemini if there is a key for it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from deploy.local.model_server import KEY
+from deploy.local.ports import LOOPBACK, free_ports
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams import leash
+from streams.settings import Settings
+
+MODELS = ("builtin", "scripted", "gemini")
+
+_START_SECONDS = 30.0
+_READS = {"SWITCHBOARD_EXTRACTOR": "gemini", "SWITCHBOARD_SUMMARIZER": "gemini"}
+
+
+def chosen(given: str, settings: Settings) -> str:
+    """Return which model reads: the one that was given, or what there is a key for.
+
+    Raises:
+        ConfigurationError: there is no such model, or no key for it.
+    """
+    has_key = bool(settings.gemini_api_key.get_secret_value())
+    if given and given not in MODELS:
+        raise ConfigurationError(f"MODEL={given} is none of {', '.join(MODELS)}: make demo MODEL=scripted")
+    if given == "gemini" and not has_key:
+        raise ConfigurationError(
+            "MODEL=gemini needs a key: GEMINI_API_KEY=... make demo. Without one: make demo MODEL=scripted"
+        )
+    return given or ("gemini" if has_key else "builtin")
+
+
+class DemoModel:
+    """The model of a demo; the scripted one is a process of its own."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self.name = name
+        self._log = log
+        self._server: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {} if name == "builtin" else dict(_READS)
+        if name == "builtin":
+            self.environment = dict.fromkeys(_READS, "builtin")
+
+    @property
+    def sentence(self) -> str:
+        """Say who reads, and what leaves the machine."""
+        return {
+            "builtin": "rules on this machine read the conversations",
+            "scripted": "a scripted model on this machine reads the conversations, as Gemini would",
+            "gemini": "Gemini reads the conversations: messages are sent to it, and it costs a little",
+        }[self.name]
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the scripted model's server, if it runs."""
+        return self._server.pid if self._server is not None else None
+
+    def start(self) -> None:
+        """Start the scripted model's server, if it is the one.
+
+        Raises:
+            DependencyUnavailable: it did not start.
+        """
+        if self.name != "scripted":
+            return
+        (port,) = free_ports(1)
+        url = f"http://{LOOPBACK}:{port}"
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("wb") as output:
+            command = [sys.executable, "-m", "deploy.local.model_server", "--port", str(port)]
+            self._server = leash.spawn(command, output=output, env=os.environ)
+        deadline = time.monotonic() + _START_SECONDS
+        while not _answers(url):
+            if self._server.poll() is not None or time.monotonic() > deadline:
+                raise DependencyUnavailable("the scripted model", f"it does not answer: see {self._log}")
+            time.sleep(0.1)
+        self.environment |= {
+            "SWITCHBOARD_GEMINI_URL": url,
+            "GEMINI_API_KEY": KEY,
+            "GEMINI_API_KEY_FILE": "",
+        }
+
+    def close(self) -> None:
+        """End the server."""
+        if self._server is not None:
+            leash.end(self._server, 5.0)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/script/calls", timeout=2) as response:  # a server of our own
+            return bool(response.status == 200)
+    except OSError:
+        return False
