@@ -19,7 +19,7 @@ from streams.adapters.memo.topic import MemoTopic, read
 from streams.cli.output import print_json, print_table
 from streams.settings import Settings, load_settings
 
-_AGO = re.compile(r"^(\d{1,6})([mhdw])$")
+_AGO = re.compile(r"^(\d{1,4})([mhdw])$")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 _HEADERS = ("asked", "calls", "answered", "refused", "over budget", "tokens in", "tokens out", "US$")

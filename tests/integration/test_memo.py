@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from streams.adapters.readers import Readers, open_readers
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.cli.costs import By, costs
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -494,3 +495,35 @@ async def test_the_built_in_one_stands_in_and_says_so(
     made = await Summing(rig, await rig.readers(model_budget_usd=budget)).answer(request())
     assert made.summarizer == f"builtin-extractive-2 {by}"
     assert made.summary != SessionSummary()
+
+
+# -- costs -------------------------------------------------------------------------------------------------
+
+
+async def test_costs_by_purpose_day_and_person(rig: Rig) -> None:
+    readers = await rig.readers()
+    await extract(readers.extractor, windows(3, "mara") + windows(1, "jo"))
+    await Summing(rig, readers).answer(request())
+    unpaid = await rig.extractor(model_budget_usd=0.0)
+    await unpaid.extract(windows(1, "kim"))
+    by_purpose = await costs(rig.settings, By.PURPOSE, None)
+    extraction = by_purpose["extraction", "gemini-2.5-flash-lite"]
+    assert (extraction.asked, extraction.calls, extraction.answered, extraction.over_budget) == (5, 2, 4, 1)
+    assert by_purpose["summary", "gemini-2.5-flash-lite"].calls == 1
+    written = [memo for _, memo in await rig.memos() if memo is not None]
+    assert sum(each.cost_usd for each in by_purpose.values()) == pytest.approx(
+        sum(each.cost_usd for each in written)
+    )
+    by_person = await costs(rig.settings, By.PERSON, None)
+    assert {names: row.asked for names, row in by_person.items()} == {
+        ("default", "mara"): 4,
+        ("default", "jo"): 1,
+        ("default", "kim"): 1,
+    }
+    latest = max(each.asked_at for each in written)
+    assert await costs(rig.settings, By.DAY, latest + timedelta(seconds=1)) == {}
+
+
+async def test_costs_where_the_topic_was_never_made(kafka: LocalKafka, topic_prefix: str) -> None:
+    settings = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix)
+    assert await costs(settings, By.PURPOSE, None) == {}
