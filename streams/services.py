@@ -56,10 +56,10 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
 
 
 def _ingest(settings: Settings) -> Service:
-    from streams.adapters.tokenizer import cl100k_counter
+    from streams.adapters.tokenizer import open_counter
     from streams.agents.ingest.conversations import Conversations
 
-    return Service([Conversations(settings, cl100k_counter()).stage()])
+    return Service([Conversations(settings, open_counter(settings.tokenizer)).stage()])
 
 
 def _respond(settings: Settings, metrics: Metrics) -> Service:
@@ -74,13 +74,13 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
 
 async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
     from streams.adapters.readers import open_readers
-    from streams.adapters.tokenizer import cl100k_counter
+    from streams.adapters.tokenizer import open_counter
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
 
-    count = cl100k_counter()
+    count = open_counter(settings.tokenizer)
     readers = await open_readers(settings, metrics, count, resources)
     stages = [
         Extraction(settings, readers.extractor).stage(),

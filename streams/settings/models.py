@@ -40,6 +40,13 @@ class ModelSettings(StageSettings):
         "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
     )
 
+    tokenizer: str = setting(
+        "cl100k_base",
+        "vocabulary that tokens are counted in; besides those named, any of tiktoken's from TIKTOKEN_CACHE_DIR",
+        allowed="cl100k_base, o200k_base, o200k_harmony or another name of tiktoken's",
+        pattern=r"^[a-z0-9_]{1,40}$",
+    )
+
     # Models: Gemini
     gemini_url: str = setting(
         "https://generativelanguage.googleapis.com",

@@ -93,3 +93,13 @@ def test_the_command_refuses_before_anything_starts(
 ) -> None:
     assert main.run(["worker", *arguments]) == status
     assert said in capsys.readouterr().err
+
+
+def test_several_that_ask_gemini_need_one_redis(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-for-tests")
+    check_count("memory", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_EXTRACTOR", "gemini")
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_REDIS_URL"):
+        check_count("memory", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", "redis://127.0.0.1")
+    check_count("memory", load_settings(), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from pathlib import Path
 
 import pytest
 import quicktok
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public
 
+from models.errors import ConfigurationError
 from models.messages import Role
 from processors.text.tokens import message_tokens
-from streams.adapters.tokenizer import cl100k_counter
+from streams.adapters import tokenizer
+from streams.adapters.tokenizer import BUILT_IN, cl100k_counter, open_counter
 
 VOCABULARY_SIZE = 100_256
 
@@ -102,3 +105,52 @@ def test_a_role_is_counted_once() -> None:
 
     assert [message_tokens("tool", content, counted) for content in ("a", "bb", "a")] == [9, 10, 9]
     assert seen.count("tool") == 1
+
+
+# -- other vocabularies ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_is_built_in_needs_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "/nowhere")
+    count = open_counter(name)
+    assert count("Hello") == 1 and count("") == 0
+    assert count("\ud83d and <|endoftext|>") > 3
+
+
+def test_vocabularies_differ() -> None:
+    text = "東京は夜の七時。我喜欢蓝莓!"
+    assert open_counter("o200k_base")(text) < open_counter("cl100k_base")(text)
+
+
+def test_one_of_tiktokens_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes for a vocabulary, in the place of one that would have to be downloaded."""
+    bytes_alone = tiktoken.Encoding(
+        "r50k_base",
+        pat_str=r"[\s\S]",
+        mergeable_ranks={bytes([n]): n for n in range(256)},
+        special_tokens={"<|endoftext|>": 256},
+    )
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "r50k_base", bytes_alone)
+    count = open_counter("r50k_base")
+    assert (count("Hello"), count("é"), count("<|endoftext|>")) == (5, 2, 13)
+
+
+def test_one_that_is_not_here_and_not_to_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match=f"p50k_base is not in {tmp_path} and cannot be downloaded"):
+        open_counter("p50k_base")
+
+
+def test_one_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer, "_DOWNLOAD_SECONDS", 0.0)
+    monkeypatch.setattr(tokenizer, "_load", lambda name, found: None)
+    with pytest.raises(ConfigurationError, match="TimeoutError"):
+        open_counter("p50k_base")
+
+
+def test_one_that_nobody_has_heard_of() -> None:
+    with pytest.raises(ConfigurationError, match="llama_base is no vocabulary"):
+        open_counter("llama_base")

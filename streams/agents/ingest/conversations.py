@@ -83,6 +83,7 @@ DECIDING = (
     "conversation_forget_days",
     "recent_message_ids",
     "token_threshold",
+    "tokenizer",
     "summary_retry_seconds",
     "max_content_bytes",
 )
