@@ -71,7 +71,7 @@ def _of_tiktoken(name: str) -> TokenCounter:
     if isinstance(encoding, Exception):
         where = os.environ.get("TIKTOKEN_CACHE_DIR") or "(TIKTOKEN_CACHE_DIR is not set)"
         raise ConfigurationError(
-            f"the vocabulary {name} is not in {where} and cannot be downloaded ({type(encoding).__name__}): put "
+            f"the vocabulary {name} is not in {where} and cannot be had ({type(encoding).__name__}): put "
             f"it there, or leave SWITCHBOARD_TOKENIZER to one that is built in ({', '.join(BUILT_IN)})"
         ) from encoding
     encode = cast(tiktoken.Encoding, encoding).encode

@@ -140,7 +140,7 @@ def test_one_that_is_not_here_and_not_to_be_had(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     for name in ("HTTPS_PROXY", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with pytest.raises(ConfigurationError, match=f"p50k_base is not in {tmp_path} and cannot be downloaded"):
+    with pytest.raises(ConfigurationError, match=f"p50k_base is not in {tmp_path} and cannot be had"):
         open_counter("p50k_base")
 
 
