@@ -64,8 +64,8 @@ def test_agrees_with_tiktoken(reference: tiktoken.Encoding, text: str) -> None:
     assert count(text) == len(reference.encode(text, disallowed_special=()))
 
 
-# Of characters that only later versions of Unicode know (U+323B0), each library has its own idea whether they are
-# letters.
+# Of characters that only later versions of Unicode know (U+323B0), each library has its own idea whether they
+# are letters.
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cn",)), max_size=300))
 def test_agrees_with_tiktoken_on_any_text(reference: tiktoken.Encoding, text: str) -> None:
     assert count(text) == len(reference.encode(text, disallowed_special=()))
