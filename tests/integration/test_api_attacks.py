@@ -22,7 +22,7 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import FACTS, TURNS
+from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.search import MemorySearch
@@ -82,8 +82,10 @@ async def app(tmp_path: Path) -> AsyncIterator[Starlette]:
         await embedder.start()
         space = VectorSpace(embedder.model, embedder.dimensions)
         facts, turns = open_index(settings, FACTS, space), open_index(settings, TURNS, space)
+        episodes = open_index(settings, EPISODES, space)
         resources.push_async_callback(facts.close)
         resources.push_async_callback(turns.close)
+        resources.push_async_callback(episodes.close)
         valkey = LocalValkey(folder, "n")
         resources.push_async_callback(valkey.close)
         log = ConversationLog(valkey.client(), settings.namespace, ready=valkey.ensure)
@@ -98,7 +100,7 @@ async def app(tmp_path: Path) -> AsyncIterator[Starlette]:
             fact = known(*person)
             await facts.upsert([fact])
             await facts.store_vectors([fact.fact_id], await embedder.embed([fact.statement]), space.model)
-        search = MemorySearch(facts, embedder, turns, log)
+        search = MemorySearch(facts, embedder, turns, log, episodes)
         yield create_api(search, facts, Access(any_tenant=True), windows=WindowRetriever(log, Topic()))
 
 
@@ -151,7 +153,7 @@ async def test_nothing_to_find_is_told_apart_from_nobody(app: Starlette) -> None
         ):
             who = {"user_id": user, "tenant_id": tenant}
             found = (
-                await client.get("/v1/search", params={"q": "trees", "since": "2090-01-01T00:00:00Z", **who})
+                await client.get("/v1/search", params={"q": "trees", "from": "2090-01-01T00:00:00Z", **who})
             ).json()
             assert (found["results"], found["known"]) == ([], known)
             listed = (await client.get("/v1/facts", params={"status": "ended", **who})).json()
