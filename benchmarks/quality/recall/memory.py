@@ -23,7 +23,7 @@ from models.vectors import VectorKind
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
-from streams.adapters.log_factory import open_log
+from streams.adapters.log_factory import open_views
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_kinds import TURNS, facts_kind
 from streams.adapters.tokenizer import cl100k_counter
@@ -150,7 +150,7 @@ async def opened(folder: Path, cache: Path | None = None) -> AsyncIterator[Memor
         resources.push_async_callback(facts.close)
         turns = open_index(settings, TURNS, space)
         resources.push_async_callback(turns.close)
-        yield Memory(settings, facts, turns, open_log(settings, resources), embedder)
+        yield Memory(settings, facts, turns, open_views(settings, resources).log, embedder)
 
 
 def _harness(stage: Stage) -> StageHarness:
