@@ -91,13 +91,6 @@ class Publisher:
         """Return how many bytes a record of ``topic`` may have (see :func:`record_bytes`)."""
         return self._layout[topic][2]
 
-    def check(self, outputs: Iterable[Output], stamp: Stamp = ()) -> None:
-        """Raise :class:`OutputTooLarge` if a record exceeds what its topic takes."""
-        for output in outputs:
-            size = record_bytes(output.key, output.value, _headers(output, stamp))
-            if size > (limit := self._layout[output.topic][2]):
-                raise OutputTooLarge(output.topic, size, limit)
-
     def pack(self, outputs: Iterable[Output], stamp: Stamp = ()) -> Packed:
         """Pack ``outputs`` in order, without sending; ``stamp`` goes on all but the copies.
 

@@ -49,6 +49,10 @@ _SEAL_BYTES = 64
 _ATTEMPTS = 2
 
 
+#: Effects that were accepted, how many outputs they had, and these, packed.
+_NOTHING: tuple[Effects | None, int, Packed] = (None, 0, [])
+
+
 class Prepared(NamedTuple):
     """What a step wanted, ready to be carried out."""
 
@@ -68,6 +72,7 @@ class Stepper:
         self._stamp = stamp(self._stage.decided_by)
         self._patience = Patience(lane.runtime, self._standing)
         self._values: dict[bytes, bytes] = {}
+        self._packed = _NOTHING
         self.running = False
 
     async def run(self, batch: RecordBatch) -> Prepared:
@@ -247,8 +252,8 @@ class Stepper:
         Raises:
             OutputTooLarge: an output or a value is larger than its topic takes; nothing was stored.
         """
-        lane, publisher = self._lane, self._lane.runtime.publisher
-        publisher.check(effects.outputs, self._stamp)
+        lane = self._lane
+        packed = lane.runtime.publisher.pack(effects.outputs, self._stamp)
         if effects.changes and self._bound.changelog:
             self._check_changes(effects.changes)
         for key, value in lane.state.store(effects.changes).items():
@@ -257,6 +262,7 @@ class Stepper:
             self._values[key] = value
         for key, at in effects.timers.items():
             lane.timers.set(key, at)
+        self._packed = effects, len(effects.outputs), packed
 
     def _check_changes(self, changes: Mapping[bytes, StateChange]) -> None:
         changelog = self._bound.changelog
@@ -267,8 +273,9 @@ class Stepper:
                 raise OutputTooLarge(changelog, size, limit)
 
     def _prepared(self, effects: Effects, source: str) -> Prepared:
-        """Pack everything at once, however often the batch was cut."""
+        """Return what was packed when it was accepted or, if there is more now, pack everything at once."""
         publisher, outputs = self._lane.runtime.publisher, effects.outputs
+        accepted, count, packed = self._packed
         if effects.dead_letters:
             limit = publisher.largest(source + DLQ_SUFFIX)
             outputs = [*outputs]
@@ -276,4 +283,7 @@ class Stepper:
                 outputs += to_outputs(letter, source=source, stage=self._stage.name, limit=limit)
                 if is_cut(letter):
                     effects.count("cut_dead_letters_total", self._stage.name, letter.record.topic)
-        return Prepared(effects.account(), publisher.pack(outputs, self._stamp), self._values)
+        if accepted is not effects or count != len(outputs):
+            packed = publisher.pack(outputs, self._stamp)
+        self._packed = _NOTHING
+        return Prepared(effects.account(), packed, self._values)

@@ -55,16 +55,13 @@ class HandPublisher:
     def largest(self, topic: str) -> int:
         return self.limit if topic == "out" else 1 << 20
 
-    def check(self, outputs: Any, stamp: Stamp = ()) -> None:
-        for output in outputs:
-            if output.value is not None and len(output.value) > self.largest(output.topic):
-                raise OutputTooLarge(output.topic, len(output.value), self.limit)
-
     def pack(self, outputs: Any, stamp: Stamp = ()) -> list[tuple[str, int, HandBatch]]:
         packed = HandBatch(
             output if output.copy else output._replace(headers=[*output.headers, *stamp]) for output in outputs
         )
-        self.check(packed)
+        for output in packed:
+            if output.value is not None and len(output.value) > self.largest(output.topic):
+                raise OutputTooLarge(output.topic, len(output.value), self.limit)
         return [("topic", 0, packed)] if packed else []
 
     async def submit(self, packed: list[tuple[str, int, HandBatch]]) -> list[asyncio.Future[None]]:

@@ -166,6 +166,22 @@ class TestIsolation:
         assert bench.states[0].read(b"n") == (201, b"200")
         assert [Layout((SOURCE,)).payload(value) for value in bench.ready[0].values.values()] == [b"200"]
 
+    async def test_an_undisturbed_batch_is_packed_once(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pack, packed = service.publisher.pack, []
+
+        def counting(outputs: Any, stamp: Any = ()) -> Any:
+            packed.append(list(outputs))
+            return pack(outputs, stamp)
+
+        monkeypatch.setattr(service.publisher, "pack", counting)
+        bench = Bench(service, stage())
+        await bench.run(b"a", b"b")
+        await bench.run(b"c")
+        assert [len(outputs) for outputs in packed] == [2, 1]
+        assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
+
     async def test_outputs_say_what_made_them_and_dead_letters_are_copies(self, service: Service) -> None:
         bench = Bench(service, stage(decided_by={"setting": 1}))
         prepared = await bench.run(b"a", b"poison", b"b")
