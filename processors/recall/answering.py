@@ -47,9 +47,9 @@ _FEW_STEEPNESS, _FEW_EVEN, _COVERAGE_COUNTS = 8.0, 0.2, 0.33
 #: Cosines of unrelated texts; chosen, not measured: so that 80 texts give .22.
 _UNRELATED_MEAN, _UNRELATED_SPREAD = 0.10, 0.04
 
-#: What is added to the odds, so that the floor costs about one of a hundred answers where speakers have names,
-#: and three where they have none: there the words show less of whether anything answers.
-_NAMED, _UNNAMED = 1.45, -1.35
+#: What is added to the odds, so that the floor costs about one of a hundred answers where speakers have names.
+#: Where they have none the signs tell little: asked for advice, what a preference bears on looks like nothing.
+_NAMED, _UNNAMED = 1.45, 2.0
 
 #: What was not compared by meaning answers by its words alone, if it has so many of the question's.
 _LEAST_COVERAGE = 0.5
