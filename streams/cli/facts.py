@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Annotated, TypeVar
@@ -155,17 +156,16 @@ async def _fact(settings: Settings, fact_id: str, user: str, tenant: str) -> Fac
 
 
 async def _opened(settings: Settings, ask: Callable[[FactIndex], Awaitable[T]]) -> T:
+    from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
-    from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import FACTS
 
     recall_api.require_index(settings)
-    embedder = OnnxEmbedder()
-    index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
-    try:
+    async with AsyncExitStack() as resources:
+        embedder = await open_embedder(settings, resources)
+        index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
+        resources.push_async_callback(index.close)
         return await ask(index)
-    finally:
-        await index.close()
 
 
 def _print_line(fact: Fact, settings: Settings) -> None:

@@ -175,15 +175,14 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
 async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from models.ports import VectorSpace
+    from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
-    from streams.adapters.onnx_embedder import OnnxEmbedder
     from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 
     recall_api.require_index(settings)
 
     async with AsyncExitStack() as resources:
-        embedder = OnnxEmbedder()
-        resources.push_async_callback(embedder.close)
+        embedder = await open_embedder(settings, resources, start=True)
         space = VectorSpace(embedder.model, embedder.dimensions)
         facts = open_index(settings, FACTS, space)
         resources.push_async_callback(facts.close)
@@ -191,7 +190,6 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
         resources.push_async_callback(turns.close)
         episodes = open_index(settings, EPISODES, space)
         resources.push_async_callback(episodes.close)
-        await embedder.start()
         search = MemorySearch(facts, embedder, turns, episodes=episodes, rates=settings.decay_rates)
         found = await search.search(wanted)
         known = found.empty is not Empty.UNKNOWN_PERSON

@@ -40,6 +40,12 @@ class ModelSettings(StageSettings):
         "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
     )
 
+    embedder: str = setting(
+        "builtin",
+        "what makes vectors; another one has an index of its own, to be built from the topics",
+        allowed="builtin, gemini or onnx:FOLDER",
+        pattern=r"^(builtin|gemini|onnx:.+)$",
+    )
     tokenizer: str = setting(
         "cl100k_base",
         "vocabulary that tokens are counted in; besides those named, any of tiktoken's from TIKTOKEN_CACHE_DIR",
@@ -57,6 +63,10 @@ class ModelSettings(StageSettings):
     gemini_model: str = setting(
         "gemini-2.5-flash-lite", "model that reads and writes", allowed="name of a model", pattern=_MODEL_NAME
     )
+    gemini_embedding_model: str = setting(
+        "gemini-embedding-001", "model that makes vectors", allowed="name of a model", pattern=_MODEL_NAME
+    )
+    gemini_embedding_dimensions: int = setting(768, "length of its vectors", "numbers", ge=64, le=3072)
     gemini_timeout_seconds: float = setting(30.0, "longest wait for an answer of Gemini", "s", gt=0, le=600)
     gemini_hedge_seconds: float = setting(
         0.0,

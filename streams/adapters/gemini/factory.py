@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import structlog
+from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
 from processors.text.tokens import TokenCounter
@@ -21,6 +23,9 @@ from streams.telemetry.metrics import Metrics
 
 log = structlog.get_logger("streams.gemini")
 
+#: Awaited before Redis is spoken to.
+Ready = Callable[[], Awaitable[None]] | None
+
 
 async def open_asking(
     settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
@@ -30,34 +35,49 @@ async def open_asking(
     Raises:
         ConfigurationError: Gemini does not take the key, has no such model, or is not what answers.
     """
+    client = await open_client(settings, settings.gemini_model, "SWITCHBOARD_GEMINI_MODEL", resources)
+    limiter, redis, ready = open_limiter(settings, settings.gemini_model, "memo", resources)
+    topic = MemoTopic(settings)
+    resources.push_async_callback(topic.close)
+    memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
+    return Asking(settings, client, limiter, memos, metrics, count)
+
+
+async def open_client(settings: Settings, model: str, variable: str, resources: AsyncExitStack) -> GeminiClient:
+    """Return a client that may ask ``model``, which the setting ``variable`` names.
+
+    Raises:
+        ConfigurationError: Gemini does not take the key, has no such model, or is not what answers.
+    """
     client = GeminiClient(settings)
     resources.push_async_callback(client.close)
     try:
-        await client.check(settings.gemini_model, "SWITCHBOARD_GEMINI_MODEL")
+        await client.check(model, variable)
     except DependencyUnavailable as error:
         # What is down is waited for where it is needed, with all else at work.
         log.warning("Gemini does not answer yet", error=str(error))
-    ready = None
+    return client
+
+
+def open_limiter(
+    settings: Settings, model: str, name: str, resources: AsyncExitStack
+) -> tuple[Limiter, Redis, Ready]:
+    """Return the limiter of a model, and the Redis that it keeps its count in: a Valkey ``name`` if none is
+    set.
+    """
+    ready: Ready = None
     if settings.redis_url:
         redis = open_redis(settings)
     else:
-        valkey = LocalValkey(settings.folder, f"memo-{settings.instance_id}")
+        valkey = LocalValkey(settings.folder, f"{name}-{settings.instance_id}")
         resources.push_async_callback(valkey.close)
         redis, ready = valkey.client(), valkey.ensure
     resources.push_async_callback(redis.aclose)
-    topic = MemoTopic(settings)
-    resources.push_async_callback(topic.close)
-    limiter = Limiter(
-        redis,
-        settings.namespace,
-        settings.gemini_model,
-        Limits(
-            settings.gemini_requests_per_minute,
-            settings.gemini_tokens_per_minute,
-            settings.gemini_calls_in_flight,
-        ),
-        lease_seconds=settings.gemini_timeout_seconds + 5.0,
-        ready=ready,
+    limits = Limits(
+        settings.gemini_requests_per_minute,
+        settings.gemini_tokens_per_minute,
+        settings.gemini_calls_in_flight,
     )
-    memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
-    return Asking(settings, client, limiter, memos, metrics, count)
+    lease = settings.gemini_timeout_seconds + 5.0
+    limiter = Limiter(redis, settings.namespace, model, limits, lease_seconds=lease, ready=ready)
+    return limiter, redis, ready

@@ -1,0 +1,110 @@
+"""The embedder that asks Gemini: texts leave the machine, and vectors come back.
+
+What it answered is not in the memo: ``memory.embeddings.v1`` is the log of vectors, and nothing is embedded
+twice. Nor is it bound by the budget, since no other model's vectors could stand in; its limits hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ports import Vectors
+from processors.text.tokens import TokenCounter
+from streams.adapters.gemini.client import GeminiClient, Throttled
+from streams.adapters.gemini.limiter import Limiter
+from streams.adapters.gemini.prices import cost, price_of
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+#: Texts of one call.
+_BATCH = 32
+
+#: Vectors of the texts used last that are kept.
+_CACHE = 2048
+
+#: How long a call may wait for its turn.
+_WAIT_SECONDS = 20.0
+_PAUSE_SECONDS = 2.0
+
+_PURPOSE = "embedding"
+
+
+class GeminiEmbedder:
+    """Implements :class:`models.ports.Embedder`.  Without a ``limiter``: for a single question of a person."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: GeminiClient,
+        count: TokenCounter,
+        limiter: Limiter | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._client = client
+        self._count = count
+        self._limiter = limiter
+        self._metrics = metrics
+        self._model = settings.gemini_embedding_model
+        self._price = price_of(self._model, settings.own_prices)
+        self._dimensions = settings.gemini_embedding_dimensions
+        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    @property
+    def model(self) -> str:
+        """Name of the model, as stored beside its vectors; another length is another model."""
+        return f"{self._model}-{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, shape ``(len(texts), dimensions)``.
+
+        Raises:
+            DependencyUnavailable: Gemini is down, slow or throttling, or its limits are reached.
+        """
+        found = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        for at in range(0, len(missing), _BATCH):
+            batch = missing[at : at + _BATCH]
+            for text, vector in zip(batch, await self._call(batch), strict=True):
+                found[text] = self._cache[text] = vector
+        while len(self._cache) > _CACHE:
+            self._cache.popitem(last=False)
+        if not texts:
+            return np.empty((0, self._dimensions), dtype=np.float32)
+        return np.stack([found[text] for text in texts])
+
+    async def _call(self, batch: Sequence[str]) -> Vectors:
+        tokens = sum(map(self._count, batch))
+        # The API takes no text without a word.
+        asked = [text if text.strip() else "." for text in batch]
+        if self._limiter is None:
+            vectors = await self._client.embed(self._model, asked, self._dimensions)
+        else:
+            vectors = await self._in_turn(self._limiter, asked, tokens)
+        if self._metrics is not None:
+            labels = (_PURPOSE, self._model)
+            self._metrics.model_calls_total.labels(*labels, "answered").inc()
+            self._metrics.model_tokens_total.labels(*labels, "input").inc(tokens)
+            self._metrics.model_cost_usd_total.labels(*labels).inc(cost(self._price, tokens, 0))
+        found = np.array(vectors, dtype=np.float32)
+        # Only the longest ones come with unit length.
+        unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+        return unit
+
+    async def _in_turn(self, limiter: Limiter, asked: Sequence[str], tokens: int) -> list[list[float]]:
+        deadline = asyncio.get_running_loop().time() + _WAIT_SECONDS
+        async with limiter.turn(tokens, deadline):
+            try:
+                return await self._client.embed(self._model, asked, self._dimensions)
+            except Throttled as error:
+                await limiter.pause(_PAUSE_SECONDS if error.retry_after is None else error.retry_after)
+                raise
