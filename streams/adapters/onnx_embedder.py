@@ -78,7 +78,8 @@ def _pooled(hidden: NDArray[np.float32], mask: NDArray[np.int64], how: str) -> N
     if how == "last":
         # The last one that is no padding, on whichever side that stands.
         last = mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1)
-        return hidden[np.arange(len(hidden)), last]
+        ends: NDArray[np.float32] = hidden[np.arange(len(hidden)), last]
+        return ends
     weights = mask[:, :, np.newaxis].astype(np.float32)
     mean: NDArray[np.float32] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
     return mean
