@@ -90,8 +90,11 @@ class Parts:
         applied = asyncio.run(admin.apply(catalog, self.settings))
         if blocking := [difference for difference in applied.remaining if difference.blocking]:
             first = blocking[0]
+            # The demo's own broker ends with it: nothing can be applied to it from outside.
+            anew = f"this folder is of another version; remove it to begin anew: {self.folder}"
             raise ConfigurationError(
-                f"{first.topic}: {first.what} is {first.found}, should be {first.expected}: {first.advice}"
+                f"{first.topic}: {first.what} is {first.found}, should be {first.expected}: "
+                f"{first.advice if self._kafka is None else anew}"
             )
         self._say(self.model.sentence)
         self.model.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local import demo_processes
 from deploy.local.demo_parts import Parts
@@ -306,6 +308,27 @@ def test_with_a_broker_of_ones_own_none_is_started(
     assert "“I love bacalhau.”" in said
     assert not (demo.folder / "kafka").exists()
     assert demo.left() == []
+
+
+@pytest.mark.kafka
+def test_a_folder_of_another_version_is_named(demo: Demo, given: Path) -> None:
+    topic = NewTopic("memory.facts.v1", 8, 1, topic_configs={"cleanup.policy": "delete"})
+    with LocalKafka(demo.folder / "kafka") as earlier:
+        asyncio.run(_create(earlier.bootstrap_servers, topic))
+    status, said = demo.run(given)
+    assert status == 78, said
+    assert "memory.facts.v1: cleanup.policy is delete, should be compact" in said
+    assert f"remove it to begin anew: {demo.folder}" in said
+    assert demo.left() == []
+
+
+async def _create(servers: str, topic: NewTopic) -> None:
+    client = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await client.start()
+    try:
+        await client.create_topics([topic])
+    finally:
+        await client.close()
 
 
 @pytest.mark.kafka
