@@ -59,6 +59,7 @@ class ModelSettings(StageSettings):
         "where the Gemini API is",
         allowed="http:// or https:// URL",
         pattern=r"^https?://[^\s]+$",
+        repr=False,
     )
     gemini_model: str = setting(
         "gemini-2.5-flash-lite", "model that reads and writes", allowed="name of a model", pattern=_MODEL_NAME

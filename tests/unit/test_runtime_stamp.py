@@ -87,6 +87,8 @@ def other(value: Any) -> Any:
             return "conversation"
         case "off":
             return "on"
+        case "cl100k_base":
+            return "o200k_base"
         case bool() | str() | None:
             return value
         case float() if value <= 1:
