@@ -196,7 +196,7 @@ class Verdict:
                 fold = folds[key] = self._new_fold(record)
             fold.add([(message, record.offset, record.timestamp / 1000)])
         for key, fold in folds.items():
-            expected.bodies[key] = fold._kept.copy()  # before finish() forgets those that no one needs
+            expected.bodies[key] = fold._bodies.kept.copy()  # before finish() forgets those that no one needs
             for window in fold.windows:
                 called = f"{window.conversation_id} [{window.from_index}, {window.to_index}]"
                 expected.windows[window.window_id] = (_digest(_encode(window)), called)
