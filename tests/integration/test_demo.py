@@ -174,6 +174,18 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
 
 
 @pytest.mark.kafka
+def test_the_demo_with_the_scripted_model(demo: Demo, given: Path) -> None:
+    status, printed = demo.run(given, MODEL="scripted", GEMINI_API_KEY="")
+    assert status == 0, printed
+    assert demo.left() == []
+    assert "a scripted model on this machine reads the conversations" in printed
+    assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in printed
+    (row,) = re.findall(r"^extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
+    asked, calls, answered = map(int, row)
+    assert asked == answered >= 2 and 1 <= calls <= asked
+
+
+@pytest.mark.kafka
 def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, given: Path) -> None:
     staying = demo.start(given, STAY="1")
     demo.wait_for("Everything keeps running", staying)

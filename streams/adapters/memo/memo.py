@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 
 import msgspec
@@ -81,14 +82,16 @@ class MemoLog:
 
     async def _read_on(self, partition: int, mark: int, end: int) -> None:
         """Read from ``mark`` to ``end``, or until another process was faster."""
-        async for entries, following in self._topic.read(partition, mark, end):
-            lines = [_line(entry) for entry in entries]
-            later = await self._view.take(partition, mark, following, lines)
-            if later is None:
-                return
-            if later:
-                await self._restore(partition, [lines[number].memo_id for number in later])
-            mark = following
+        # Closed here, whatever happens: it holds the reader.
+        async with aclosing(self._topic.read(partition, mark, end)) as parts:
+            async for entries, following in parts:
+                lines = [_line(entry) for entry in entries]
+                later = await self._view.take(partition, mark, following, lines)
+                if later is None:
+                    return
+                if later:
+                    await self._restore(partition, [lines[number].memo_id for number in later])
+                mark = following
 
     async def _restore(self, partition: int, memo_ids: Sequence[str]) -> None:
         log.warning("a question was answered twice: the first answer is written again", questions=len(memo_ids))

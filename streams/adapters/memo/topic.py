@@ -6,8 +6,8 @@ Connected with the first use.  Whatever is wrong with the broker is waited for (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -88,7 +88,7 @@ class MemoTopic:
             ends = await reader.end_offsets(places)
             return [int(ends[place]) for place in places]
 
-    async def read(self, partition: int, start: int, end: int) -> AsyncIterator[tuple[list[Entry], int]]:
+    async def read(self, partition: int, start: int, end: int) -> AsyncGenerator[tuple[list[Entry], int], None]:
         """Yield the records from ``start`` to before ``end``, some at a time, and the offset after them."""
         place = TopicPartition(self._spec.name, partition)
         async with self._reading:
@@ -113,9 +113,10 @@ class MemoTopic:
         if not await self._exists():
             return
         for partition, end in enumerate(await self.ends()):
-            async for entries, _ in self.read(partition, 0, end):
-                for entry in entries:
-                    yield entry
+            async with aclosing(self.read(partition, 0, end)) as parts:
+                async for entries, _ in parts:
+                    for entry in entries:
+                        yield entry
 
     async def forget(self, is_theirs: Callable[[Memo], bool]) -> int:
         """Erase the answers that are somebody's; return how many there were."""
