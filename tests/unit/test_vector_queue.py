@@ -103,3 +103,16 @@ async def test_an_embedder_that_is_down_is_asked_again_the_next_time(held: Held,
     held.down = False
     held.release()
     assert [*await queue.get(["a"], LONG)] == ["a"]
+
+
+async def test_what_was_embedded_is_remembered_for_a_while(held: Held) -> None:
+    """Who ran out of time and asks again finds it, and the next turn is looked up with the one before, too."""
+    queue = VectorQueue(held, remembered=2)
+    held.release(4)
+    for text in ("a", "b", "a", "c"):
+        assert [*await queue.get([text], LONG)] == [text]
+    assert [*await queue.get(["a", "c"], 0)] == ["a", "c"]
+    assert held.calls == [["a"], ["b"], ["c"]]
+    assert [*await queue.get(["b"], LONG)] == ["b"]
+    assert held.calls[3:] == [["b"]]
+    await queue.close()
