@@ -11,7 +11,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -250,12 +250,12 @@ class Road:
         (api_port,) = free_ports(1)
         return self.worker("recall", self._health_ports[3], "b", api_port=api_port)
 
-    def send(self) -> None:
-        """Publish all messages, keyed as the contract says."""
+    def send(self, given: Sequence[ChatMessage] = ()) -> None:
+        """Publish messages, by default all, keyed as the contract says."""
 
         async def publish() -> None:
             async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
-                for message in messages():
+                for message in given or messages():
                     key, value = message.conversation_id.encode(), msgspec.json.encode(message)
                     await producer.send(self.catalog.name(MESSAGES), value, key)
 
@@ -505,6 +505,49 @@ def test_a_window_whose_log_has_expired_is_read_from_the_topic(road: Road) -> No
     assert (behind["messages"], behind["windowStart"], behind["windowEnd"]) == ([], 88, 93)
 
 
+def test_after_each_message_the_context_for_the_next_turn_is_ready(road: Road) -> None:
+    """Made of the last two turns, by meaning, of facts and of what was said in another conversation."""
+    said = ["What could I bake?", "Something with fruit?", "Blueberries, but mind my allergy to peanuts!"]
+    road.send(
+        [
+            ChatMessage(
+                message_id=f"baking-{n}",
+                conversation_id="baking",
+                user_id="ada",
+                role=Role.ASSISTANT if n % 2 else Role.USER,
+                content=text,
+                sent_at=STARTED + timedelta(days=1, seconds=20 * n),
+            )
+            for n, text in enumerate(said)
+        ]
+    )
+
+    def made() -> Any:
+        url = f"http://127.0.0.1:{road.api_port}/v1/context"
+        asked = {"user_id": "ada", "conversation_id": "baking"}
+        response = httpx.get(url, params=asked, timeout=15, trust_env=False)
+        if response.status_code == 404:  # until its first message was read
+            return None
+        assert response.is_success, response.text
+        context = response.json()["context"]
+        complete = context is not None and context["after_index"] == 2 and context["by_meaning"]
+        return response.json() if complete else None
+
+    answer = eventually(made, "there is a context after the last of them, by meaning")
+    context = answer["context"]
+    assert (answer["status"], answer["behind"]) == ("made", 0)
+    assert len(context["made_from"]) == 2
+    inside: dict[str, list[str]] = {}
+    for item in context["items"]:
+        if "left_out" not in item:
+            inside.setdefault(item["tier"], []).append(item["text"])
+    assert inside["recent"] == said
+    assert any("peanuts" in text for text in inside["facts"])
+    assert "By the way, I'm allergic to peanuts." in inside["episodes"]
+    assert all(text in answer["prompt"] for texts in inside.values() for text in texts)
+    assert 0 < context["tokens"] <= context["budget"] == 1500
+
+
 def test_nobody_reads_what_is_another_persons(road: Road) -> None:
     """Every path, with whatever one may name of somebody else's."""
     theirs = next(fact for fact in road.living() if fact.user_id == "ada" and "peanuts" in fact.statement)
@@ -522,6 +565,8 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
             (f"/v1/facts/{theirs.fact_id}", {"tenant_id": "acme"}),
             ("/v1/conversations/kitchen/window", {"first": "0", "last": "9"}),
             ("/v1/conversations/kitchen/window", {"first": "0", "last": "9", "tenant_id": "acme"}),
+            ("/v1/context", {"conversation_id": "kitchen"}),
+            ("/v1/context", {"conversation_id": "kitchen", "tenant_id": "acme"}),
         ):
             url = f"http://127.0.0.1:{road.api_port}{path}"
             response = httpx.get(url, params={"user_id": user, **more}, timeout=15, trust_env=False)
