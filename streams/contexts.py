@@ -120,8 +120,10 @@ class ContextMaker:
         self._missed = missed
         self._at_once = asyncio.Semaphore(_AT_ONCE)
 
-    async def make(self, requests: Sequence[ContextRequest], patience: float) -> list[Context]:
+    async def make(self, requests: Sequence[ContextRequest], patience: float) -> list[Context | None]:
         """Return the context of each request, in their order, with vectors that come within ``patience`` s.
+
+        ``None``: it is there by words already, and there is still no vector to make a better one with.
 
         Raises:
             DependencyUnavailable: an index is down.
@@ -133,9 +135,13 @@ class ContextMaker:
         said = [
             Said(some, of, _words(of), _vector(of, vectors)) for some, of in zip(turns, latest, strict=True)
         ]
-        return await asyncio.gather(*[self._one(each) for each in said])
+        return await asyncio.gather(
+            *[self._one(request, each) for request, each in zip(requests, said, strict=True)]
+        )
 
-    async def _one(self, said: Said) -> Context:
+    async def _one(self, request: ContextRequest, said: Said) -> Context | None:
+        if request.attempt and said.latest and said.vector is None:
+            return None
         async with self._at_once:
             return await self._context(said)
 

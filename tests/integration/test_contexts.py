@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -210,6 +211,25 @@ class TestLoad:
         await rig.ask((turn(2, QUESTION),))
         assert await rig.ask(request(turn(0), attempt=1)) == []
         assert rig.stage.last.counts["skipped_records_total", ("context", "overtaken")] == 1
+
+    async def test_nothing_is_looked_up_for_what_is_asked_again_while_its_vector_is_not_there(
+        self, rig: Rig, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Or a busy time would be made busier by contexts that nobody gets."""
+        looked_up: list[str] = []
+        search_text = rig.facts.search_text
+
+        async def search(query: str, *others: Any) -> Any:
+            looked_up.append(query)
+            return await search_text(query, *others)
+
+        monkeypatch.setattr(rig.facts, "search_text", search)
+        rig.embedder.free.clear()
+        rig.hurry()
+        assert await rig.ask(request(turn(0, QUESTION), attempt=1)) == []
+        assert [each.attempt for each in rig.again()] == [2]
+        assert looked_up == []
+        rig.embedder.free.set()
 
     async def test_it_is_not_asked_for_ever(self, tmp_path: Path) -> None:
         async with open_rig(tmp_path) as rig:

@@ -26,7 +26,7 @@ from streams.settings import Settings
 _REMEMBERED = 20_000
 
 #: How often a context is asked for again, and how long its vector is then waited for (seconds).
-MOST_ATTEMPTS = 5
+MOST_ATTEMPTS = 20
 _LONG_PATIENCE = 1.0
 
 _encode = msgspec.json.Encoder().encode
@@ -87,13 +87,14 @@ class ContextStage:
             self._take(request, context, effects)
         return effects
 
-    def _take(self, request: ContextRequest, context: Context, effects: Effects) -> None:
-        if context.by_meaning or not request.attempt:
+    def _take(self, request: ContextRequest, context: Context | None, effects: Effects) -> None:
+        if context is not None:
             publish(effects, context)
             seconds = (context.made_at - context.said_at).total_seconds()
             effects.observe("context_seconds", max(0.0, seconds))
             effects.count("contexts_total", "meaning" if context.by_meaning else "words")
-        if not context.by_meaning and context.made_from and request.attempt < MOST_ATTEMPTS:
+        lacks_vector = context is None or (not context.by_meaning and bool(context.made_from))
+        if lacks_vector and request.attempt < MOST_ATTEMPTS:
             context_requests.ask(effects, msgspec.structs.replace(request, attempt=request.attempt + 1))
 
     def _is_overtaken(self, whose: _Whose, request: ContextRequest, known: ContextRequest | None) -> bool:
