@@ -17,6 +17,7 @@ from models.responses import ContentDuplicationEvent
 from models.statements import Kind
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
+from streams.context_reading import ContextAnswer
 from streams.search import Result
 
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.
@@ -141,6 +142,21 @@ def print_search(query: str, user: str, found: Sequence[Result]) -> None:
         print(f"  {result.score:.2f} {result.kind:<4} {printable(result.text)}")
     if not found:
         print("  nothing")
+
+
+def print_context(answer: ContextAnswer) -> None:
+    """Print what was made ready for a conversation's next turn."""
+    user, conversation = printable(answer.user_id), printable(answer.conversation_id)
+    heading(f"Ready before {user} says anything more in {conversation}")
+    print(f"switchboard context {conversation} --user {user} --prompt")
+    if answer.context is None:
+        print("  nothing yet")
+        return
+    for line in answer.prompt.splitlines():
+        print(f"  {printable(line)}")
+    print(
+        f"  ({answer.context.tokens:,} of {answer.context.budget:,} tokens; without --prompt: why each is in)"
+    )
 
 
 def summary_line(summary: Summary) -> str:

@@ -11,8 +11,8 @@ from deploy.local.demo_input import InputMessage
 from deploy.local.demo_parts import Parts
 from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
-from models.errors import ConfigurationError, DependencyUnavailable
-from streams.cli import broker, commands, costs, search, services
+from models.errors import ConfigurationError, DependencyUnavailable, NotFound
+from streams.cli import broker, commands, context, costs, search, services
 from streams.search import Wanted
 from streams.services import SERVICES
 from streams.topics import catalog_for
@@ -187,6 +187,16 @@ class Run:
         questions = [(user, query) for user, query in _QUESTIONS if user in people]
         user, query = questions[0] if questions else (min(people), _ANY_QUESTION)
         report.print_search(query, user, (await self._search(query, user)).results)
+        await self._show_context(user)
+
+    async def _show_context(self, user: str) -> None:
+        """Print the context for the next turn of the latest conversation; the API answers by now."""
+        latest = next(line.message for line in reversed(self._messages) if line.message.user_id == user)
+        try:
+            answer = await context.find(self._settings, latest.tenant_id, user, latest.conversation_id)
+        except NotFound:
+            return  # of a conversation sent long ago nothing is kept any more
+        report.print_context(answer)
 
     async def _search(self, query: str, user: str) -> search.Answer:
         """Ask the API, which opens a moment after its service is ready."""

@@ -151,6 +151,10 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in first
     assert "“I love bacalhau.” (c-2, 05 Jan 2026)" in first
     assert re.search(r"switchboard search \".+\" --user \w+\n  \d\.\d\d ", first)
+    assert re.search(
+        r"switchboard context c-1 --user amara --prompt\n  Known about the user:\n(  - .+\n)+", first
+    )
+    assert "  user: I work as a nurse.\n  assistant: Thank you for what you do.\n  (" in first
     assert "~~Send the invitations in the first week of June.~~" in first
     assert not re.search(r"new +0 windows", first)
 
