@@ -24,7 +24,7 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
 from streams.cli.commands import erasing
-from streams.context_requests import CONTEXT_REQUESTS, CONTEXTS
+from streams.context_requests import CONTEXT_REQUESTS
 from streams.embedding_requests import REQUESTS
 from streams.erasures import Erasing
 from streams.runtime.records import Record
@@ -107,16 +107,16 @@ class TestIngest:
         harness.wait(timedelta(hours=1))
         assert len(harness.values(WINDOWS, Window)) == cut
 
-    def test_contexts_go_and_the_next_one_knows_nothing_of_what_was_erased(self) -> None:
+    def test_who_makes_contexts_is_told_behind_what_was_asked_and_the_next_knows_nothing_of_it(self) -> None:
         harness = recall()
         first = [harness.record(message(n)) for n in range(3)]
         later(harness)
         end = erase(harness)
         later(harness)
         harness.feed(*first, end, harness.record(message(3)))
-        gone, asked = [each for each in harness.outputs if each.topic in (CONTEXTS, CONTEXT_REQUESTS)]
-        assert (gone.topic, gone.key, gone.value) == (CONTEXTS, b"c", None)
-        assert dict(gone.headers)[erasures.TENANT_HEADER] == b"default"
+        gone, asked = [each for each in harness.outputs if each.topic == CONTEXT_REQUESTS]
+        assert gone.value is None
+        assert dict(gone.headers)[erasures.CONVERSATION_HEADER] == b"c"
         request = msgspec.json.decode(asked.value or b"", type=ContextRequest)
         assert [turn.message_id for turn in request.turns] == ["m3"]
 

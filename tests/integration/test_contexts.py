@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from context_rig import NOW, Rig, fact, inside, open_rig, outside, turn
 
-from models.context import ContextRequest, FoundBy, LeftOut, Tier
+from models.context import Context, ContextRequest, FoundBy, LeftOut, Tier
 from models.errors import ConsistencyError, DependencyUnavailable, NotFound
 from models.facts import FactStatus
 from models.statements import Kind
 from streams.agents.recall.context import MOST_ATTEMPTS
 from streams.context_reading import ContextStatus
 from streams.context_requests import CONTEXTS
+from streams.erasures import TENANT_HEADER, Erasing
 from streams.runtime.testing import START
 from streams.settings import Settings
 
@@ -230,6 +231,21 @@ class TestLoad:
         assert [each.attempt for each in rig.again()] == [2]
         assert looked_up == []
         rig.embedder.free.set()
+
+    async def test_what_was_erased_is_not_made_when_it_is_asked_again(self, rig: Rig) -> None:
+        await rig.ask((turn(0, QUESTION),))
+        erasure = Erasing("default", "c", "", turn(1).arrived_at)
+        kept, later = request(turn(0, conversation="d"), attempt=1), request(turn(2))
+        effects = await rig.stage.call(
+            rig.stage.record(request(turn(0, QUESTION))),
+            rig.stage.record(None, headers=erasure.headers()),
+            *[rig.stage.record(each) for each in (request(turn(0, QUESTION), attempt=1), kept, later)],
+        )
+        first, *made = [each for each in effects.outputs if each.topic == CONTEXTS]
+        assert (first.key, first.value, dict(first.headers)[TENANT_HEADER]) == (b"c", None, b"default")
+        assert [msgspec.json.decode(each.value or b"", type=Context).after_index for each in made] == [0, 2]
+        assert [each.key for each in made] == [b"d", b"c"]
+        assert rig.stage.last.counts["skipped_records_total", ("context", "erased")] == 1
 
     async def test_it_is_not_asked_for_ever(self, tmp_path: Path) -> None:
         async with open_rig(tmp_path) as rig:

@@ -1,7 +1,8 @@
 """recall/context: the context for a conversation's next turn is made while nobody waits for it.
 
 Of what waits, only the latest turn of each conversation counts; the others are passed over.  A context that the
-embedder was too busy for is made of words at once, and asked for again, behind all that wait.
+embedder was too busy for is made of words at once, and asked for again, behind all that wait.  An erasure comes
+among the requests: then the conversation's contexts are erased, and what was asked for before is made no more.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import msgspec
 from models.context import Context, ContextRequest
 from models.errors import InvalidRecord
 from processors.text.validation import decode
-from streams import cloudevents, context_requests
+from streams import cloudevents, context_requests, erasures
 from streams.context_requests import CONTEXT_REQUESTS, CONTEXTS
 from streams.contexts import ContextMaker
+from streams.erasures import Erasing
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
@@ -48,6 +50,7 @@ class ContextStage:
         self._maker = maker
         self._model = model
         self._latest: OrderedDict[_Whose, _Place] = OrderedDict()
+        self._erased: OrderedDict[tuple[str, str], dict[str, datetime]] = OrderedDict()
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -63,11 +66,22 @@ class ContextStage:
         """Make the context of each conversation's latest turn."""
         effects = Effects()
         newest: dict[_Whose, ContextRequest] = {}
+        gone: dict[tuple[str, str], None] = {}
         for record in batch.records:
             try:
-                request = _read(record.value)
+                erasing = erasures.read(record)
+                request = None if erasing is not None else _read(record.value)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
+                continue
+            if erasing is not None:
+                self._erase(erasing)
+                gone[erasing.tenant_id, erasing.conversation_id] = None
+                newest = {whose: each for whose, each in newest.items() if not self._is_erased(each)}
+                continue
+            assert request is not None
+            if self._is_erased(request):
+                effects.count("skipped_records_total", "context", "erased")
                 continue
             whose = _whose(request)
             known = newest.get(whose)
@@ -77,6 +91,8 @@ class ContextStage:
             if known is not None:
                 effects.count("skipped_records_total", "context", "overtaken")
             newest[whose] = request
+        for tenant_id, conversation_id in gone:
+            context_requests.forget(effects, tenant_id, conversation_id)
         waiting = [*newest.values()]
         patience = _LONG_PATIENCE
         if any(not request.attempt for request in waiting):
@@ -86,6 +102,25 @@ class ContextStage:
         for request, context in zip(waiting, await self._maker.make(waiting, patience), strict=True):
             self._take(request, context, effects)
         return effects
+
+    def _erase(self, erasing: Erasing) -> None:
+        """Remember an erasure: what was asked for before it may be asked for again behind it."""
+        whose = erasing.tenant_id, erasing.conversation_id
+        until = self._erased.setdefault(whose, {})
+        until[erasing.user_id] = max(erasing.until, until.get(erasing.user_id, erasing.until))
+        self._erased.move_to_end(whose)
+        while len(self._erased) > _REMEMBERED:
+            self._erased.popitem(last=False)
+
+    def _is_erased(self, request: ContextRequest) -> bool:
+        """Say whether the request brings a turn along that was erased."""
+        until = self._erased.get((request.turns[-1].tenant_id, request.conversation_id), {})
+        return any(
+            turn.arrived_at <= until[user]
+            for turn in request.turns
+            for user in ("", turn.user_id)
+            if user in until
+        )
 
     def _take(self, request: ContextRequest, context: Context | None, effects: Effects) -> None:
         if context is not None:
