@@ -160,8 +160,8 @@ def _say_what_remains(settings: Settings) -> None:
     by = now + timedelta(milliseconds=compacted)
     print("gone as soon as ingest, memory and recall have read this: search, facts, windows, vectors")
     print(
-        "contexts that were made for the same person's other conversations may repeat it in memory.context.v1 until "
-        "the next turn of each; no reader of Switchboard is shown that"
+        "contexts that were made for the same person's other conversations may repeat it in memory.context.v1 "
+        "until the next turn of each; no reader of Switchboard is shown that"
     )
     print(f"gone from the files of compacted topics by {by:%Y-%m-%d}, or with the next record after that")
     for retention_ms, names in sorted(kept.items()):

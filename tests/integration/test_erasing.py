@@ -182,7 +182,7 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
     assert "chat.messages.v1" in said
 
     async def left() -> set[str]:
-        """The context of Ada's other conversation repeats it until that goes on; what is shown of it does not."""
+        """The context of Ada's other conversation repeats it until that goes on, but shows it to nobody."""
         records = {at: value for at, value in (await latest(place)).items() if at[1] != b"d"}
         return naming(CANARY, records)
 
