@@ -249,7 +249,8 @@ class Terminal:
         self._demo, self._status = demo, demo.log.with_suffix(".status")
         self._ours, theirs = pty.openpty()
         script = "; ".join([*shell, f"{sys.executable} -m deploy.local.demo", f"echo $? > {self._status}"])
-        command = ["setsid", "--ctty", "sh", "-c", script]
+        # A shell cannot trap what was ignored when it began, as under a nohup around the tests.
+        command = ["setsid", "--ctty", "env", "--default-signal=HUP", "sh", "-c", script]
         ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
         self._shell = subprocess.Popen(command, env=demo.environment | environment, **ends)
         os.close(theirs)
