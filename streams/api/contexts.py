@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
+from streams.api import parameters
 from streams.api.access import Access
 from streams.api.problems import Problem
 from streams.context_reading import ContextReader
@@ -29,7 +30,7 @@ def context_route(contexts: ContextReader, access: Access) -> Route:
     """Return the route; ``access`` says who may ask for what."""
 
     async def context(request: Request) -> Response:
-        wanted = _parameters(request)
+        wanted = parameters.read(request, _Parameters, _USAGE)
         access.check_tenant(wanted.tenant_id)
         try:
             found = await contexts.read(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
@@ -38,15 +39,3 @@ def context_route(contexts: ContextReader, access: Access) -> Route:
         return Response(encode_json(found), media_type="application/json")
 
     return Route("/v1/context", context)
-
-
-def _parameters(request: Request) -> _Parameters:
-    given = request.query_params
-    repeated = [name for name in given if len(given.getlist(name)) > 1]
-    if repeated:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{repeated[0]} is given more than once. {_USAGE}.")
-    try:
-        return msgspec.convert(dict(given), _Parameters, strict=False)
-    except msgspec.ValidationError as error:
-        said = str(error).replace("Object ", "").replace("$.", "")
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{said}. {_USAGE}.") from error

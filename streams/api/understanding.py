@@ -13,6 +13,7 @@ from starlette.routing import Route
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
+from streams.api import parameters
 from streams.api.access import Access
 from streams.api.problems import Problem
 from streams.printing import encode_json
@@ -32,7 +33,7 @@ def understanding_route(understanding: Understanding, access: Access) -> Route:
     """Return the route; ``access`` says who may ask for what."""
 
     async def read(request: Request) -> Response:
-        wanted = _parameters(request)
+        wanted = parameters.read(request, _Parameters, _USAGE)
         access.check_tenant(wanted.tenant_id)
         try:
             found = await understanding.read(
@@ -45,15 +46,3 @@ def understanding_route(understanding: Understanding, access: Access) -> Route:
         return Response(encode_json(found), media_type="application/json")
 
     return Route("/v1/understanding", read)
-
-
-def _parameters(request: Request) -> _Parameters:
-    given = request.query_params
-    repeated = [name for name in given if len(given.getlist(name)) > 1]
-    if repeated:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{repeated[0]} is given more than once. {_USAGE}.")
-    try:
-        return msgspec.convert(dict(given), _Parameters, strict=False)
-    except msgspec.ValidationError as error:
-        said = str(error).replace("Object ", "").replace("$.", "")
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{said}. {_USAGE}.") from error

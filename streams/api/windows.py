@@ -13,6 +13,7 @@ from starlette.routing import Route
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.recall.window import DEFAULT_TURNS, InvalidWindow
+from streams.api import parameters
 from streams.api.access import Access
 from streams.api.problems import Problem
 from streams.printing import encode_json
@@ -38,7 +39,7 @@ def window_route(windows: WindowRetriever, access: Access) -> Route:
     """Return the route; ``access`` says who may ask for what."""
 
     async def window(request: Request) -> Response:
-        wanted = _parameters(request)
+        wanted = parameters.read(request, _Parameters, _USAGE)
         access.check_tenant(wanted.tenant_id)
         try:
             found = await windows.window(
@@ -56,15 +57,3 @@ def window_route(windows: WindowRetriever, access: Access) -> Route:
         return Response(encode_json(found), media_type="application/json")
 
     return Route(_PATH, window)
-
-
-def _parameters(request: Request) -> _Parameters:
-    given = request.query_params
-    repeated = [name for name in given if len(given.getlist(name)) > 1]
-    if repeated:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{repeated[0]} is given more than once. {_USAGE}.")
-    try:
-        return msgspec.convert(dict(given), _Parameters, strict=False)
-    except msgspec.ValidationError as error:
-        said = str(error).replace("Object ", "").replace("$.", "")
-        raise Problem(HTTPStatus.BAD_REQUEST, f"{said}. {_USAGE}.") from error
