@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
@@ -11,7 +13,12 @@ from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams.settings import Settings
 
+T = TypeVar("T")
+
 _ANSWER_SECONDS = 10.0
+
+#: Longest wait for all that is asked at once, the start of a server of one's own included.
+_ASK_SECONDS = 20.0
 
 
 def open_redis(settings: Settings) -> Redis:
@@ -47,6 +54,24 @@ def in_words(error: RedisError | OSError) -> SwitchboardError:
             "signed it"
         )
     return DependencyUnavailable("redis", f"no usable answer ({error or type(error).__name__})")
+
+
+async def answered(ask: Callable[[], Awaitable[T]], ready: Callable[[], Awaitable[None]] | None) -> T:
+    """Return what Redis answers; ``ready`` is awaited before it is asked.
+
+    Raises:
+        DependencyUnavailable: whatever is wrong with Redis, in words: it is waited for.
+    """
+    try:
+        async with asyncio.timeout(_ASK_SECONDS):
+            if ready is not None:
+                await ready()
+            return await ask()
+    except (RedisError, OSError) as error:  # TimeoutError is one
+        said = in_words(error)
+        if isinstance(said, DependencyUnavailable):
+            raise said from error
+        raise DependencyUnavailable("redis", str(said)) from error
 
 
 def _certificate_refused(error: BaseException | None) -> bool:

@@ -14,16 +14,14 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from models.errors import DependencyUnavailable
 from streams.adapters.gemini.client import DEPENDENCY
-from streams.adapters.redis_client import in_words
+from streams.adapters.redis_client import answered
 from streams.namespace import Namespace
 
 T = TypeVar("T")
 
-_ANSWER_SECONDS = 20.0
 
 #: How often it is looked whether one of the open calls has ended.
 _LOOK_SECONDS = 0.05
@@ -99,13 +97,4 @@ class Limiter:
             await asyncio.sleep(wait)
 
     async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                if self._ready is not None:
-                    await self._ready()
-                return await ask()
-        except (RedisError, OSError) as error:  # TimeoutError is one
-            said = in_words(error)
-            if isinstance(said, DependencyUnavailable):
-                raise said from error
-            raise DependencyUnavailable("redis", str(said)) from error
+        return await answered(ask, self._ready)

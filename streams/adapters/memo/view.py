@@ -7,21 +7,17 @@ memo-marks             hash: up to which offset each partition is in here
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
-from models.errors import DependencyUnavailable
-from streams.adapters.redis_client import in_words
+from streams.adapters.redis_client import answered
 from streams.namespace import Namespace
 
 T = TypeVar("T")
 
-_ANSWER_SECONDS = 20.0
 _SCRIPT = (files(__package__) / "view.lua").read_text(encoding="utf-8")
 
 
@@ -85,16 +81,7 @@ class MemoView:
         await self._client.aclose()
 
     async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                if self._ready is not None:
-                    await self._ready()
-                return await ask()
-        except (RedisError, OSError) as error:  # TimeoutError is one
-            said = in_words(error)
-            if isinstance(said, DependencyUnavailable):
-                raise said from error
-            raise DependencyUnavailable("redis", str(said)) from error
+        return await answered(ask, self._ready)
 
     @property
     def _marks(self) -> str:
