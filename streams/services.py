@@ -112,6 +112,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.api.access import Access
     from streams.api.app import create_api
+    from streams.api.parts import Parts
     from streams.context_reading import ContextReader
     from streams.contexts import ContextMaker
     from streams.search import MemorySearch
@@ -162,7 +163,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
         understanding = Understanding(search, log)
         reader = ContextReader(contexts, log, index)
-        return create_api(search, index, access, health.waited_for, windows, understanding, reader)
+        parts = Parts(search, index, windows, understanding, reader, health.waited_for)
+        return create_api(parts, access)
 
     return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from streams.api.problems import Problem, respond
+from streams.api.caller import Caller
+from streams.api.problems import OTHER_DEPLOYMENT, UNKNOWN_HOST, Problem, respond
 from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings
 
@@ -67,18 +67,13 @@ class Access:
         name = host_name(host)
         return _ANY in self.hosts or name in self.hosts or is_loopback(name)
 
-    def check_tenant(self, tenant_id: str) -> None:
-        """Raise a :class:`Problem` (403) unless this tenant may be asked about."""
-        if tenant_id != DEFAULT_TENANT and not self.any_tenant:
-            raise Problem(
-                HTTPStatus.FORBIDDEN,
-                f"Only the tenant {DEFAULT_TENANT} is answered for: the API cannot tell who asks. If something "
-                "in front of it does, start the service with SWITCHBOARD_API_AUTH=off.",
-            )
+    async def caller(self, request: Request) -> Caller:
+        """Return who asks, and what they may."""
+        return Caller(tenant_id=None if self.any_tenant else DEFAULT_TENANT)
 
 
 class KnownHosts:
-    """Middleware: answers 403 to a request for a name that is not ours, 421 to one for another deployment."""
+    """Middleware: answers 421 to a request for a name that is not ours, or for another deployment."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -97,14 +92,14 @@ class KnownHosts:
         host, ours = request.headers.get("host", ""), self._access.topic_prefix
         if not self._access.answers_to(host):
             return Problem(
-                HTTPStatus.FORBIDDEN,
+                UNKNOWN_HOST,
                 f"This API does not answer to the name {host!r}: ask 127.0.0.1 or localhost, or start the "
                 "service with that name in SWITCHBOARD_API_HOSTS.",
             )
         meant = request.headers.get(PREFIX_HEADER, ours)
         if meant != ours:
             return Problem(
-                HTTPStatus.MISDIRECTED_REQUEST,
+                OTHER_DEPLOYMENT,
                 f"This is the memory of {_deployment(ours)}, not of {_deployment(meant)}: set "
                 "SWITCHBOARD_API_PORT to where that one listens, or SWITCHBOARD_TOPIC_PREFIX to this one's.",
             )

@@ -7,11 +7,23 @@ has begun, for the first byte of one that has not, and for a client that does no
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
+import secrets
+import sys
 
 import h11
 import msgspec
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from streams.api.problems import (
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    MEDIA_TYPE,
+    REQUEST_TIMEOUT,
+    TOO_MANY_CONNECTIONS,
+    Kind,
+    Problem,
+    body_of,
+)
 
 #: From the first moment of a connection, or the end of an answer, to the end of the next request.
 REQUEST_SECONDS = 10.0
@@ -32,7 +44,7 @@ class Connection(H11Protocol):
         """See :class:`asyncio.Protocol`."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many connections are open. Try again.")
+            self._refuse(TOO_MANY_CONNECTIONS, "Too many connections are open. Try again.")
             return
         self._set_deadline()
 
@@ -72,17 +84,24 @@ class Connection(H11Protocol):
         begun, _ = self.conn.trailing_data
         if begun and self.conn.our_state is h11.IDLE and not self.transport.is_closing():
             detail = f"The request did not end within {self.request_seconds:g} s."
-            self._refuse(HTTPStatus.REQUEST_TIMEOUT, detail)
+            self._refuse(REQUEST_TIMEOUT, detail)
         else:
             self.transport.abort()  # not close(), which waits until everything written has been read
 
-    def _refuse(self, status: HTTPStatus, detail: str) -> None:
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP, or has a head of more than 64 KiB, is told so."""
+        error = sys.exc_info()[1]
+        if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
+            self._refuse(HEADERS_TOO_LARGE, "Path and headers may have 64 KiB together.")
+        else:
+            self._refuse(MALFORMED, "This is no HTTP request.")
+
+    def _refuse(self, kind: Kind, detail: str) -> None:
         """Answer with a problem, whatever the client wanted, and close."""
-        body = msgspec.json.encode(
-            {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
-        )
+        self._clear_deadline()
+        body = msgspec.json.encode(body_of(Problem(kind, detail), "", secrets.token_hex(16)))
         head = (
-            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/problem+json\r\n"
+            f"HTTP/1.1 {kind.status.value} {kind.status.phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
             f"content-length: {len(body)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)

@@ -1,9 +1,15 @@
-"""Errors as ``application/problem+json`` (RFC 9457)."""
+"""Errors as ``application/problem+json`` (RFC 9457).
+
+Each kind of problem has a ``type`` of its own, which stays as it is: programs branch on it, people read
+``detail``, which says what is wrong and what to do.  ``trace_id`` finds the request in the log.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -12,39 +18,151 @@ from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
 from models.errors import DependencyUnavailable
+from streams.api.tracing import trace_id_of
 from streams.printing import encode_json
 from streams.redaction import redacted
 
 log = structlog.get_logger("streams.api")
 
+MEDIA_TYPE = "application/problem+json"
+
 _RETRY = {"retry-after": "1"}
 
 
-class Problem(Exception):
-    """Ends a request with ``status``; ``detail`` is a sentence that says what to do."""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem: its name, its status, and what whoever meets it should do."""
 
-    def __init__(self, status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    name: str
+    status: HTTPStatus
+    advice: str
+
+    @property
+    def type(self) -> str:
+        """The stable identifier that answers carry."""
+        return f"urn:switchboard:problem:{self.name}"
+
+
+INVALID_REQUEST = Kind(
+    "invalid-request",
+    HTTPStatus.BAD_REQUEST,
+    "Correct what `detail` names; sent again unchanged it fails again.",
+)
+TOKEN_NEEDED = Kind(
+    "token-needed",
+    HTTPStatus.UNAUTHORIZED,
+    "Send `Authorization: Bearer sb_…`; `switchboard token create` makes one.",
+)
+TOKEN_REFUSED = Kind(
+    "token-refused", HTTPStatus.UNAUTHORIZED, "The token is unknown, expired or revoked: ask for another one."
+)
+NOT_ALLOWED = Kind("not-allowed", HTTPStatus.FORBIDDEN, "Use a token that allows this.")
+FOREIGN_ORIGIN = Kind(
+    "foreign-origin", HTTPStatus.FORBIDDEN, "Write from the console itself, or without a browser."
+)
+NO_SUCH_PATH = Kind("no-such-path", HTTPStatus.NOT_FOUND, "`GET /v1/openapi.json` lists what there is.")
+UNKNOWN_FACT = Kind(
+    "unknown-fact", HTTPStatus.NOT_FOUND, "`GET /v1/facts?user_id=…` lists the facts about a person."
+)
+UNKNOWN_CONVERSATION = Kind(
+    "unknown-conversation",
+    HTTPStatus.NOT_FOUND,
+    "Check the names; a conversation is known as soon as its first message was read.",
+)
+METHOD_NOT_ALLOWED = Kind(
+    "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED, "Use a method that `Allow` names."
+)
+NOT_ACCEPTABLE = Kind(
+    "not-acceptable", HTTPStatus.NOT_ACCEPTABLE, "Leave `Accept` out, or accept what `detail` names."
+)
+REQUEST_TIMEOUT = Kind("request-timeout", HTTPStatus.REQUEST_TIMEOUT, "Send the whole request at once.")
+CONFLICT = Kind("conflict", HTTPStatus.CONFLICT, "Look at what is there by now, then decide.")
+TOO_LARGE = Kind("too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Send less at once.")
+NOT_JSON = Kind(
+    "not-json", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send `Content-Type: application/json`, in UTF-8."
+)
+UNKNOWN_HOST = Kind(
+    "unknown-host", HTTPStatus.MISDIRECTED_REQUEST, "Ask under a name that this API answers to."
+)
+OTHER_DEPLOYMENT = Kind(
+    "other-deployment", HTTPStatus.MISDIRECTED_REQUEST, "Ask where that deployment listens."
+)
+TOO_MANY_REQUESTS = Kind(
+    "too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "Wait as long as `Retry-After` says."
+)
+HEADERS_TOO_LARGE = Kind(
+    "headers-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "Send fewer, shorter headers."
+)
+MALFORMED = Kind("malformed-http", HTTPStatus.BAD_REQUEST, "Send HTTP/1.1.")
+MISTAKE = Kind("mistake", HTTPStatus.INTERNAL_SERVER_ERROR, "Report it with `trace_id`.")
+UNAVAILABLE = Kind("part-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; `part` says what is down.")
+TOO_MANY_CONNECTIONS = Kind(
+    "too-many-connections", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; keep fewer open."
+)
+
+#: What any operation may answer, whatever it does.
+GENERAL = (
+    INVALID_REQUEST,
+    TOKEN_NEEDED,
+    TOKEN_REFUSED,
+    NOT_ALLOWED,
+    NOT_ACCEPTABLE,
+    UNKNOWN_HOST,
+    OTHER_DEPLOYMENT,
+    TOO_MANY_REQUESTS,
+    MISTAKE,
+    UNAVAILABLE,
+)
+
+#: What any operation that takes a body may answer besides.
+OF_BODIES = (FOREIGN_ORIGIN, TOO_LARGE, NOT_JSON)
+
+
+class Problem(Exception):
+    """Ends a request; ``detail`` is a sentence that says what is wrong and what to do.
+
+    ``more``: members of the answer besides the standard ones.
+    """
+
+    def __init__(
+        self, kind: Kind, detail: str, headers: Mapping[str, str] | None = None, **more: str | int
+    ) -> None:
         super().__init__(detail)
-        self.status = status
+        self.kind = kind
         self.detail = detail
         self.headers = headers
+        self.more = more
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The status of the answer."""
+        return self.kind.status
 
 
-def unavailable(detail: str) -> Problem:
-    """Return the problem of a service that will answer later: 503, try again in a second."""
-    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY)
+def unavailable(part: str, detail: str) -> Problem:
+    """Return the problem of a part that will answer later: 503, try again in a second."""
+    return Problem(UNAVAILABLE, detail, _RETRY, part=part)
+
+
+def body_of(problem: Problem, instance: str, trace_id: str) -> dict[str, Any]:
+    """Return what the answer says."""
+    kind = problem.kind
+    return {
+        "type": kind.type,
+        "title": kind.status.phrase,
+        "status": kind.status.value,
+        "detail": redacted(problem.detail),
+        "advice": kind.advice,
+        "instance": instance,
+        "trace_id": trace_id,
+        **problem.more,
+    }
 
 
 def respond(request: Request, problem: Problem) -> Response:
     """Return the answer that tells ``problem``."""
-    body = {
-        "type": "about:blank",
-        "title": problem.status.phrase,
-        "status": problem.status.value,
-        "detail": redacted(problem.detail),
-        "instance": request.url.path,
-    }
-    return Response(encode_json(body), problem.status, problem.headers, media_type="application/problem+json")
+    body = body_of(problem, redacted(request.url.path), trace_id_of(request))
+    return Response(encode_json(body), problem.status, problem.headers, media_type=MEDIA_TYPE)
 
 
 def _on_problem(request: Request, error: Exception) -> Response:
@@ -53,30 +171,32 @@ def _on_problem(request: Request, error: Exception) -> Response:
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
-    """What the router itself raises: no such path, or no such method on it."""
+    """What the router itself raises: no such path, or no such method on a page."""
     assert isinstance(error, HTTPException)
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = (
-            "There is nothing here; try /v1/search, /v1/facts, /v1/facts/{fact_id}, /v1/understanding or "
-            "/v1/conversations/{id}/window."
-        )
-    else:
-        detail = f"{error.detail}: {request.method} is not possible here, use GET."
-    return respond(request, Problem(HTTPStatus(error.status_code), detail, error.headers))
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{request.method} is not possible here, use GET."
+        return respond(request, Problem(METHOD_NOT_ALLOWED, detail, error.headers or {"allow": "GET, HEAD"}))
+    return respond(
+        request,
+        Problem(
+            NO_SUCH_PATH, "There is nothing here; try /v1/search or /v1/facts, /v1/openapi.json lists the rest."
+        ),
+    )
 
 
 def _on_dependency(request: Request, error: Exception) -> Response:
     assert isinstance(error, DependencyUnavailable)
-    log.warning("a request failed", path=request.url.path, error=str(error))
+    log.warning("a request failed", path=request.url.path, error=str(error), trace_id=trace_id_of(request))
     seconds = request.app.state.waited_for().get(error.dependency)
     since = "" if seconds is None else f"The recall service has been waiting for it for {seconds:.0f} s. "
-    return respond(request, unavailable(f"{error}. {since}Try again."))
+    return respond(request, unavailable(error.dependency, f"{error}. {since}Try again."))
 
 
 def _on_mistake(request: Request, error: Exception) -> Response:
     """Anything else is ours; the server logs the traceback, the client learns no internals."""
+    log.error("a mistake of ours", path=request.url.path, error=repr(error), trace_id=trace_id_of(request))
     detail = "This is a mistake in Switchboard; its log has the details."
-    return respond(request, Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail))
+    return respond(request, Problem(MISTAKE, detail))
 
 
 HANDLERS: Mapping[type[Exception], ExceptionHandler] = {

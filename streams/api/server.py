@@ -31,9 +31,17 @@ class _QuietServer(uvicorn.Server):
 class ApiServer:
     """A server that accepts requests.  Made by :func:`serve`."""
 
-    def __init__(self, server: uvicorn.Server, task: asyncio.Task[None], host: str, port: int) -> None:
+    def __init__(
+        self,
+        server: uvicorn.Server,
+        task: asyncio.Task[None],
+        host: str,
+        port: int,
+        stopping: asyncio.Event,
+    ) -> None:
         self._server = server
         self._task = task
+        self._stopping = stopping
         self.host = host
         self.port = port
 
@@ -45,9 +53,11 @@ class ApiServer:
     async def stop(self, grace_seconds: float = 3.0) -> None:
         """Accept nothing more, let running requests end, and cut off those that take too long.
 
+        Streams, which have no end of their own, are told by the event that the app was made with.
         Returns after ``grace_seconds`` and a moment at the latest.  May be called twice.
         """
         self._server.config.timeout_graceful_shutdown = max(1, round(grace_seconds))
+        self._stopping.set()
         self._server.should_exit = True
         _, running = await asyncio.wait([self._task], timeout=grace_seconds + 1.0)
         if running:
@@ -57,19 +67,28 @@ class ApiServer:
             await asyncio.wait([self._task], timeout=1.0)
 
 
-async def serve(app: ASGIApp, host: str, port: int, connection: type[Connection] = Connection) -> ApiServer:
+async def serve(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    connection: type[Connection] = Connection,
+    stopping: asyncio.Event | None = None,
+) -> ApiServer:
     """Serve ``app`` in the background until :meth:`ApiServer.stop`; ``port`` 0 takes any free one.
 
-    ``connection`` says how long a request may take to arrive, and how many connections there may be.
-    It installs no signal handlers and does not touch the configuration of logging.  Raises
-    :class:`ConfigurationError` when the address cannot be listened on.
+    ``stopping`` is set when it stops, before it waits for what runs.  ``connection`` says how long a request
+    may take to arrive, and how many connections there may be.  It installs no signal handlers and does not
+    touch the configuration of logging.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
     """
     listener = _listen(host, port)
     config = uvicorn.Config(
         app,
         http=connection,
         ws="none",
-        lifespan="off",
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -88,7 +107,7 @@ async def serve(app: ASGIApp, host: str, port: int, connection: type[Connection]
         task.cancel()
         listener.close()
         raise
-    return ApiServer(server, task, host, listener.getsockname()[1])
+    return ApiServer(server, task, host, listener.getsockname()[1], stopping or asyncio.Event())
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -39,8 +39,8 @@ def json_schema(spec: TopicSpec) -> dict[str, Any]:
 def components(kinds: list[type[msgspec.Struct]], reference: str) -> dict[str, Any]:
     """Return the schemas of ``kinds`` and of all that they hold, by name; ``reference`` has a ``{name}``."""
     _, definitions = msgspec.json.schema_components(kinds, ref_template=reference)
-    refined: dict[str, Any] = _refine(definitions)
-    return refined
+    schemas: dict[str, Any] = refined(definitions)
+    return schemas
 
 
 def described(catalog: Catalog) -> list[TopicSpec]:
@@ -48,17 +48,15 @@ def described(catalog: Catalog) -> list[TopicSpec]:
     return [spec for spec in catalog.all() if spec.type]
 
 
-def _refine(node: Any) -> Any:
+def refined(node: Any) -> Any:
     """Dedent descriptions, and say of timestamps what msgspec checks and ``date-time`` does not enforce."""
     if isinstance(node, list):
-        return [_refine(item) for item in node]
+        return [refined(item) for item in node]
     if not isinstance(node, dict):
         return node
-    refined = {key: _refine(value) for key, value in node.items()}
-    if isinstance(refined.get("description"), str):
-        refined["description"] = (
-            inspect.cleandoc(refined["description"]).replace("``", "`").replace(".  ", ". ")
-        )
-    if refined.get("format") == "date-time":
-        refined["pattern"] = _TIMESTAMP
-    return refined
+    found = {key: refined(value) for key, value in node.items()}
+    if isinstance(found.get("description"), str):
+        found["description"] = inspect.cleandoc(found["description"]).replace("``", "`").replace(".  ", ". ")
+    if found.get("format") == "date-time":
+        found["pattern"] = _TIMESTAMP
+    return found

@@ -27,7 +27,8 @@ def test_the_files_are_what_the_code_says():
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     shutil.copytree(generate.FOLDER / "json", tmp_path / "json")
-    shutil.copy(generate.FOLDER / "asyncapi.yaml", tmp_path)
+    for document in ("asyncapi.yaml", "openapi.yaml"):
+        shutil.copy(generate.FOLDER / document, tmp_path)
     return tmp_path
 
 

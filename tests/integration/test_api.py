@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -27,6 +28,7 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.api.access import Access
 from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.api.server import ApiServer, serve
 from streams.search import MemorySearch, Results
 
@@ -110,7 +112,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
 @pytest.fixture
 async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
     access = Access(any_tenant=True)  # what SWITCHBOARD_API_AUTH=off gives; test_api_access.py has the rest
-    app = create_api(MemorySearch(service.index, service.embedder), service.index, access)
+    app = create_api(Parts(MemorySearch(service.index, service.embedder), service.index), access)
     server = await serve(app, "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
         yield opened
@@ -132,7 +134,9 @@ async def problem(client: httpx.AsyncClient, status: int, path: str, method: str
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     assert body["status"] == status
-    assert body["type"] == "about:blank"
+    assert re.fullmatch("urn:switchboard:problem:[a-z-]+", body["type"])
+    assert body["advice"]
+    assert re.fullmatch("[0-9a-f]{32}", body["trace_id"])
     assert body["title"]
     assert body["instance"] == path.split("?")[0]
     detail: str = body["detail"]
@@ -203,9 +207,8 @@ async def test_one_fact(client: httpx.AsyncClient) -> None:
 
 
 async def test_503_says_what_has_been_waited_for_and_for_how_long(service: Service) -> None:
-    app = create_api(
-        MemorySearch(service.index, service.embedder), service.index, waited_for=lambda: {"qdrant": 42.0}
-    )
+    search = MemorySearch(service.index, service.embedder)
+    app = create_api(Parts(search, service.index, waited_for=lambda: {"qdrant": 42.0}))
     server = await serve(app, "127.0.0.1", 0)
     await service.index.close()
     async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
@@ -280,7 +283,7 @@ class BrokenSearch(MemorySearch):
 
 
 async def test_500_tells_no_internals(service: Service) -> None:
-    app = create_api(BrokenSearch(service.index, service.embedder), service.index)
+    app = create_api(Parts(BrokenSearch(service.index, service.embedder), service.index))
     server = await serve(app, "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
         assert "division" not in await problem(client, 500, "/v1/search?q=tea&user_id=ada")

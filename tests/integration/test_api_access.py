@@ -18,6 +18,7 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
 from streams.api.access import Access
 from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.api.server import ApiServer, serve
 from streams.cli.search import search
 from streams.search import MemorySearch, Wanted
@@ -38,7 +39,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[tuple[MemorySearch, FactIndex]
 
 @pytest.fixture
 async def server(memory: tuple[MemorySearch, FactIndex]) -> AsyncIterator[ApiServer]:
-    made = await serve(create_api(*memory), "127.0.0.1", 0)
+    made = await serve(create_api(Parts(*memory)), "127.0.0.1", 0)
     yield made
     await made.stop()
 
@@ -47,7 +48,7 @@ async def server(memory: tuple[MemorySearch, FactIndex]) -> AsyncIterator[ApiSer
 async def fronted(memory: tuple[MemorySearch, FactIndex]) -> AsyncIterator[ApiServer]:
     """One that something authenticates in front of, under a name of its own."""
     settings = load_settings(api_auth="off", api_hosts="Memory.Example , 10.0.0.7", api_host="0.0.0.0")
-    made = await serve(create_api(*memory, Access.of(settings)), "127.0.0.1", 0)
+    made = await serve(create_api(Parts(*memory), Access.of(settings)), "127.0.0.1", 0)
     yield made
     await made.stop()
 
@@ -82,7 +83,8 @@ STRANGERS = [
 async def test_a_name_that_is_not_ours_is_refused_on_every_path(server: ApiServer, path: str) -> None:
     for host in STRANGERS:
         status, body = await ask(server, path, host)
-        assert status == 403, host
+        assert status == 421, host
+        assert body["type"] == "urn:switchboard:problem:unknown-host"
         assert "SWITCHBOARD_API_HOSTS" in body["detail"]
 
 
@@ -95,7 +97,7 @@ async def test_loopback_names_are_answered(server: ApiServer) -> None:
 async def test_behind_something_the_names_that_are_set_are_answered_too(fronted: ApiServer) -> None:
     for host in ("memory.example", "MEMORY.example:443", "10.0.0.7:8371", "localhost"):
         assert (await ask(fronted, "/v1/facts?user_id=ada", host))[0] == 200
-    assert (await ask(fronted, "/v1/facts?user_id=ada", "attacker.example"))[0] == 403
+    assert (await ask(fronted, "/v1/facts?user_id=ada", "attacker.example"))[0] == 421
 
 
 async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authenticates(
@@ -113,7 +115,9 @@ async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authent
 async def test_a_search_is_not_answered_by_another_deployment(
     memory: tuple[MemorySearch, FactIndex], theirs: str, ours: str
 ) -> None:
-    made = await serve(create_api(*memory, Access.of(load_settings(topic_prefix=theirs))), "127.0.0.1", 0)
+    made = await serve(
+        create_api(Parts(*memory), Access.of(load_settings(topic_prefix=theirs))), "127.0.0.1", 0
+    )
     named = f"not of the topic prefix '{ours}'" if ours else "not of the deployment without a topic prefix"
     with pytest.raises(ConfigurationError, match=f"{named}: set SWITCHBOARD_API_PORT"):
         await search(load_settings(topic_prefix=ours, api_port=made.port), Wanted(query="tea", user_id="ada"))

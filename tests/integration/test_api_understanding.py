@@ -23,6 +23,7 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
 from streams.api.access import Access
 from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.namespace import Namespace
 from streams.runtime.testing import START
@@ -70,7 +71,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     await index.upsert([home()])
     await index.store_vectors([home().fact_id], await embedder.embed([home().statement]), embedder.model)
     search = MemorySearch(index, embedder)
-    app = create_api(search, index, Access(), understanding=Understanding(search, log))
+    app = create_api(Parts(search, index, understanding=Understanding(search, log)), Access())
     server = await serve(app, "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
         yield opened

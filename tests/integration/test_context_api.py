@@ -9,12 +9,10 @@ import httpx
 import msgspec
 import pytest
 from context_rig import Rig, fact, open_rig, turn
-from starlette.applications import Starlette
 
 from models.statements import Kind
-from streams.api.access import Access
-from streams.api.contexts import context_route
-from streams.api.problems import HANDLERS
+from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.cli.context import find, print_answer
 from streams.cli.main import run
@@ -35,8 +33,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 
 @pytest.fixture
 async def client(rig: Rig) -> AsyncIterator[httpx.AsyncClient]:
-    app = Starlette(routes=[context_route(rig.reader, Access())], exception_handlers=HANDLERS)
-    app.state.waited_for = dict
+    app = create_api(Parts(contexts=rig.reader))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
         yield made
 
@@ -86,8 +83,7 @@ async def test_redis_gone_is_said_and_can_be_waited_for(client: httpx.AsyncClien
 async def test_the_command_line_shows_tiers_tokens_and_reasons(
     rig: Rig, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    app = Starlette(routes=[context_route(rig.reader, Access())], exception_handlers=HANDLERS)
-    app.state.waited_for = dict
+    app = create_api(Parts(contexts=rig.reader))
     server = await serve(app, "127.0.0.1", 0)
     settings = Settings(data_dir=tmp_path, api_port=int(server.url.rpartition(":")[2]))
     try:

@@ -8,15 +8,13 @@ from pathlib import Path
 import httpx
 import msgspec
 import pytest
-from starlette.applications import Starlette
 from test_conversation_log import turn
 
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
-from streams.api.access import Access
-from streams.api.problems import HANDLERS
-from streams.api.windows import window_route
+from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.namespace import Namespace
 from streams.windows import WindowRetriever
 
@@ -31,10 +29,7 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     valkey = LocalValkey(tmp_path, "n")
     log = ConversationLog(valkey.client(), Namespace("w-"), ready=valkey.ensure)
     await log.write((turn(index, "chat/1"), index) for index in range(20))
-    app = Starlette(
-        routes=[window_route(WindowRetriever(log, NoTopic()), Access())], exception_handlers=HANDLERS
-    )
-    app.state.waited_for = dict
+    app = create_api(Parts(windows=WindowRetriever(log, NoTopic())))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
         yield made
     await log.close()

@@ -25,6 +25,7 @@ from models.ports import VectorSpace
 from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.qdrant_server import QdrantServerIndex
 from streams.api.app import create_api
+from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.cli import main
 from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
@@ -224,7 +225,7 @@ def test_no_traceback_shows_it(planted: tuple[str, str]) -> None:
 @pytest.mark.parametrize("url", [url.format(scheme="http") for url in URLS])
 async def test_no_problem_shows_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     index = QdrantServerIndex(url, "canaries", FACTS, VectorSpace("m", 4))
-    server = await serve(create_api(MemorySearch(index, NoEmbedder()), index), "127.0.0.1", 0)
+    server = await serve(create_api(Parts(MemorySearch(index, NoEmbedder()), index)), "127.0.0.1", 0)
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
         for path in ("/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada"):
             answer = await client.get(path)

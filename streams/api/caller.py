@@ -1,0 +1,67 @@
+"""Who asks, and what they may: every question is narrowed to it before a handler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from models.messages import DEFAULT_TENANT
+from streams.api.problems import NOT_ALLOWED, Problem
+
+
+class Scope(StrEnum):
+    """What an operation needs of a token.  ``none``: it tells nothing of anybody."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    CHAT = "chat"
+    OPERATE = "operate"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who asks.  ``tenant_id`` ``None``: any; ``user_id`` ``None``: every person of the tenant.
+
+    ``token``: which token it is (its short id); ``""``: none was needed.
+    """
+
+    scopes: frozenset[Scope] = frozenset(Scope)
+    tenant_id: str | None = DEFAULT_TENANT
+    user_id: str | None = None
+    token: str = ""
+
+    def check_scope(self, scope: Scope) -> None:
+        """Raise a :class:`Problem` (403) unless the caller may do this."""
+        if scope is not Scope.NONE and scope not in self.scopes:
+            has = ", ".join(sorted(self.scopes)) or "none"
+            raise Problem(NOT_ALLOWED, f"This needs the scope {scope}, and the token has {has}.")
+
+    def narrow(self, given: dict[str, Any], fields: Collection[str]) -> dict[str, Any]:
+        """Return what was given with the caller's own tenant and person, where there are such fields.
+
+        Raises:
+            Problem: 403; another tenant's or another person's was asked for.
+        """
+        narrowed = dict(given)
+        if "tenant_id" in fields and self.tenant_id is not None:
+            self._check("tenant", self.tenant_id, narrowed.setdefault("tenant_id", self.tenant_id))
+        if "user_id" in fields and self.user_id is not None:
+            self._check("person", self.user_id, narrowed.setdefault("user_id", self.user_id))
+        return narrowed
+
+    def _check(self, what: str, own: str, asked: object) -> None:
+        if asked == own:
+            return
+        if self.token:
+            raise Problem(
+                NOT_ALLOWED, f"The token is for the {what} {own}, and another one was named: leave it out."
+            )
+        raise Problem(
+            NOT_ALLOWED,
+            f"Only the tenant {own} is answered for: the API cannot tell who asks. Make a token "
+            "(`switchboard token create`), or, if something in front of it authenticates, start the service "
+            "with SWITCHBOARD_API_AUTH=off.",
+        )

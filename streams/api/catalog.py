@@ -1,0 +1,18 @@
+"""Every operation of the API, in the order in which it is described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams.api.operations import Operation
+from streams.api.routes import context, conversations, description, facts, search, understanding
+
+OPERATIONS: Sequence[Operation] = (
+    search.search,
+    facts.list_facts,
+    facts.get_fact,
+    context.get_context,
+    conversations.get_window,
+    understanding.get_understanding,
+    description.get_openapi,
+)

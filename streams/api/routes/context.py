@@ -1,0 +1,33 @@
+"""What should be known before a conversation's next turn."""
+
+from __future__ import annotations
+
+from models.errors import NotFound
+from models.messages import DEFAULT_TENANT, Identifier
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import UNKNOWN_CONVERSATION, Problem
+from streams.context_reading import ContextAnswer, ContextReader
+
+
+class ContextParameters(Parameters, frozen=True, kw_only=True):
+    """A person in a conversation."""
+
+    user_id: Identifier
+    conversation_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+@operation(
+    "GET",
+    "/v1/context",
+    scope=Scope.READ,
+    example={"user_id": "ada", "conversation_id": "c-1"},
+    problems=[UNKNOWN_CONVERSATION],
+)
+async def get_context(call: Call, wanted: ContextParameters) -> ContextAnswer:
+    """The context that was made for a conversation's next turn."""
+    contexts: ContextReader = call.part("contexts")
+    try:
+        return await contexts.read(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
+    except NotFound as error:
+        raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error

@@ -1,0 +1,75 @@
+"""What is known of a person."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+import msgspec
+
+from models.facts import Fact, FactStatus
+from models.messages import DEFAULT_TENANT, Identifier
+from models.ports import FactFilter
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.parts import Facts
+from streams.api.problems import UNKNOWN_FACT, Problem
+
+_Status = Literal["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"]
+
+
+class ListParameters(Parameters, frozen=True, kw_only=True):
+    """``start``: the ``next`` of the page before."""
+
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+    start: UUID | None = None
+    status: _Status = "active"
+
+
+class FactParameters(Parameters, frozen=True, kw_only=True):
+    """One fact of one person."""
+
+    fact_id: str
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of facts.  ``next``: where the next one starts, if there is one; ``known``: see a search."""
+
+    facts: list[Fact]
+    next: str | None
+    known: bool
+
+
+@operation("GET", "/v1/facts", scope=Scope.READ, example={"user_id": "ada"})
+async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
+    """The facts about a person that hold, or those of another status, a page at a time."""
+    facts: Facts = call.part("facts")
+    statuses = () if wanted.status == "any" else (FactStatus(wanted.status),)
+    where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=statuses)
+    start = None if wanted.start is None else str(wanted.start)
+    page, following = await facts.page(where, wanted.limit, start)
+    known = bool(page) or await call.part("search").knows(wanted.user_id, wanted.tenant_id)
+    return FactsAnswer(facts=page, next=following, known=known)
+
+
+@operation(
+    "GET",
+    "/v1/facts/{fact_id}",
+    scope=Scope.READ,
+    example={"fact_id": "1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e", "user_id": "ada"},
+    problems=[UNKNOWN_FACT],
+)
+async def get_fact(call: Call, wanted: FactParameters) -> Fact:
+    """One fact about a person, whatever its status."""
+    facts: Facts = call.part("facts")
+    for fact in await facts.get([wanted.fact_id]):
+        if (fact.tenant_id, fact.user_id) == (wanted.tenant_id, wanted.user_id):
+            return fact
+    raise Problem(
+        UNKNOWN_FACT,
+        f"There is no fact {wanted.fact_id} about {wanted.user_id} in tenant {wanted.tenant_id}. "
+        "/v1/facts?user_id=... lists the facts about a person.",
+    )

@@ -1,0 +1,101 @@
+"""Searching what a person said and what is known of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from models.facts import Confidence
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.parts import Search
+from streams.api.problems import INVALID_REQUEST, Problem
+from streams.api.usage import usage
+from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, Empty, Result, SearchType, Wanted, kinds_of
+from streams.search import Scope as Searched
+
+_Question = Annotated[str, msgspec.Meta(max_length=LONGEST_QUESTION, description="what you want to know")]
+
+
+class SearchParameters(Parameters, frozen=True, kw_only=True):
+    """``from`` is included, ``to`` is not; ``as_of``: what held then; ``kind``: several with commas."""
+
+    q: _Question
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+    search_type: SearchType = SearchType.BOTH
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS)] = 5
+    minimum_confidence: Confidence = MINIMUM_CONFIDENCE
+    conversation_id: Identifier | None = None
+    since: Timestamp | None = msgspec.field(default=None, name="from")
+    until: Timestamp | None = msgspec.field(default=None, name="to")
+    as_of: Timestamp | None = None
+    kind: str = ""
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found, best first.
+
+    ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``degraded``:
+    the embedder was down, and only words were compared.
+    """
+
+    query: str
+    user_id: str
+    tenant_id: str
+    search_type: SearchType
+    known: bool
+    scope: Searched
+    degraded: bool
+    empty: Empty | None
+    results: list[Result]
+
+
+@operation("GET", "/v1/search", scope=Scope.READ, example={"q": "coffee", "user_id": "ada"})
+async def search(call: Call, wanted: SearchParameters) -> SearchAnswer:
+    """Search what a person said and what is known of them, best first.
+
+    By meaning and by words at once. An empty answer says why it is empty, and every answer says in what was
+    searched.
+    """
+    try:
+        return await found(call, wanted)
+    except InvalidQuestion as error:
+        raise Problem(INVALID_REQUEST, f"{error}. {usage(search)}.") from error
+
+
+async def found(call: Call, wanted: SearchParameters) -> SearchAnswer:
+    """Return what answers.
+
+    Raises:
+        InvalidQuestion: nothing could ever be found this way.
+    """
+    memory: Search = call.part("search")
+    results = await memory.search(
+        Wanted(
+            query=wanted.q,
+            user_id=wanted.user_id,
+            tenant_id=wanted.tenant_id,
+            search_type=wanted.search_type,
+            limit=wanted.limit,
+            minimum_confidence=wanted.minimum_confidence,
+            conversation_id=wanted.conversation_id or "",
+            since=wanted.since,
+            until=wanted.until,
+            as_of=wanted.as_of,
+            kinds=kinds_of(wanted.kind),
+        )
+    )
+    return SearchAnswer(
+        query=wanted.q,
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        search_type=wanted.search_type,
+        known=results.empty is not Empty.UNKNOWN_PERSON,
+        scope=results.scope,
+        degraded=results.degraded,
+        empty=results.empty,
+        results=list(results),
+    )

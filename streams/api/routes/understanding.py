@@ -1,0 +1,45 @@
+"""What a question means, before it is answered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from models.errors import NotFound
+from models.messages import DEFAULT_TENANT, Identifier
+from models.understanding import QueryUnderstanding
+from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import INVALID_REQUEST, UNKNOWN_CONVERSATION, Problem
+from streams.api.usage import usage
+from streams.understanding import Understanding
+
+
+class UnderstandingParameters(Parameters, frozen=True, kw_only=True):
+    """``conversation_id``: where it is asked; left out, at a conversation's beginning."""
+
+    q: Annotated[str, msgspec.Meta(max_length=LONGEST_QUESTION)]
+    user_id: Identifier
+    conversation_id: Identifier | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+@operation(
+    "GET",
+    "/v1/understanding",
+    scope=Scope.READ,
+    example={"q": "what does she eat", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION],
+)
+async def get_understanding(call: Call, wanted: UnderstandingParameters) -> QueryUnderstanding:
+    """What a question means, before it is answered."""
+    understanding: Understanding = call.part("understanding")
+    try:
+        return await understanding.read(
+            wanted.q, wanted.user_id, wanted.tenant_id, wanted.conversation_id or ""
+        )
+    except InvalidQuestion as error:
+        raise Problem(INVALID_REQUEST, f"{error}. {usage(get_understanding)}.") from error
+    except NotFound as error:
+        raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error

@@ -1,0 +1,303 @@
+"""How operations are declared and described, and what each of them gets for it: checks, problems, schemas."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import msgspec
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route
+
+from models.messages import Identifier
+from streams.api.app import Mounted, create_api
+from streams.api.catalog import OPERATIONS
+from streams.api.dispatch import MOST_BYTES
+from streams.api.openapi import openapi
+from streams.api.operations import Call, Operation, Parameters, Scope, operation
+from streams.api.parts import Parts
+from streams.api.problems import CONFLICT, GENERAL
+from streams.api.server import serve
+from streams.api.usage import call_of, usage
+
+
+class EchoParameters(Parameters, frozen=True, kw_only=True):
+    thing_id: str
+    times: int = 1
+
+
+class Body(msgspec.Struct, frozen=True):
+    text: Identifier
+    deep: Any = None
+
+
+class Echo(msgspec.Struct, frozen=True):
+    """What was sent."""
+
+    thing_id: str
+    text: str = ""
+    times: int = 0
+
+
+@operation("GET", "/v1/things/{thing_id}", scope=Scope.READ, example={"thing_id": "t", "times": 2})
+async def get_thing(call: Call, wanted: EchoParameters) -> Echo:
+    """A thing.
+
+    Whatever it is.
+    """
+    return Echo(wanted.thing_id, "x" * 3000 if wanted.times > 9 else "", wanted.times)
+
+
+@operation(
+    "POST",
+    "/v1/things/{thing_id}",
+    scope=Scope.WRITE,
+    example={"thing_id": "t"},
+    example_body={"text": "hello"},
+    problems=[CONFLICT],
+    status=202,
+)
+async def put_thing(call: Call, wanted: EchoParameters, body: Body) -> Echo:
+    """Make a thing."""
+    return Echo(wanted.thing_id, body.text)
+
+
+@operation("GET", "/v1/search-of-nothing", scope=Scope.READ)
+async def needs_a_part(call: Call) -> Echo:
+    """Needs what is not there."""
+    call.part("search")
+    return Echo("")
+
+
+@operation("GET", "/v1/stream", scope=Scope.READ, media_type="text/event-stream")
+async def stream(call: Call) -> StreamingResponse:
+    """Goes on until the server stops."""
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b": here\n\n"
+        await call.stopping.wait()
+        yield b"event: bye\n\n"
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+HERE = [get_thing, put_thing, needs_a_part, stream]
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    app = create_api(Parts(), operations=HERE)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
+        yield made
+
+
+@pytest.mark.parametrize("thing", ["a", "a/b", "..", "%", "a%2Fb", "ä ö\n", "a?b#c"])
+async def test_an_id_in_the_path_may_hold_anything(client: httpx.AsyncClient, thing: str) -> None:
+    encoded = "".join(f"%{byte:02X}" for byte in thing.encode())
+    assert (await client.get(f"/v1/things/{encoded}")).json()["thing_id"] == thing
+
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "more", "status", "name", "said"),
+    [
+        ("GET", "/v2", {}, 404, "no-such-path", "/v1/openapi.json"),
+        ("GET", "/v1/things", {}, 404, "no-such-path", ""),
+        ("DELETE", "/v1/things/t", {}, 405, "method-not-allowed", "GET or HEAD or POST"),
+        (
+            "GET",
+            "/v1/things/t",
+            {"headers": {"accept": "text/html"}},
+            406,
+            "not-acceptable",
+            "application/json",
+        ),
+        ("GET", "/v1/things/t?times=x", {}, 400, "invalid-request", "times"),
+        ("GET", "/v1/things/t?times=1&times=2", {}, 400, "invalid-request", "times is given more than once"),
+        ("GET", "/v1/things/t?thing_id=u", {}, 400, "invalid-request", "in the path"),
+        ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
+        ("GET", "/v1/search-of-nothing?a=b", {}, 400, "invalid-request", "no parameters"),
+        ("GET", "/v1/search-of-nothing", {}, 503, "part-unavailable", "search"),
+        ("POST", "/v1/things/t", {"content": b"{}"}, 415, "not-json", "application/json"),
+        (
+            "POST",
+            "/v1/things/t",
+            {"content": b'{"text":"x"}', "headers": {"content-type": "application/json; charset=latin-1"}},
+            415,
+            "not-json",
+            "UTF-8",
+        ),
+        ("POST", "/v1/things/t", {"content": b"{", "headers": JSON}, 400, "invalid-request", "Use POST"),
+        ("POST", "/v1/things/t", {"content": b"", "headers": JSON}, 400, "invalid-request", ""),
+        ("POST", "/v1/things/t", {"content": b'{"text":NaN}', "headers": JSON}, 400, "invalid-request", ""),
+        ("POST", "/v1/things/t", {"content": b'{"text":"\xff"}', "headers": JSON}, 400, "invalid-request", ""),
+        (
+            "POST",
+            "/v1/things/t",
+            {"content": rb'{"text":"\ud800"}', "headers": JSON},
+            400,
+            "invalid-request",
+            "",
+        ),
+        (
+            "POST",
+            "/v1/things/t",
+            {"content": b'{"text":"x","deep":' + b"[" * 10_000 + b"]" * 10_000 + b"}", "headers": JSON},
+            400,
+            "invalid-request",
+            "nested",
+        ),
+        (
+            "POST",
+            "/v1/things/t",
+            {"content": b'{"text":"' + b"x" * MOST_BYTES + b'"}', "headers": JSON},
+            413,
+            "too-large",
+            "1,048,576 bytes",
+        ),
+    ],
+)
+async def test_what_is_wrong_is_a_problem_of_its_own(
+    client: httpx.AsyncClient, method: str, path: str, more: dict[str, Any], status: int, name: str, said: str
+) -> None:
+    answer = await client.request(method, path, **more)
+    told = answer.json()
+    assert (answer.status_code, told["type"]) == (status, f"urn:switchboard:problem:{name}"), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert said in told["detail"]
+    assert told["advice"]
+    if status == 405:
+        assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * (MOST_BYTES // 10)
+
+    answer = await client.post("/v1/things/t", content=pieces(), headers=JSON)
+    assert answer.status_code == 413
+
+
+async def test_what_is_right_is_answered(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/things/t", content=b'{"text":"hello"}', headers=JSON)
+    assert (answer.status_code, answer.json()["text"]) == (202, "hello")
+    assert (await client.head("/v1/things/t")).status_code == 200
+    for accept in ("*/*", "application/*", "text/html, application/json;q=0.1"):
+        assert (await client.get("/v1/things/t", headers={"accept": accept})).status_code == 200
+    assert "content-encoding" not in (await client.get("/v1/things/t")).headers
+    assert (await client.get("/v1/things/t?times=10")).headers["content-encoding"] == "gzip"
+
+
+async def test_a_problem_names_the_trace_it_belongs_to(client: httpx.AsyncClient) -> None:
+    own = "4bf92f3577b34da6a3ce929d0e0e4736"
+    sent = {"traceparent": f"00-{own}-00f067aa0ba902b7-01"}
+    assert (await client.get("/v2", headers=sent)).json()["trace_id"] == own
+    for wrong in ("", "00-xyz", f"00-{'0' * 32}-00f067aa0ba902b7-01"):
+        other = (await client.get("/v2", headers={"traceparent": wrong})).json()["trace_id"]
+        assert len(other) == 32 and int(other, 16)
+
+
+async def test_open_streams_end_with_the_server_and_readers_get_a_last_event() -> None:
+    stopping = asyncio.Event()
+    server = await serve(
+        create_api(Parts(), stopping=stopping, operations=HERE), "127.0.0.1", 0, stopping=stopping
+    )
+    async with (
+        httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60.0) as client,
+        client.stream("GET", "/v1/stream") as answer,
+    ):
+        lines = answer.aiter_lines()
+        assert await anext(lines) == ": here"
+        # Far longer than it may take: without the event it takes all of it, and the reader is cut off.
+        ended = asyncio.create_task(server.stop(grace_seconds=600.0))
+        assert [line async for line in lines if line] == ["event: bye"]
+        async with asyncio.timeout(60):
+            await ended
+
+
+async def test_what_is_mounted_runs_while_the_server_does() -> None:
+    said: list[str] = []
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        said.append("begun")
+        yield
+        said.append("ended")
+
+    async def page(_: Request) -> PlainTextResponse:
+        return PlainTextResponse(" ".join(said))
+
+    inner = Starlette(routes=[Route("/page", page)])
+    server = await serve(create_api(Parts(), mounted=[Mounted("/inner", inner, running)]), "127.0.0.1", 0)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+        assert (await client.get("/inner/page")).text == "begun"
+        assert (await client.get("/inner/other")).status_code == 404
+    await server.stop()
+    assert said == ["begun", "ended"]
+
+
+async def test_headers_that_are_too_long_and_what_is_no_http() -> None:
+    server = await serve(create_api(Parts()), "127.0.0.1", 0)
+    for sent, status, name in (
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000, 431, "headers-too-large"),
+        (b"\x16\x03\x01 nothing like it\r\n\r\n", 400, "malformed-http"),
+    ):
+        async with asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(sent)
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+            writer.close()
+        assert int(head.split()[1]) == status
+        assert msgspec.json.decode(body)["type"] == f"urn:switchboard:problem:{name}"
+    await server.stop()
+
+
+@pytest.mark.parametrize("found", OPERATIONS, ids=lambda found: found.name)
+def test_the_example_of_an_operation_is_one(found: Operation) -> None:
+    assert found.summary.endswith("."), "the docstring says in a sentence what it does"
+    assert "{" not in call_of(found), "the example has every field of the path"
+    assert not set(found.problems) & set(GENERAL), "every operation has those anyhow"
+    if found.parameters is not None:
+        query = dict(parse_qsl(urlsplit(call_of(found)).query))
+        path = {name: value for name, value in found.example.items() if f"{{{name}}}" in found.path}
+        msgspec.convert({**query, **path}, found.parameters, strict=False)
+    if found.body is not None:
+        msgspec.convert(found.example_body, found.body)
+    assert usage(found).startswith("Use ")
+
+
+def test_names_and_paths_are_taken_once() -> None:
+    assert len({found.name for found in OPERATIONS}) == len(OPERATIONS)
+    assert len({(found.method, found.path) for found in OPERATIONS}) == len(OPERATIONS)
+
+
+def test_the_description_has_what_the_declaration_says() -> None:
+    described = openapi(HERE)
+    got, posted = (described["paths"]["/v1/things/{thing_id}"][method] for method in ("get", "post"))
+    assert (got["operationId"], got["summary"], got["description"]) == (
+        "get_thing",
+        "A thing.",
+        "Whatever it is.",
+    )
+    assert [(each["name"], each["in"], each["required"]) for each in got["parameters"]] == [
+        ("thing_id", "path", True),
+        ("times", "query", False),
+    ]
+    assert posted["requestBody"]["content"]["application/json"]["example"] == {"text": "hello"}
+    assert set(posted["responses"]) >= {"202", "400", "401", "403", "409", "413", "415", "429", "500", "503"}
+    assert "413" not in got["responses"]
+    assert described["components"]["schemas"]["Echo"]["properties"]["times"] == {
+        "type": "integer",
+        "default": 0,
+    }
+    assert "EchoParameters" not in described["components"]["schemas"]
