@@ -69,7 +69,7 @@ class Decisions:
     def _may_repeat(self, element: Element) -> bool:
         state = self.state
         state.similar = False
-        if not state.said or self._too_long(element.end - element.gap):
+        if not state.said or state.after != Kind.SPACE or self._too_long(element.end - element.gap):
             return False
         if (state.held or state.owed) and self._may_still_be_heading(element):
             return True
@@ -87,7 +87,7 @@ class Decisions:
         ):
             return True
         self.break_off()
-        alone = Kind.SENTENCE in kinds and state.after != Kind.LINE
+        alone = Kind.SENTENCE in kinds
         if may_begin(kind, beginning) and history.may_begin(kinds, beginning, alone=alone):
             return True
         state.similar = alone and self._policy.fuzzy
@@ -105,33 +105,56 @@ class Decisions:
         verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
         in_verse = verse or (state.verse and state.text.count("\n", 0, element.gap) == 1)
         state.verse = verse
-        if state.sent > element.gap:  # its beginning has left
-            self._release.send(element.end)
-            self._tell(self._match(said, in_verse=in_verse), said, element.gap)
-            self._release.keep(said)
-            return
-        run = _NOWHERE
+        left = state.sent > element.gap
         short = not self._too_long(len(said.text))
+        run = _NOWHERE
         if short and state.run and may_join(state.held, said.kind, said.text):
             run = self._try(lambda: History(state.said).going_on(state.run, said.kind, said.text), _NOWHERE)
         if state.held and not run:
             self.break_off()
         match = self._match(said, in_verse=in_verse)
-        gap, at = state.text[: element.gap], state.position + element.gap
         repeats = match[0].sentence if match and match[1] and short else ""
+        places = self._try(lambda: self._places(said, element.level, repeats), _NOWHERE) if short else _NOWHERE
+        gap, at = state.text[: element.gap], state.position + element.gap
         held = Held(said, text[len(said.text) :], gap, at, element.level, repeats, bool(run and not state.held))
         if run and (state.held or not repeats):
             self._hold(held, run)
-        elif match and repeats and state.after != Kind.HEADING:
+        elif (places and self._is_shown(places)) or left or not places:
+            self._tell(match, said, at)
+            if left:
+                self._release.send(element.end)
+                self._release.keep(said)
+            else:
+                self._release.emit(held, sent=state.sent)
+        elif match and repeats:
             self._release.drop(held, match[0])
-            state.run = run or self._try(lambda: History(state.said).saying(said.text), _NOWHERE)
-        elif repeats:  # a heading is not left alone: wait for what else stands under it
-            self._hold(held, self._try(lambda: History(state.said).saying(said.text), _NOWHERE))
-        elif short and (begun := self._try(lambda: self._begun(said, element.level), _NOWHERE)):
-            self._hold(held, begun)
+            state.run = run or places
         else:
-            self._tell(match, said, element.gap)
-            self._release.emit(held, sent=state.sent)
+            self._hold(held, places)
+
+    def _places(self, said: Said, level: int, repeats: str) -> tuple[int, ...]:
+        """Return where an element was said that repeats something, by itself or as a passage's beginning."""
+        if repeats:
+            return self._saying(said.text) or self._saying(repeats)
+        return self._begun(said, level)
+
+    def _saying(self, text: str) -> tuple[int, ...]:
+        return self._try(lambda: History(self.state.said).saying(text), _NOWHERE)
+
+    def _is_shown(self, places: tuple[int, ...]) -> bool:
+        """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a
+        draft, and then the draft revised), or it goes on with what was announced, in the same order.
+        """
+        state = self.state
+        if state.after != Kind.SPACE:
+            state.shown = min(places), len(state.said)
+            return True
+        if state.shown is None:
+            return False
+        came, began = state.shown
+        ahead = [at for at in places if came <= at < began]
+        state.shown = (min(ahead), began) if ahead else None
+        return state.shown is not None
 
     def _begun(self, said: Said, level: int) -> tuple[int, ...]:
         """Return the places of a passage that begins like this element."""
@@ -148,7 +171,7 @@ class Decisions:
 
     def _match(self, said: Said, *, in_verse: bool) -> tuple[Match, bool] | None:
         """Return what a sentence repeats, and whether it goes; ``None`` if it repeats nothing by itself."""
-        if said.kind != Kind.SENTENCE or in_verse or self._after() == Kind.LINE:
+        if said.kind != Kind.SENTENCE or in_verse or (self.state.held and self._after() == Kind.LINE):
             return None
         return self._try(lambda: self._find_match(said.text), None)
 
@@ -176,9 +199,7 @@ class Decisions:
         last = state.held[-1].element
         if following is not None and (last.kind == Kind.HEADING or introduces(last.text)):
             return  # what it introduces follows
-        if state.after == Kind.HEADING and following in (None, Kind.HEADING, Kind.RULE):
-            self.break_off(keep_all=True)  # or the heading is left alone
-        elif self._try(lambda: is_repetition(state.held, state.run, state.said), False):
+        if self._try(lambda: is_repetition(state.held, state.run, state.said), False):
             self._take_passage()
 
     def _take_passage(self) -> None:
@@ -192,12 +213,12 @@ class Decisions:
                 self._release.drop(held, Match(similar, 1.0))
         state.held = ()
 
-    def break_off(self, *, keep_all: bool = False) -> None:
+    def break_off(self) -> None:
         """What is held repeats no passage: only its repeated sentences go."""
         state = self.state
         held, state.held, state.run = state.held, (), ()
         for each in held:
-            if each.said and not keep_all and state.after != Kind.HEADING:
+            if each.said and not self._is_shown(self._saying(each.element.text)):
                 self._release.drop(each, Match(each.said, 1.0))
             else:
                 self._release.emit(each)
@@ -210,10 +231,10 @@ class Decisions:
         else:
             self._release.send(end)
 
-    def _tell(self, match: tuple[Match, bool] | None, said: Said, gap: int) -> None:
+    def _tell(self, match: tuple[Match, bool] | None, said: Said, position: int) -> None:
         """Tell of a sentence that is similar to an earlier one and stays."""
         if match is not None:
             found = match[0]
             self._release.duplicates.append(
-                Duplicate(said.text, found.sentence, found.score, self.state.position + gap, kept=True)
+                Duplicate(said.text, found.sentence, found.score, position, kept=True)
             )

@@ -5,8 +5,10 @@ What is a repetition
     (:mod:`.canonical`), goes by itself.  Everything else (headings, list items, rows, labels, lines that end in
     ":", verse, code) goes only in a *passage*: element by element it repeats what stands together above, from
     the line that introduces it to the end of its block (:mod:`.passages`).  A heading goes with what stands
-    under it; if anything else under it is kept, it comes back.  The seed's similarity proposes; what it finds
-    and the words do not bear out is told and kept (``FilterPolicy.fuzzy`` takes it out).
+    under it; if anything else under it is kept, it comes back.  What a new heading or a line that ends in ":"
+    announces is shown again on purpose (a draft, and the draft revised): it stays, and so does what goes on
+    with it in the order in which it was said first.  The seed's similarity proposes; what it finds and the
+    words do not bear out is told and kept (``FilterPolicy.fuzzy`` takes it out).
 
 How long text waits
     Text that runs along something said before waits to the end of its sentence or block, for its reader has

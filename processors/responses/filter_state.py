@@ -82,7 +82,9 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     what is settled and waits.  ``run``: the places in ``said`` that the last element repeated (it waits, or
     went).  ``owed``: headings that went with what stood under them, and come back if anything else does.
     ``gap``: the white space around what was taken out.  ``after``: what was kept last, if it must not stand
-    alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``held_since``: when
+    alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``shown``: a
+    draft is shown again on purpose: the place in ``said`` that it has come to, and the one where it began.
+    ``held_since``: when
     the element at ``held_at``, the last one that waits, began to (epoch seconds), if any does;
     ``similar``: it waits because it may become similar, no more.  ``white``: the white space at the end of what
     came in, counted anew after every ``LONGEST_GAP``.
@@ -104,6 +106,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     held_at: int = 0
     similar: bool = False
     white: int = 0
+    shown: tuple[int, int] | None = None
 
 
 class Filtered(msgspec.Struct, frozen=True):

@@ -127,7 +127,7 @@ def sentences_of(kind: int, text: str) -> tuple[str, ...]:
     starts = [at, label.end()] if label else [at]
     found = []
     for start in starts:
-        while start < len(text):
+        while start < len(text) and not is_quoted(text[start:].lstrip()):
             end = read_sentence(text, start, final=True).end
             found.append(canonical(text[start:end].strip()))
             start = end + 1 if end > start else len(text)

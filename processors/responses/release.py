@@ -40,11 +40,15 @@ class Release:
     def keep(self, said: Said) -> None:
         """Remember an element that has left."""
         self.remember(said)
-        self._state.after = after(said)
+        if said.kind != Kind.RULE:  # what follows it is announced all the same
+            self._state.after = after(said)
 
     def remember(self, said: Said) -> None:
-        self._state.said = (*self._state.said, said)[-MEMORY:]
-        self._state.run = ()
+        state = self._state
+        gone = len(state.said) + 1 - MEMORY
+        state.said, state.run = (*state.said, said)[-MEMORY:], ()
+        if gone > 0 and state.shown:
+            state.shown = state.shown[0] - gone, state.shown[1] - gone
 
     def drop(self, held: Held, similar: Match) -> None:
         """Take an element out."""

@@ -79,8 +79,6 @@ class Stream:
         f"- {OPENING}\n- {OPENING}\n- {TICKETS}\n",
         f"{OPENING}\n\n1. {OPENING}\n2. {TICKETS}\n\nBye.",
         f"# A\n\n- {OPENING}\n- {TICKETS}\n\n# B\n\n- {OPENING}\n- {TICKETS}\n",
-        # Nor is a heading left without its text.
-        f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n",
         # Quoted: that somebody said it is another thing than saying it.
         f"> {OPENING}\n\n> {OPENING}\n\nBye.",
         f"{OPENING}\n\n> {OPENING}\n\n“{OPENING}”",
@@ -149,6 +147,49 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
 )  # fmt: skip
 def test_a_duplicate_goes_and_leaves_clean_white_space(text: str, kept: str) -> None:
     assert filter_text(text).text == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Under another heading it says something about another thing.
+        f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n",
+        f"# A\n\n{OPENING} {PARKING}\n\n# B\n\n{OPENING} {PARKING} {TICKETS}\n",
+        # A draft, and the draft revised: after a line or a heading that announces it, with or without rules.
+        f"A draft:\n\n{OPENING} {PARKING}\n\nRevised:\n\n{OPENING} Bring a friend. {PARKING}\n\nBye.",
+        f"# Draft\n\n---\n\n{OPENING}\n\n{PARKING}\n\n# Final\n\n---\n\n{OPENING}\n\n{PARKING}\n\n---\n\nBye.",
+        f"**Hi Ada,**\n\n{OPENING} {TICKETS}\n\n## Again\n\n**Hi Ada,**\n\nIt is open. {TICKETS} Bye.\n",
+        # The same plan under the heading that calls it an example, part by part.
+        f"## Plan\n\n### May 1\n\n- {OPENING}\n- {PARKING}\n\n### May 2\n\n- {TICKETS}\n- {PARKING}\n\n"
+        f"## Example\n\n### May 1\n\n- {OPENING}\n- {PARKING}\n\n### May 2\n\n- {TICKETS}\n- {PARKING}\n\nBye.",
+        # What an item quotes may be used in the text that it is for.
+        f'- **Opening**: "{OPENING}"\n- **Body**: be brief.\n\nDear Ada, hello. {OPENING} Bye.',
+    ],
+)
+def test_what_is_shown_again_on_purpose_stays(text: str) -> None:
+    result = filter_text(text)
+    assert result.text == text
+    assert all(each.kept for each in result.duplicates)
+
+
+@pytest.mark.parametrize(
+    "again", [OPENING, f"{OPENING} {PARKING}", f"Hello to all of you out there. {OPENING}"]
+)
+def test_what_is_said_again_after_a_draft_was_shown_again_goes(again: str) -> None:
+    said = (
+        f"Hello to all of you out there. {OPENING} {PARKING}\n\n# Draft\n\nThe garden is open all day.\n\n"
+        "The shop is closed on Mondays.\n\n# Final\n\nThe garden is open all day.\n\nBye for now, my friends."
+    )
+    assert filter_text(f"{said}\n\n{again}\n\nDone.").text == f"{said}\n\nDone."
+
+
+def test_a_draft_is_known_however_much_was_said_before() -> None:
+    """What is remembered is bounded: the oldest goes, and the place of the draft moves."""
+    lines = [f"Sentence number {number} stands here alone." for number in range(MEMORY)]
+    draft = f"# Draft\n\n{OPENING}\n\n{PARKING}\n\n{TICKETS}\n\n"
+    again = f"# Final\n\n{OPENING}\n\nBring a friend.\n\n{PARKING}\n\nBring two.\n\n{TICKETS}\n\n"
+    text = "\n\n".join(lines) + f"\n\n{draft}{again}{OPENING}\n\nBye."
+    assert filter_text(text).text == text.replace(f"{again}{OPENING}\n\n", again)
 
 
 def test_the_venue_list_of_the_seed_appears_once() -> None:
