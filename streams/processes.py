@@ -35,7 +35,6 @@ class Place:
         return load_settings(
             instance_id=f"{settings.instance_id}-{self.index}",
             metrics_port=port_of(health_port(settings, service), self.index),
-            api_port=port_of(settings.api_port, self.index),
         )
 
 
@@ -49,9 +48,13 @@ def port_of(first: int, index: int) -> int:
 
 
 def most_processes(service: str, settings: Settings) -> int:
-    """Return how many processes can share the work of ``service``: the partitions of its widest source."""
+    """Return how many processes can share the work of ``service``: the partitions of its widest source.
+
+    What reads no topic as a group (``serve``) has ports and notes of its own instead: 1.
+    """
     catalog = catalog_for(settings)
-    return max(spec.partitions for spec in catalog.all() if service in spec.readers and not spec.is_changelog)
+    sources = [spec for spec in catalog.all() if service in spec.readers and not spec.is_changelog]
+    return max((spec.partitions for spec in sources), default=1)
 
 
 def check_count(service: str, settings: Settings, count: int) -> None:

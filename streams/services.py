@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from models.errors import ConfigurationError
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 #: The services, in the order in which a message passes them.
 SERVICES = ("ingest", "memory", "recall", "respond")
@@ -101,7 +98,6 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.adapters.log_factory import open_views
     from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
     from streams.adapters.tokenizer import cl100k_counter
-    from streams.adapters.turn_topic import TurnTopic
     from streams.agents.recall.context import ContextStage
     from streams.agents.recall.context_log import ContextView
     from streams.agents.recall.embedding import Embedding
@@ -110,17 +106,13 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
     from streams.agents.recall.vectors import VectorViews
-    from streams.api.access import Access
-    from streams.api.app import create_api
-    from streams.api.parts import Parts
-    from streams.context_reading import ContextReader
     from streams.contexts import ContextMaker
+    from streams.remembered.far import answer_others, recall_socket
+    from streams.remembered.opening import shares_views
+    from streams.remembered.ports import Remembered
     from streams.search import MemorySearch
-    from streams.understanding import Understanding
     from streams.vector_queue import VectorQueue
-    from streams.windows import WindowRetriever
 
-    access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
     embedder = await open_embedder(settings, resources, metrics)
     space = VectorSpace(embedder.model, embedder.dimensions)
     index = open_index(settings, facts_kind(settings.decay_rates), space, patience=_COMMAND_SECONDS)
@@ -158,20 +150,14 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         ContextView(settings, contexts).stage(),
     ]
 
-    def api(health: HealthState) -> ASGIApp:
-        windows = WindowRetriever(log, TurnTopic(settings))
-        search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
-        understanding = Understanding(search, log)
-        reader = ContextReader(contexts, log, index)
-        parts = Parts(search, index, windows, understanding, reader, health.waited_for)
-        return create_api(parts, access)
+    if shares_views(settings):
+        return Service(stages)  # whoever answers reads the servers itself
+    search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
+    remembered = Remembered(search, index, log, contexts)
 
-    return Service(stages, [lambda health: _serve_api(settings, api(health), health)])
+    async def answer(health: HealthState) -> Close:
+        server = await answer_others(settings, remembered, health.waited_for)
+        health.describe("socket", str(recall_socket(settings)))
+        return server.close
 
-
-async def _serve_api(settings: Settings, api: ASGIApp, health: HealthState) -> Close:
-    from streams.api.server import serve
-
-    server = await serve(api, settings.api_host, settings.api_port)
-    health.describe("api", server.url)
-    return server.stop
+    return Service(stages, [answer])

@@ -9,7 +9,8 @@ from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.understanding.clarity import built_in
 from processors.understanding.reading import understand
-from streams.search import MemorySearch, SearchType, Wanted
+from streams.remembered.ports import Search
+from streams.search import SearchType, Wanted
 
 #: Turns of the conversation that a question may refer to, and statements that it may bear on.
 _TURNS, _STATEMENTS = 6, 5
@@ -30,7 +31,7 @@ class Log(Protocol):
 class Understanding:
     """Understands questions.  ``search`` finds what is remembered, ``log`` what was said just before."""
 
-    def __init__(self, search: MemorySearch, log: Log) -> None:
+    def __init__(self, search: Search, log: Log) -> None:
         self._search = search
         self._log = log
 

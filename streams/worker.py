@@ -7,13 +7,7 @@ log line says why; start it again); 78 a setting or a topic is wrong, or another
 from __future__ import annotations
 
 import asyncio
-import faulthandler
-import gc
 import os
-import signal
-import sys
-import threading
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 
@@ -23,12 +17,12 @@ from aiokafka.errors import KafkaConnectionError
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.name_lock import take_name
+from streams.process_life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
 from streams.processes import ALONE, Place
 from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
 from streams.settings import Settings
-from streams.signals import stop_signals
 from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
@@ -142,93 +136,19 @@ async def _serve(runtime: ServiceRuntime, parts: Service, stop: asyncio.Event) -
         if isinstance(runtime.failure, FencedInstanceIdError):
             # Nothing is left to say or to save: what this one holds is the other's by now.  Started again, it
             # would take it back, and so on for ever: a name is a setting.
-            _end_now("another worker has its name", EXIT_CONFIGURATION, stacks=False)
+            end_now("another worker has its name", EXIT_CONFIGURATION, stacks=False)
         # A worker that failed must not commit or drain: whatever it holds is read again by the next one.
         patience = runtime.settings.shutdown_timeout_seconds if runtime.failure is None else 2.0
         # Also for what follows: a companion that does not close, a thread that Python waits for at exit.
-        _end_later(patience + 3.0)
+        end_later(patience + 3.0)
         for close in reversed(closers):
             await close()
         try:
             async with asyncio.timeout(patience):
                 await runtime.stop()
         except TimeoutError:
-            _end_now("it did not stop in time" if runtime.failure is None else "it failed")
+            end_now("it did not stop in time" if runtime.failure is None else "it failed")
     if runtime.failure is not None:
         return EXIT_FAILED
     log.info("stopped", service=runtime.name)
     return EXIT_OK
-
-
-class Watchdog:
-    """Ends a process whose event loop has not run for ``timeout`` s: a step that hangs cannot be cancelled.
-
-    The partitions then go to a worker that works, after the session timeout.
-    """
-
-    def __init__(self, health: HealthState, timeout: float) -> None:
-        self._health = health
-        self._timeout = timeout
-        self._closed = threading.Event()
-        self._interval = min(1.0, timeout / 4)
-        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
-
-    def close(self) -> None:
-        """Stop watching."""
-        self._closed.set()
-
-    def _watch(self) -> None:
-        checked = time.monotonic()
-        while not self._closed.wait(self._interval):
-            before, checked = checked, time.monotonic()
-            # If this thread did not run either, the whole process stood still: that is no hang.
-            awake = checked - before < self._interval + 1.0
-            if awake and self._health.silence() > self._timeout:
-                _end_now(f"its event loop hangs for {self._timeout:g} s")
-
-
-def tune_garbage_collection() -> None:
-    """Let the collector leave alone what never becomes garbage, and look less often for what does.
-
-    A batch makes thousands of short-lived records without cycles; Python's default looks for cycles after
-    every 700 of them.  Measured: a tenth of the conversations stage's time.
-    """
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
-
-
-def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline: float) -> None:
-    """Set ``stop`` on a signal to stop, and end the process if it has not ended ``deadline`` s later.
-
-    A Python signal handler runs on the main thread, which may hang in a step.  The interpreter's wake-up
-    descriptor is written by the C handler itself, so a thread that reads it always learns of the signal.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in stop_signals():
-        signal.signal(number, lambda *_: None)
-
-    def wait() -> None:
-        os.read(reader, 1)
-        loop.call_soon_threadsafe(stop.set)
-        _end_later(deadline)
-
-    threading.Thread(target=wait, name="signals", daemon=True).start()
-
-
-def _end_later(seconds: float) -> None:
-    """End the process after ``seconds``, unless it has ended by then."""
-    timer = threading.Timer(seconds, _end_now, args=("it did not stop in time",))
-    timer.daemon = True
-    timer.start()
-
-
-def _end_now(reason: str, status: int = EXIT_FAILED, *, stacks: bool = True) -> None:
-    """End the process whatever hangs; uncommitted work is read again by whoever takes over."""
-    where = "; where its threads stand:" if stacks else ""
-    print(f"the worker (pid {os.getpid()}) ends itself: {reason}{where}", file=sys.stderr)
-    if stacks:
-        faulthandler.dump_traceback(all_threads=True)
-    sys.stderr.flush()
-    os._exit(status)

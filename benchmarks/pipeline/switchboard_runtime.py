@@ -13,6 +13,7 @@ import time
 
 from benchmarks.pipeline.report import Stopwatch, print_result
 from benchmarks.pipeline.workload import State, decode_message, decode_state, encode, fold
+from streams.process_life import tune_garbage_collection
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.service import ServiceRuntime
@@ -21,7 +22,6 @@ from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import catalog_for
-from streams.worker import tune_garbage_collection
 
 
 def trivial_step(batch: RecordBatch, state: StateReader) -> Effects:

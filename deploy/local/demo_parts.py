@@ -29,6 +29,12 @@ from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
 from streams.topics import admin, catalog_for
 
+#: What answers people and programs; no service reads a topic as a group of its own there.
+SERVE = "serve"
+
+#: What the demo starts, in this order.
+STARTED = (*SERVICES, SERVE)
+
 #: What Kafka and the index take for some thousand messages, with room to spare.
 NEEDED_BYTES = 500_000_000
 
@@ -98,8 +104,8 @@ class Parts:
             )
         self._say(self.model.sentence)
         self.model.start()
-        self._say(f"starting the services {', '.join(SERVICES)}")
-        for service in SERVICES:
+        self._say(f"starting the services {', '.join(SERVICES)}, and serve")
+        for service in STARTED:
             self._workers[service] = self._spawn(service)
             self._write_down()
 
@@ -115,7 +121,8 @@ class Parts:
             **self.model.environment,
         }
         with log.open("wb") as output:
-            command = [sys.executable, "-m", "streams.cli", "worker", service]
+            arguments = [service] if service == SERVE else ["worker", service]
+            command = [sys.executable, "-m", "streams.cli", *arguments]
             return leash.spawn(command, output=output, env=environment, cwd=self.folder)
 
     def log_file(self, service: str) -> Path:
@@ -200,10 +207,10 @@ def _metrics_ports(settings: Settings) -> dict[str, int]:
     if settings.metrics_port and "metrics_port" in settings.model_fields_set:
         raise ConfigurationError(
             f"SWITCHBOARD_METRICS_PORT={settings.metrics_port} is one worker's own port, and the demo starts "
-            f"{len(SERVICES)} of them: leave it out (9464 to 9467, or what is free), or set it to 0 for any"
+            f"{len(STARTED)} of them: leave it out (9464 to 9468, or what is free), or set it to 0 for any"
         )
-    others = iter(free_ports(len(SERVICES)))
-    usual = {service: health_port(settings, service) for service in SERVICES}
+    others = iter(free_ports(len(STARTED)))
+    usual = {service: health_port(settings, service) for service in STARTED}
     return {
         service: port if settings.metrics_port and is_free(port) else next(others)
         for service, port in usual.items()

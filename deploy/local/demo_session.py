@@ -82,6 +82,8 @@ def _print_next(parts: Parts, stay: bool) -> None:
             ("make demo INPUT=yours.jsonl", "your own conversations"),
             ("make demo STAY=1", "keep it running, to look around with `switchboard`"),
         ]
+    if stay:
+        commands.insert(0, (f"http://127.0.0.1:{parts.settings.api_port}/", "the console, in a browser"))
     width = max(len(command) for command, _ in commands)
     for command, what in commands:
         print(f"  {command.ljust(width)}  {what}")

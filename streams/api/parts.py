@@ -4,41 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from models.facts import Fact
-from models.ports import FactFilter
 from streams.api.problems import unavailable
 from streams.context_reading import ContextReader
-from streams.search import Results, Wanted
+from streams.remembered.ports import Facts, Log, Search
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
-
-
-class Search(Protocol):
-    """Searching a person's memory, as :class:`streams.search.MemorySearch`."""
-
-    async def search(self, wanted: Wanted) -> Results:
-        """Return what answers, best first."""
-        ...
-
-    async def knows(self, user_id: str, tenant_id: str) -> bool:
-        """Say whether there is anything of a person."""
-        ...
-
-
-class Facts(Protocol):
-    """The facts by person and by id, as :class:`models.ports.SearchIndex`."""
-
-    async def page(
-        self, where: FactFilter, limit: int, start: str | None = None
-    ) -> tuple[list[Fact], str | None]:
-        """Return facts in order of their ids, from ``start`` on, and the next page's start, if any."""
-        ...
-
-    async def get(self, ids: list[str]) -> list[Fact]:
-        """Return those that are stored."""
-        ...
 
 
 def _nothing() -> Mapping[str, float]:
@@ -57,6 +29,7 @@ class Parts:
     windows: WindowRetriever | None = None
     understanding: Understanding | None = None
     contexts: ContextReader | None = None
+    log: Log | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -40,6 +40,7 @@ from streams.cli import (
     facts,
     filter_command,
     search,
+    serve,
     settings,
     state,
     status,
@@ -83,6 +84,7 @@ app = typer.Typer(
 app.command("settings")(settings.show)
 app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
+app.command("serve")(serve.run)
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)

@@ -1,9 +1,12 @@
-"""Asking the recall service over HTTP, wherever it says that it listens."""
+"""Asking the HTTP API: that of ``switchboard serve``, wherever it says that it listens, else one of one's own
+on the recall service's socket.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -44,8 +47,7 @@ async def get(settings: Settings, path: str, parameters: Mapping[str, str | int]
         if clock() > deadline:
             raise DependencyUnavailable(
                 "recall",
-                f"process {starting[0].pid} runs it, but does not answer on port {settings.api_port}: see what "
-                "it logs, or stop it",
+                f"process {starting[0].pid} runs it, but does not answer: see what it logs, or stop it",
             )
         await asyncio.sleep(_POLL_SECONDS)
     return answer
@@ -53,15 +55,44 @@ async def get(settings: Settings, path: str, parameters: Mapping[str, str | int]
 
 async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
     base = await base_of(settings)
+    # Another deployment on this port must say so rather than answer.
+    whose = {PREFIX_HEADER: settings.topic_prefix}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            # Another deployment on this port must say so rather than answer.
-            whose = {PREFIX_HEADER: settings.topic_prefix}
             response = await client.get(path, params=dict(parameters), headers=whose)
     except (httpx.ConnectError, httpx.ConnectTimeout):
-        return None
+        return await _ask_recall(settings, path, parameters, kind)
     except httpx.TransportError as error:
-        raise DependencyUnavailable("recall", f"no answer from {base} ({type(error).__name__})") from error
+        raise DependencyUnavailable("serve", f"no answer from {base} ({type(error).__name__})") from error
+    return _read(response, base, kind)
+
+
+async def _ask_recall(
+    settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]
+) -> T | None:
+    """Ask the recall service of this folder as ``switchboard serve`` would; ``None``: it does not run."""
+    # the web application takes a while to import: only who needs it waits
+    from streams.api.access import Access
+    from streams.api.app import create_api
+    from streams.remembered.far import recall_socket
+    from streams.remembered.opening import shares_views
+    from streams.serve.opening import open_parts
+    from streams.telemetry.metrics import Metrics
+
+    if not shares_views(settings) and not recall_socket(settings).exists():
+        return None
+    async with AsyncExitStack() as resources:
+        parts = await open_parts(settings, Metrics(), resources)
+        app = create_api(parts, Access(any_tenant=True, topic_prefix=settings.topic_prefix))
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            response = await client.get(path, params=dict(parameters))
+        if response.status_code == 503 and response.json().get("part") == "recall":
+            return None  # a killed one has left its socket behind
+        return _read(response, "the recall service", kind)
+
+
+def _read(response: httpx.Response, base: str, kind: type[T]) -> T:
     if response.is_success:
         try:
             return msgspec.json.decode(response.content, type=kind)
@@ -79,20 +110,21 @@ def require_index(settings: Settings) -> None:
     folder = edge_folder(settings, FACTS)
     if not settings.qdrant_url and not folder.exists():
         raise ConfigurationError(
-            f"no recall service listens on port {settings.api_port}, and {folder} does not exist: nothing is "
-            "remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names another folder"
+            f"no recall service runs here, nobody listens on port {settings.api_port}, and {folder} does not "
+            "exist: nothing is remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names "
+            "another folder"
         )
 
 
 async def base_of(settings: Settings) -> str:
-    """Return where the API answers: as the recall service itself says, unless a setting says it."""
+    """Return where the API answers: as ``serve`` itself says, unless a setting says it."""
     host, port = reachable(settings.api_host), settings.api_port
     if settings.model_fields_set.isdisjoint({"api_host", "api_port"}):
-        place = stated_places(settings).get("recall") or [
-            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "recall"
+        place = stated_places(settings).get("serve") or [
+            (note.port, reachable(note.host)) for note in notes(settings) if note.service == "serve"
         ]
         for at, where in place[:1]:
-            told = (await ask(settings, "recall", at, where)).details.get("api")
+            told = (await ask(settings, "serve", at, where)).details.get("api")
             if isinstance(told, str) and (found := urlsplit(told).port):
                 host, port = where, found
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -106,15 +138,15 @@ def refusal(response: httpx.Response, base: str) -> SwitchboardError:
     except (ValueError, KeyError, TypeError):
         return stranger(base)
     if response.status_code >= 500:
-        return DependencyUnavailable("recall", detail)
+        return DependencyUnavailable("serve", detail)
     if response.status_code == 404:
         return NotFound(detail)
     return ConfigurationError(detail)
 
 
 def stranger(base: str) -> ConfigurationError:
-    """Return the error of an answer that the recall service would not give."""
+    """Return the error of an answer that ``serve`` would not give."""
     return ConfigurationError(
-        f"what answers at {base} is not the recall service: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
+        f"what answers at {base} is not `switchboard serve`: set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT "
         "to where it listens"
     )

@@ -20,6 +20,9 @@ from streams.whereabouts import notes
 
 _ANSWER_SECONDS = 3.0
 
+#: All that answers on a metrics port: the services, and what people and programs talk to.
+ANSWERING = (*SERVICES, "serve")
+
 
 def sources_by_group(settings: Settings) -> dict[str, list[str]]:
     """Return the consumer group of each service with the topics that it reads (names on the broker)."""
@@ -94,7 +97,7 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
         kept = [report for report in reports if report.running or report.missing or not found]
         return sorted([*kept, *found], key=lambda report: (report.details.get("process", 0), report.port))
 
-    answers = await asyncio.gather(*map(reports_of, SERVICES))
+    answers = await asyncio.gather(*map(reports_of, ANSWERING))
     return [report for reports in answers for report in reports]
 
 
@@ -108,8 +111,8 @@ def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
     for entry in filter(None, map(str.strip, settings.services.split(","))):
         service, _, place = entry.partition("=")
         host, _, port = place.rpartition(":")
-        if service not in SERVICES:
-            names = ", ".join(SERVICES)
+        if service not in ANSWERING:
+            names = ", ".join(ANSWERING)
             raise ConfigurationError(
                 f"SWITCHBOARD_SERVICES names {service!r}: give service=host:port for {names}"
             )

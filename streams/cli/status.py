@@ -11,7 +11,6 @@ import typer
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.cli import broker, services
 from streams.cli.output import print_json, print_table
-from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 
 #: What the table of services shows of their metrics: heading -> metric, without prefix.
@@ -115,8 +114,8 @@ def _ports(given: Sequence[str]) -> dict[str, int]:
     ports = {}
     for text in given:
         service, _, number = text.partition("=")
-        if service not in SERVICES or not number.isdigit() or not 0 < int(number) < 65536:
-            names = ", ".join(SERVICES)
+        if service not in services.ANSWERING or not number.isdigit() or not 0 < int(number) < 65536:
+            names = ", ".join(services.ANSWERING)
             raise ConfigurationError(f"--port {text}: give SERVICE=PORT, where SERVICE is one of {names}")
         ports[service] = int(number)
     return ports

@@ -88,7 +88,7 @@ class PlaceSettings(AccessSettings):
     )
     api_port: int = setting(
         8371,
-        "port of the HTTP API (0: any free one); 10 more for each further of --processes",
+        "port of the HTTP API and the console, of switchboard serve (0: any free one)",
         "TCP port",
         ge=0,
         le=65535,

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
-from streams.services import SERVICES
+from streams.cli.services import ANSWERING as SERVICES
 from streams.telemetry.metrics import process_metrics
 
 FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
@@ -97,7 +97,7 @@ CASES = [
     Case(
         "ServiceDown",
         "it never came",
-        {up("ingest"): "1x60", up("recall"): "1x60", up("respond"): "1x60"},
+        {up("ingest"): "1x60", up("recall"): "1x60", up("respond"): "1x60", up("serve"): "1x60"},
         "6m",
         ({"service": "memory"},),
     ),

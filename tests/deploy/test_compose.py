@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
 OURS = sorted(name for name, service in SERVICES.items() if "build" in service)
-WORKERS = [name for name in OURS if SERVICES[name]["command"][0] == "worker"]
+WORKERS = [name for name in OURS if SERVICES[name]["command"][0] in ("worker", "serve")]
 DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
 
 
@@ -44,7 +44,7 @@ def container(monkeypatch, request) -> dict[str, str]:
 
 
 def test_all_services_are_there():
-    assert WORKERS == ["ingest", "memory", "recall", "respond"]
+    assert WORKERS == ["ingest", "memory", "recall", "respond", "serve"]
     assert set(SERVICES) >= {"kafka", "qdrant", "prometheus", "grafana", "topics"}
 
 
@@ -55,7 +55,7 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
     assert settings.qdrant_url == "http://qdrant:6333"
     access = Access.of(settings)  # refuses an address that strangers reach
     assert access.answers_to("localhost:8371")
-    assert access.answers_to("recall:8371")
+    assert access.answers_to("serve:8371")
     assert not access.answers_to("attacker.example")
 
 
@@ -81,7 +81,7 @@ def test_health_is_asked_where_it_is_answered(container, request):
 
 
 def test_ports_of_the_api_and_of_metrics():
-    assert SERVICES["recall"]["ports"] == [f"127.0.0.1:{Settings().api_port}:{Settings().api_port}"]
+    assert SERVICES["serve"]["ports"] == [f"127.0.0.1:{Settings().api_port}:{Settings().api_port}"]
     [job] = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
     [names] = job["dns_sd_configs"]
     assert sorted(names["names"]) == WORKERS

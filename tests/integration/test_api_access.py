@@ -21,9 +21,10 @@ from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.api.server import ApiServer, serve
 from streams.cli.search import search
+from streams.exits import EXIT_CONFIGURATION
 from streams.search import MemorySearch, Wanted
+from streams.serve.process import run
 from streams.settings import load_settings
-from streams.worker import EXIT_CONFIGURATION, run
 
 EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/facts/x?user_id=ada", "/", "/v2"]
 
@@ -139,25 +140,19 @@ def test_a_loopback_address_needs_no_leave(host: str) -> None:
     assert not Access.of(load_settings(api_host=host)).any_tenant
 
 
-@pytest.mark.kafka
-def test_a_worker_refuses_to_start_where_strangers_reach_it(
-    kafka: Any, topic_prefix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_serve_refuses_to_start_where_strangers_reach_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from streams.topics import admin, load_catalog
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     settings = load_settings(
-        bootstrap_servers=kafka.bootstrap_servers,
-        topic_prefix=topic_prefix,
         data_dir=tmp_path / "data",
         api_host="0.0.0.0",
         api_port=port,
         metrics_port=0,
         log_format="json",
     )
-    asyncio.run(admin.apply(load_catalog(topic_prefix), settings))
-    assert run("recall", settings) == EXIT_CONFIGURATION
+    assert run(settings) == EXIT_CONFIGURATION
     assert "SWITCHBOARD_API_AUTH=off" in capfd.readouterr().err
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == [], "no index was opened"

@@ -20,11 +20,10 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local import demo_processes
-from deploy.local.demo_parts import Parts
+from deploy.local.demo_parts import STARTED, Parts
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
-from streams.services import SERVICES
 from streams.settings import load_settings
 from streams.telemetry.health import health_port
 
@@ -127,7 +126,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 @pytest.fixture
 def demo(tmp_path: Path, worker_logs) -> Iterator[Demo]:
     made = Demo(tmp_path / "data", worker_logs.register(tmp_path / "demo.log"))
-    for service in ("ingest", "memory", "recall", "respond"):
+    for service in STARTED:
         worker_logs.register(made.folder / "logs" / f"{service}.log")
     yield made
     for process in demo_processes.read(made.folder):
@@ -194,7 +193,7 @@ def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, g
     staying = demo.start(given, STAY="1")
     demo.wait_for("Everything keeps running", staying)
     names = {process.name for process in demo_processes.read(demo.folder) if process.runs}
-    assert names == {"demo", "kafka", "ingest", "memory", "recall", "respond"}
+    assert names == {"demo", "kafka", *STARTED}
 
     second = Demo(demo.folder, demo.log.with_name("second.log"))
     status, said = second.run(given)
@@ -398,8 +397,8 @@ def test_metrics_are_where_they_usually_are_or_where_there_is_room(
     monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
     monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
     settings = load_settings()
-    usual = {service: health_port(settings, service) for service in SERVICES}
-    assert len(set(usual.values())) == len(SERVICES)
+    usual = {service: health_port(settings, service) for service in STARTED}
+    assert len(set(usual.values())) == len(STARTED)
     taken = usual["memory"]
     monkeypatch.setattr("deploy.local.demo_parts.is_free", lambda port: port != taken)
     given = Parts(settings, 1, print).metrics_ports

@@ -152,7 +152,12 @@ class Worker:
         self.service = service
         self.log = folder / f"{service}-{environment['SWITCHBOARD_INSTANCE_ID']}.log"
         self.health = f"http://127.0.0.1:{environment['SWITCHBOARD_METRICS_PORT']}"
-        command = [sys.executable, "-m", "streams.cli", "worker", service]
+        command = [
+            sys.executable,
+            "-m",
+            "streams.cli",
+            *([service] if service == "serve" else ["worker", service]),
+        ]
         with self.log.open("ab") as output:
             self._process = leash.spawn(command, output=output, env=environment, cwd=folder)
 
@@ -200,7 +205,7 @@ class Road:
         prefix = f"test-{uuid.uuid4().hex[:8]}-"
         self.catalog = load_catalog(prefix)
         self.settings = Settings(bootstrap_servers=servers, topic_prefix=prefix)
-        self.api_port, *self._health_ports = free_ports(5)
+        self.api_port, *self._health_ports = free_ports(6)
         self.workers: list[Worker] = []
         self.logs: list[Path] = []
         applied = asyncio.run(admin.apply(self.catalog, self.settings))
@@ -228,7 +233,7 @@ class Road:
         """Start the services and wait until they are ready."""
         self.workers = [
             self.worker(service, port)
-            for service, port in zip(("ingest", "memory", "recall"), self._health_ports, strict=False)
+            for service, port in zip(("ingest", "memory", "recall", "serve"), self._health_ports, strict=False)
         ]
         for worker in self.workers:
             eventually(worker.is_ready, f"{worker.service} is ready")
@@ -248,7 +253,7 @@ class Road:
     def second_recall_worker(self) -> Worker:
         """Start another one on the same folder, with a name and ports of its own."""
         (api_port,) = free_ports(1)
-        return self.worker("recall", self._health_ports[3], "b", api_port=api_port)
+        return self.worker("recall", self._health_ports[4], "b", api_port=api_port)
 
     def send(self, given: Sequence[ChatMessage] = ()) -> None:
         """Publish messages, by default all, keyed as the contract says."""
@@ -581,7 +586,7 @@ def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: R
     user, query, words = QUESTIONS[0]
     running = road.search(query, user)
     assert all(word in running["results"][0]["fact"]["statement"] for word in words)
-    assert road.stop() == [0, 0, 0]
+    assert road.stop() == [0, 0, 0, 0]
     stopped = road.search(query, user)
     assert [found["fact"] for found in stopped["results"]] == [found["fact"] for found in running["results"]]
     assert not stopped["degraded"]

@@ -21,7 +21,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from models import ids
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage
 from models.ports import VectorSpace
@@ -35,8 +35,10 @@ from streams.adapters.qdrant_edge_shard import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.facts import ERASURE, STATE, Facts
 from streams.cli import broker
+from streams.remembered.far import ask_recall
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
+from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, admin, load_catalog, reset, reset_log
 from streams.version import code_version
@@ -174,7 +176,7 @@ class Process:
         """Wait until the worker is ready and serves the API; return the API's address."""
 
         async def address() -> str | None:
-            return (await self._details() or {}).get("api")
+            return (await self._details() or {}).get("socket")
 
         return await eventually(address, f"{self._log.name} serves")
 
@@ -368,14 +370,19 @@ def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
 
 
 async def found(api: str, query: str) -> dict[str, dict]:
-    """Search; return the facts by statement."""
-    async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.get(
-            f"{api}/v1/search", params={"q": query, "user_id": "ada", "search_type": "facts"}
+    """Search, over the recall service's socket; return the facts by statement."""
+    remembered, connection = ask_recall(Path(api))
+    try:
+        results = await remembered.search.search(
+            Wanted(query=query, user_id="ada", search_type=SearchType.FACTS)
         )
-    if not answer.is_success or answer.json()["degraded"]:
+    except DependencyUnavailable:
         return {}
-    return {result["fact"]["statement"]: result["fact"] for result in answer.json()["results"]}
+    finally:
+        await connection.close()
+    if results.degraded:
+        return {}
+    return {result.fact.statement: msgspec.to_builtins(result.fact) for result in results if result.fact}
 
 
 async def all_found(api: str, statements: set[str]) -> dict[str, dict]:

@@ -126,14 +126,14 @@ def nobody(*services: str) -> dict[str, int]:
     return dict.fromkeys(services, 1)
 
 
-OTHERS = nobody("memory", "recall", "respond")
+OTHERS = nobody("memory", "recall", "respond", "serve")
 
 
 async def test_all_services_are_asked_and_a_port_can_be_given(settings: Settings, server: HealthServer) -> None:
-    others = nobody("ingest", "memory", "recall")
+    others = nobody("ingest", "memory", "recall", "serve")
     reports = await services.ask_services(settings, {"respond": server.port, **others})
     assert [(report.service, report.running) for report in reports] == [
-        ("ingest", False), ("memory", False), ("recall", False), ("respond", True),
+        ("ingest", False), ("memory", False), ("recall", False), ("respond", True), ("serve", False),
     ]  # fmt: skip
 
 
@@ -162,13 +162,13 @@ async def test_every_process_of_a_service_is_found_also_when_one_is_missing(sett
     assert [report.port for report in ingest] == [port_of(first, index) for index in range(4)]
     assert [report.instance for report in ingest] == ["", "host-1", "", "host-3"]
     assert [report.missing for report in ingest] == [True, False, True, False]
-    assert [report.missing for report in reports if report.service != "ingest"] == [False] * 3
+    assert [report.missing for report in reports if report.service != "ingest"] == [False] * 4
 
 
 async def test_a_service_that_does_not_run_has_one_line(settings: Settings) -> None:
     first = free_row(8)
     reports = await services.ask_services(settings, {"ingest": first, **OTHERS})
-    assert [(report.port, report.missing) for report in reports] == [(first, False), *[(1, False)] * 3]
+    assert [(report.port, report.missing) for report in reports] == [(first, False), *[(1, False)] * 4]
 
 
 async def test_what_else_answers_where_a_further_process_would_is_none_of_ours(
@@ -176,7 +176,7 @@ async def test_what_else_answers_where_a_further_process_would_is_none_of_ours(
 ) -> None:
     metrics.batches_in_flight.labels("memory").set(0)
     reports = await services.ask_services(settings, {"ingest": server.port - 10, **OTHERS})
-    assert [report.port for report in reports] == [server.port - 10, 1, 1, 1]
+    assert [report.port for report in reports] == [server.port - 10, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("text", ["ingest", "ingest=", "ingest=x", "ingest=0", "ingest=70000", "nobody=1"])

@@ -27,7 +27,6 @@ def test_each_process_has_a_name_and_ports_of_its_own() -> None:
         "memory-host-2",
     ]
     assert [health_port(each, "memory") for each in settings] == [9465, 9475, 9485]
-    assert [each.api_port for each in settings] == [8371, 8381, 8391]
 
 
 def test_no_two_processes_of_any_services_share_a_default_port() -> None:

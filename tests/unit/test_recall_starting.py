@@ -24,7 +24,7 @@ from streams.whereabouts import Whereabouts, leave_note
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     (port,) = free_ports(1)
-    return Settings(data_dir=tmp_path, api_port=port, services="recall=127.0.0.1:1")
+    return Settings(data_dir=tmp_path, api_port=port, services="serve=127.0.0.1:1")
 
 
 def note(settings: Settings, service: str = "recall") -> None:
@@ -53,7 +53,7 @@ async def test_where_none_runs_nobody_is_waited_for(settings: Settings, service:
 async def test_one_that_never_answers_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     note(settings)
     monkeypatch.setattr(recall_api, "_START_SECONDS", 0.0)
-    with pytest.raises(DependencyUnavailable, match=f"process {os.getpid()} runs it.*{settings.api_port}"):
+    with pytest.raises(DependencyUnavailable, match=f"process {os.getpid()} runs it, but does not answer"):
         await recall_api.get(settings, "/v1/x", {}, dict)
 
 

@@ -218,11 +218,14 @@ def test_the_answer_does_not_wait_for_an_acknowledgement_of_its_headers(server: 
 
 def test_services_have_ports_of_their_own_until_one_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
-    assert [health_port(load_settings(), name) for name in ("ingest", "memory", "recall", "respond")] == [
+    assert [
+        health_port(load_settings(), name) for name in ("ingest", "memory", "recall", "respond", "serve")
+    ] == [
         9464,
         9465,
         9466,
         9467,
+        9468,
     ]
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9500")
     assert health_port(load_settings(), "memory") == 9500

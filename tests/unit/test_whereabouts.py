@@ -49,7 +49,7 @@ async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
     take_away = leave_note(settings, note(server.port))
     assert await running(settings) == [("respond", server.port)]
     reports = await services.ask_services(settings)
-    assert [report.service for report in reports] == ["ingest", "memory", "recall", "respond"]
+    assert [report.service for report in reports] == ["ingest", "memory", "recall", "respond", "serve"]
     take_away()
     assert await running(settings) == []
     take_away()

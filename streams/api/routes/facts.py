@@ -11,8 +11,8 @@ from models.facts import Fact, FactStatus
 from models.messages import DEFAULT_TENANT, Identifier
 from models.ports import FactFilter
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.parts import Facts
 from streams.api.problems import UNKNOWN_FACT, Problem
+from streams.remembered.ports import Facts
 
 _Status = Literal["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"]
 

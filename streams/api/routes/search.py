@@ -10,9 +10,9 @@ from models.facts import Confidence
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.parts import Search
 from streams.api.problems import INVALID_REQUEST, Problem
 from streams.api.usage import usage
+from streams.remembered.ports import Search
 from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, Empty, Result, SearchType, Wanted, kinds_of
 from streams.search import Scope as Searched
 

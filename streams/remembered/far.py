@@ -1,0 +1,104 @@
+"""The views of the recall service, read by other processes of this machine over a socket in the data folder.
+
+The embedded index and the Valkey of a worker belong to one process.  Whoever else answers asks that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from models.errors import ConfigurationError, NotFound
+from processors.recall.question import InvalidQuestion
+from streams.remembered.ports import Contexts, Facts, Log, Remembered, Search
+from streams.remote.client import Remote
+from streams.remote.server import ObjectServer
+from streams.search import Empty, Result, Results, Scope, Wanted
+from streams.settings import Settings
+from streams.socket_path import socket_path
+
+#: Errors that mean something to whoever asked, beside that something is down.
+_TOLD = (InvalidQuestion, NotFound, ConfigurationError)
+
+_ADVICE = "start it on this machine (switchboard worker recall), with the same SWITCHBOARD_DATA_DIR"
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """:class:`Results`, which are a list, with what they say besides."""
+
+    results: list[Result]
+    scope: Scope
+    degraded: bool
+    empty: Empty | None
+
+
+class _FarSearch(Protocol):
+    async def search(self, wanted: Wanted) -> _Found: ...
+
+    async def knows(self, user_id: str, tenant_id: str) -> bool: ...
+
+
+class _Answering:
+    """A search as the socket has it."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.knows = search.knows
+
+    async def search(self, wanted: Wanted) -> _Found:
+        found = await self._search.search(wanted)
+        return _Found(list(found), found.scope, found.degraded, found.empty)
+
+
+class _Asking:
+    """A search over the socket."""
+
+    def __init__(self, far: _FarSearch) -> None:
+        self._far = far
+        self.knows = far.knows
+
+    async def search(self, wanted: Wanted) -> Results:
+        found = await self._far.search(wanted)
+        return Results(found.results, scope=found.scope, degraded=found.degraded, empty=found.empty)
+
+
+def recall_socket(settings: Settings) -> Path:
+    """Return where the recall service listens, if it does."""
+    return socket_path(settings.folder / "recall.sock")
+
+
+async def answer_others(
+    settings: Settings, remembered: Remembered, waited_for: Callable[[], Mapping[str, float]]
+) -> ObjectServer:
+    """Answer other processes until it is closed.
+
+    Raises:
+        ConfigurationError: the socket cannot be made.
+    """
+    objects: dict[str, tuple[type[Any], object]] = {
+        "search": (_FarSearch, _Answering(remembered.search)),
+        "facts": (Facts, remembered.facts),
+        "log": (Log, remembered.log),
+        "contexts": (Contexts, remembered.contexts),
+    }
+    server = ObjectServer(objects, _TOLD, waited_for)
+    await server.open(recall_socket(settings))
+    return server
+
+
+def ask_recall(socket: Path) -> tuple[Remembered, Remote]:
+    """Return what the recall service behind a socket has, and the connection, which is to be closed."""
+    remote = Remote(socket, "recall", _ADVICE, _TOLD)
+    # mypy takes a Protocol for a class to be instantiated
+    return (
+        Remembered(
+            search=_Asking(remote.object(_FarSearch, "search")),  # type: ignore[type-abstract]
+            facts=remote.object(Facts, "facts"),  # type: ignore[type-abstract]
+            log=remote.object(Log, "log"),  # type: ignore[type-abstract]
+            contexts=remote.object(Contexts, "contexts"),  # type: ignore[type-abstract]
+        ),
+        remote,
+    )

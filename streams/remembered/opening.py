@@ -1,0 +1,48 @@
+"""Where what is remembered is read: here, as far as servers hold it, else where the recall service has it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from streams.remembered.far import ask_recall, recall_socket
+from streams.remembered.ports import Remembered
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+
+def shares_views(settings: Settings) -> bool:
+    """Tell whether servers hold all views, so that every process can read them by itself."""
+    return bool(settings.qdrant_url and settings.redis_url)
+
+
+async def open_remembered(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Remembered:
+    """Return what is remembered; what must be closed at the end goes on ``resources``.
+
+    The index is opened here where a Qdrant server has it; the logs of conversations where a Redis has them.
+    Nobody is spoken to before something is read.
+    """
+    far, remote = ask_recall(recall_socket(settings))
+    resources.push_async_callback(remote.close)
+    log, contexts = far.log, far.contexts
+    if settings.redis_url:
+        from streams.adapters.log_factory import open_views
+
+        log, contexts = open_views(settings, resources)
+    if not settings.qdrant_url:
+        return Remembered(far.search, far.facts, log, contexts)
+    from models.ports import VectorSpace
+    from streams.adapters.embedders import open_embedder
+    from streams.adapters.index_factory import open_index
+    from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
+    from streams.search import MemorySearch
+
+    embedder = await open_embedder(settings, resources, metrics)
+    space = VectorSpace(embedder.model, embedder.dimensions)
+    facts = open_index(settings, facts_kind(settings.decay_rates), space)
+    resources.push_async_callback(facts.close)
+    turns = open_index(settings, TURNS, space)
+    resources.push_async_callback(turns.close)
+    episodes = open_index(settings, EPISODES, space)
+    resources.push_async_callback(episodes.close)
+    search = MemorySearch(facts, embedder, turns, log, episodes, rates=settings.decay_rates)
+    return Remembered(search, facts, log, contexts)

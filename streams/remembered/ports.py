@@ -1,0 +1,98 @@
+"""What can be read of the views, whichever process has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from models.context import Context
+from models.facts import Fact
+from models.ports import FactFilter
+from models.turns import Turn
+from streams.adapters.conversation_log import Erasures, Extent
+from streams.search import Results, Wanted
+
+
+class Search(Protocol):
+    """Searching a person's memory, as :class:`streams.search.MemorySearch`."""
+
+    async def search(self, wanted: Wanted) -> Results:
+        """Return what answers, best first."""
+        ...
+
+    async def knows(self, user_id: str, tenant_id: str) -> bool:
+        """Say whether there is anything of a person."""
+        ...
+
+
+class Facts(Protocol):
+    """The facts by person and by id, as :class:`models.ports.SearchIndex`."""
+
+    async def page(
+        self, where: FactFilter, limit: int, start: str | None = None
+    ) -> tuple[list[Fact], str | None]:
+        """Return facts in order of their ids, from ``start`` on, and the next page's start, if any."""
+        ...
+
+    async def get(self, ids: Sequence[str]) -> list[Fact]:
+        """Return those that are stored."""
+        ...
+
+    async def count(self, where: FactFilter | None = None) -> int:
+        """Return how many there are (that match ``where``)."""
+        ...
+
+
+class Log(Protocol):
+    """The conversations, as :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        """Say whether the person is known in the conversation."""
+        ...
+
+    async def extent(self, tenant_id: str, conversation_id: str) -> Extent | None:
+        """Return how long a conversation is; ``None``: it is not here."""
+        ...
+
+    async def length(self, tenant_id: str, conversation_id: str) -> int:
+        """Return the index of the conversation's next turn."""
+        ...
+
+    async def turns(self, tenant_id: str, conversation_id: str, first: int, last: int) -> list[Turn]:
+        """Return the turns from one index to another (inclusive)."""
+        ...
+
+    async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
+        """Return the turns that there are at these indices of conversations."""
+        ...
+
+    async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
+        """Return the last ``count`` turns of a conversation, oldest first."""
+        ...
+
+    async def conversations(self, tenant_id: str, user_id: str, limit: int) -> list[str]:
+        """Return a person's conversations, the one with the latest turn first."""
+        ...
+
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        """Return what was erased of a person, of conversations, and of turns in them."""
+        ...
+
+
+class Contexts(Protocol):
+    """The contexts that were made, as :class:`streams.adapters.context_log.ContextLog`."""
+
+    async def read(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
+        """Return the latest context of a person in a conversation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """All of it."""
+
+    search: Search
+    facts: Facts
+    log: Log
+    contexts: Contexts

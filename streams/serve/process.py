@@ -1,0 +1,97 @@
+"""``switchboard serve`` in the foreground, from the first socket to the last answer.
+
+Exit codes: 0 stopped on request; 70 it stopped itself (the last log line says why; start it again); 78 a
+setting is wrong, or a port is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import AsyncExitStack
+
+import structlog
+
+from models.errors import ConfigurationError
+from streams.api.access import Access
+from streams.api.app import create_api
+from streams.api.server import serve
+from streams.exits import EXIT_CONFIGURATION, EXIT_OK
+from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
+from streams.serve.opening import open_all
+from streams.settings import Settings
+from streams.telemetry.health import HealthServer, HealthState, health_port
+from streams.telemetry.logs import configure_logging
+from streams.telemetry.metrics import Metrics, process_metrics
+from streams.whereabouts import Whereabouts, leave_note
+
+SERVICE = "serve"
+
+log = structlog.get_logger("streams.serve")
+
+
+def run(settings: Settings) -> int:
+    """Serve until told to stop; return the exit code."""
+    configure_logging(settings.log_level, settings.log_format, instance=settings.instance_id)
+    tune_garbage_collection()
+    try:
+        return asyncio.run(_main(settings))
+    except ConfigurationError as error:
+        log.error("cannot start", error=str(error))
+        return EXIT_CONFIGURATION
+
+
+async def _main(settings: Settings) -> int:
+    stop = asyncio.Event()
+    watch_signals(asyncio.get_running_loop(), stop, settings.shutdown_timeout_seconds + 3.0)
+    metrics = process_metrics()
+    health = HealthState(settings.hang_timeout_seconds)
+    for name, value in (
+        ("service", SERVICE),
+        ("instance", settings.instance_id),
+        ("topic_prefix", settings.topic_prefix),
+    ):
+        health.describe(name, value)
+    async with AsyncExitStack() as resources:
+        access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
+        answering = HealthServer(health_port(settings, SERVICE), metrics.registry, health, settings.api_host)
+        resources.callback(answering.close)
+        watchdog = Watchdog(health, settings.hang_timeout_seconds)
+        resources.callback(watchdog.close)
+        beating = asyncio.create_task(_beat(health), name="beat")
+        resources.callback(beating.cancel)
+        await _serve(settings, access, metrics, health, answering.port, stop)
+    log.info("stopped", service=SERVICE)
+    return EXIT_OK
+
+
+async def _serve(
+    settings: Settings,
+    access: Access,
+    metrics: Metrics,
+    health: HealthState,
+    health_port: int,
+    stop: asyncio.Event,
+) -> None:
+    async with AsyncExitStack() as resources:
+        opened = await open_all(settings, metrics, resources)
+        stopping = asyncio.Event()
+        app = create_api(opened.parts, access, stopping=stopping, mounted=opened.mounted, pages=opened.pages)
+        server = await serve(app, settings.api_host, settings.api_port, stopping=stopping)
+        resources.push_async_callback(server.stop)
+        # Several of one machine differ in their ports.
+        name = f"{settings.instance_id}-{server.port}"
+        here = Whereabouts(SERVICE, name, os.getpid(), settings.api_host, health_port)
+        resources.callback(leave_note(settings, here))
+        health.describe("api", server.url)
+        health.clear("starting")
+        log.info("serving", url=server.url, metrics_port=health_port, pid=os.getpid())
+        await stop.wait()
+        health.block("stopping", "stopping")
+        log.info("stopping", service=SERVICE)
+
+
+async def _beat(health: HealthState) -> None:
+    while True:
+        health.beat()
+        await asyncio.sleep(1.0)

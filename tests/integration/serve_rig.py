@@ -1,0 +1,132 @@
+"""One deployment for all tests that talk to ``switchboard serve``: its topics, its processes, its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from deploy.local.ports import free_ports
+from streams import leash
+from streams.settings import Settings, load_settings
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
+
+PATIENCE = 90.0
+
+
+def eventually(condition: Callable[[], Any], what: str) -> Any:
+    """Return what ``condition`` returns as soon as it is true; fail with ``what`` after a while."""
+    deadline = time.monotonic() + PATIENCE
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
+        time.sleep(0.1)
+    return result
+
+
+class ServeRig:
+    """``serve`` runs; services are started by the first test that needs them (:meth:`need`)."""
+
+    def __init__(self, servers: str, folder: Path) -> None:
+        self.folder = folder
+        self.api_port, *ports = free_ports(6)
+        self._ports = dict(zip(("ingest", "memory", "recall", "respond", "serve"), ports, strict=True))
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self.values = {
+            "bootstrap_servers": servers,
+            "topic_prefix": f"test-{uuid.uuid4().hex[:8]}-",
+            "data_dir": str(folder / "data"),
+            "instance_id": "rig",
+            "api_port": str(self.api_port),
+            "tick_seconds": "0.2",
+            "commit_interval_seconds": "0.5",
+        }
+        self.settings: Settings = load_settings(**self.values)
+        self.catalog = catalog_for(self.settings)
+        applied = asyncio.run(admin.apply(self.catalog, self.settings))
+        assert not applied.remaining
+        self.start("serve")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.api_port}"
+
+    def environment(self, **more: object) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+        own = self.values | {name: str(value) for name, value in more.items()}
+        return inherited | {f"SWITCHBOARD_{name.upper()}": value for name, value in own.items()}
+
+    def start(self, service: str) -> None:
+        """Start a service, or serve, and wait until it is ready."""
+        log = self.log(service)
+        arguments = [service] if service == "serve" else ["worker", service]
+        with log.open("ab") as output:
+            process = leash.spawn(
+                [sys.executable, "-m", "streams.cli", *arguments],
+                output=output,
+                env=self.environment(metrics_port=self._ports[service]),
+                cwd=self.folder,
+            )
+        self._running[service] = process
+
+        def ready() -> bool:
+            assert process.poll() is None, (
+                f"{service} ended with {process.returncode}: {log.read_text()[-3000:]}"
+            )
+            try:
+                return self.health(service, "/readyz").is_success
+            except httpx.TransportError:
+                return False
+
+        eventually(ready, f"{service} is ready")
+
+    def need(self, *services: str) -> None:
+        """Start those that do not run."""
+        for service in services:
+            if service not in self._running:
+                self.start(service)
+
+    def stop(self, service: str) -> int:
+        """SIGTERM; return the exit code."""
+        process = self._running.pop(service)
+        process.terminate()
+        return process.wait(PATIENCE)
+
+    def kill(self, service: str) -> None:
+        """SIGKILL."""
+        process = self._running.pop(service)
+        process.kill()
+        process.wait(PATIENCE)
+
+    def close(self) -> None:
+        for process in self._running.values():
+            leash.end(process, 0.0)
+
+    def log(self, service: str) -> Path:
+        return self.folder / f"{service}.log"
+
+    def health(self, service: str, path: str) -> httpx.Response:
+        return httpx.get(f"http://127.0.0.1:{self._ports[service]}{path}", timeout=10, trust_env=False)
+
+    def client(self, **more: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=60.0, trust_env=False, **more)
+
+    def command(self, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+        """Run ``switchboard``, as a person would here."""
+        return subprocess.run(
+            [sys.executable, "-m", "streams.cli", *arguments],
+            env=self.environment(**more),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )

@@ -1,0 +1,120 @@
+"""``switchboard serve`` as a process: what it needs of others, and what it costs when they are down."""
+
+from __future__ import annotations
+
+import stat
+from typing import Any
+
+import httpx
+import pytest
+from serve_rig import ServeRig, eventually
+
+from deploy.local.ports import free_ports
+from streams.remembered.far import recall_socket
+
+pytestmark = pytest.mark.kafka
+
+
+def ask(rig: ServeRig, path: str, **parameters: Any) -> httpx.Response:
+    with rig.client() as client:
+        return client.get(path, params=parameters)
+
+
+def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(deployment: ServeRig) -> None:
+    deployment.need("recall")
+    found = ask(deployment, "/v1/search", q="peanuts", user_id="ada")
+    assert (found.status_code, found.json()["known"], found.json()["empty"]) == (200, False, "unknown_person")
+    assert ask(deployment, "/v1/facts", user_id="ada").json() == {"facts": [], "next": None, "known": False}
+    assert ask(deployment, "/v1/context", user_id="ada", conversation_id="c").status_code == 404
+    assert ask(deployment, "/v1/search", q=" ", user_id="ada").status_code == 400
+    socket = recall_socket(deployment.settings)
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o600
+    for end in (deployment.stop, deployment.kill):
+        end("recall")
+        down = ask(deployment, "/v1/search", q="peanuts", user_id="ada")
+        assert (down.status_code, down.json()["part"]) == (503, "recall"), down.text
+        assert "switchboard worker recall" in down.json()["detail"]
+        assert ask(deployment, "/v1/openapi.json").status_code == 200
+        assert deployment.health("serve", "/readyz").is_success, "what is down is not its own"
+        deployment.start("recall")
+        assert ask(deployment, "/v1/search", q="peanuts", user_id="ada").status_code == 200
+
+
+def test_the_command_line_asks_serve_or_the_recall_service_itself(deployment: ServeRig) -> None:
+    deployment.need("recall")
+    (nobodys,) = free_ports(1)
+    for more in ({}, {"api_port": nobodys}):
+        done = deployment.command("search", "peanuts", "--user", "ada", "--json", **more)
+        assert done.returncode == 0, done.stderr
+        assert '"empty": "unknown_person"' in done.stdout.replace('":"', '": "')
+
+
+def test_several_may_run_and_each_says_where(deployment: ServeRig) -> None:
+    deployment.need("recall")
+    shown = deployment.command("status", "--json").stdout
+    assert '"serve"' in shown.replace("'", '"')
+    other_api, other_metrics = free_ports(2)
+    with second(deployment, api_port=other_api, metrics_port=other_metrics) as url:
+        assert httpx.get(f"{url}/v1/facts?user_id=ada", trust_env=False, timeout=30).status_code == 200
+        taken = deployment.command("serve", metrics_port=free_ports(1)[0])
+        assert (taken.returncode, "SWITCHBOARD_API_PORT" in taken.stderr) == (78, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"api_host": "0.0.0.0"}, "SWITCHBOARD_API_AUTH=off"),
+        ({"api_host": "203.0.113.9", "api_auth": "off"}, ""),
+    ],
+)
+def test_what_cannot_be_served_is_refused_at_the_start(
+    deployment: ServeRig, changes: dict[str, str], said: str
+) -> None:
+    done = deployment.command("serve", metrics_port=0, **{"api_port": 0} | changes)
+    assert done.returncode == 78, done.stderr
+    assert said in done.stderr
+
+
+def test_without_kafka_it_answers_what_needs_none(deployment: ServeRig) -> None:
+    deployment.need("recall")
+    api, metrics = free_ports(2)
+    (nobodys,) = free_ports(1)
+    changes = {"api_port": api, "metrics_port": metrics, "bootstrap_servers": f"127.0.0.1:{nobodys}"}
+    with second(deployment, **changes) as url:
+        answer = httpx.get(f"{url}/v1/search?q=tea&user_id=ada", trust_env=False, timeout=30)
+        assert answer.status_code == 200, answer.text
+
+
+class second:
+    """Another serve of the deployment, for as long as the block lasts."""
+
+    def __init__(self, rig: ServeRig, **changes: Any) -> None:
+        self._rig, self._changes = rig, changes
+
+    def __enter__(self) -> str:
+        import sys
+
+        from streams import leash
+
+        with self._rig.log("serve-2").open("ab") as output:
+            self._process = leash.spawn(
+                [sys.executable, "-m", "streams.cli", "serve"],
+                output=output,
+                env=self._rig.environment(**self._changes),
+                cwd=self._rig.folder,
+            )
+        url = f"http://127.0.0.1:{self._changes['api_port']}"
+
+        def up() -> bool:
+            assert self._process.poll() is None, self._rig.log("serve-2").read_text()[-3000:]
+            try:
+                return httpx.get(f"{url}/v1/openapi.json", trust_env=False, timeout=10).is_success
+            except httpx.TransportError:
+                return False
+
+        eventually(up, "the second one answers")
+        return url
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        assert self._process.wait(60) == 0

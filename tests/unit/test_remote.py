@@ -1,0 +1,172 @@
+"""Objects called over a socket: what comes back, who may open it, and what happens when the other side goes."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import pytest
+
+from models.errors import DependencyUnavailable, NotFound
+from streams.remote.client import Remote
+from streams.remote.server import ObjectServer
+
+
+class Point(msgspec.Struct, frozen=True):
+    name: str
+    x: float = 0.5
+
+
+class Places(Protocol):
+    async def find(self, names: Sequence[str], limit: int = 2, *, near: Point | None = None) -> list[Point]: ...
+
+    async def fail(self, how: str) -> None: ...
+
+    async def wait(self) -> int: ...
+
+
+class Here:
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def find(self, names: Sequence[str], limit: int = 2, *, near: Point | None = None) -> list[Point]:
+        return [Point(name, near.x if near else 0.0) for name in names][:limit]
+
+    async def fail(self, how: str) -> None:
+        if how == "gone":
+            raise NotFound("there is no such place: look elsewhere")
+        if how == "down":
+            raise DependencyUnavailable("qdrant", "it is down")
+        raise ZeroDivisionError("secret")
+
+    async def wait(self) -> int:
+        self.asked.set()
+        await self.go.wait()
+        return 7
+
+    async def hidden(self) -> str:
+        return "not declared"
+
+
+@pytest.fixture
+def here() -> Here:
+    return Here()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.sock"
+
+
+async def opened(path: Path, here: Here) -> ObjectServer:
+    server = ObjectServer({"places": (Places, here)}, [NotFound], lambda: {"qdrant": 42.0})
+    await server.open(path)
+    return server
+
+
+@pytest.fixture
+async def server(path: Path, here: Here) -> AsyncIterator[ObjectServer]:
+    made = await opened(path, here)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def remote(path: Path) -> AsyncIterator[Remote]:
+    made = Remote(path, "recall", "start it", [NotFound])
+    yield made
+    await made.close()
+
+
+async def test_calls_go_there_and_come_back(server: ObjectServer, remote: Remote) -> None:
+    places = remote.object(Places, "places")
+    assert await places.find(["a", "b", "c"]) == [Point("a", 0.0), Point("b", 0.0)]
+    assert await places.find(["a"], limit=1, near=Point("n", 2.5)) == [Point("a", 2.5)]
+    many = await asyncio.gather(*(places.find([str(number)]) for number in range(300)))
+    assert [found[0].name for found in many] == [str(number) for number in range(300)]
+    assert not hasattr(places, "hidden")
+
+
+async def test_a_slow_call_holds_no_other_up(server: ObjectServer, remote: Remote, here: Here) -> None:
+    places = remote.object(Places, "places")
+    slow = asyncio.create_task(places.wait())
+    await here.asked.wait()
+    assert await places.find(["a"]) == [Point("a", 0.0)]
+    here.go.set()
+    assert await slow == 7
+
+
+async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
+    server: ObjectServer, remote: Remote
+) -> None:
+    places = remote.object(Places, "places")
+    with pytest.raises(NotFound, match="look elsewhere"):
+        await places.fail("gone")
+    with pytest.raises(DependencyUnavailable, match=r"qdrant: it is down\. .* for 42 s") as down:
+        await places.fail("down")
+    assert down.value.dependency == "qdrant"
+    with pytest.raises(RuntimeError) as mistake:
+        await places.fail("otherwise")
+    assert "secret" not in str(mistake.value)
+    assert await places.find(["a"]), "and it goes on"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
+
+
+async def test_only_this_user_may_open_it(server: ObjectServer, path: Path) -> None:
+    assert mode(path) == 0o600
+
+
+async def test_nobody_there_is_said_with_what_to_do(remote: Remote) -> None:
+    with pytest.raises(DependencyUnavailable, match="start it") as down:
+        await remote.object(Places, "places").find(["a"])
+    assert down.value.dependency == "recall"
+
+
+async def test_who_waits_is_told_when_the_other_side_goes_and_it_is_found_again(
+    path: Path, remote: Remote, here: Here
+) -> None:
+    first = await opened(path, here)
+    places = remote.object(Places, "places")
+    waiting = asyncio.create_task(places.wait())
+    await here.asked.wait()
+    await first.close()
+    assert mode(path) == 0, "it is gone"
+    with pytest.raises(DependencyUnavailable):
+        await waiting
+    left_behind(path)
+    second = await opened(path, here)
+    assert await places.find(["a"]) == [Point("a", 0.0)]
+    await second.close()
+
+
+def left_behind(path: Path) -> None:
+    """As a killed one leaves it."""
+    path.touch()
+
+
+async def test_one_that_does_not_answer_is_given_up(server: ObjectServer, path: Path, here: Here) -> None:
+    hasty = Remote(path, "recall", "start it", [], answer_seconds=0.01)
+    with pytest.raises(DependencyUnavailable, match=r"within 0\.01 s"):
+        await hasty.object(Places, "places").wait()
+    await hasty.close()
+
+
+async def test_what_is_no_call_ends_the_connection_and_nothing_else(
+    server: ObjectServer, path: Path, remote: Remote
+) -> None:
+    for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x02{}", b"\0\0\0\x05ab"):
+        reader, writer = await asyncio.open_unix_connection(str(path))
+        writer.write(sent)
+        writer.write_eof()
+        async with asyncio.timeout(30):
+            assert await reader.read() == b""
+        writer.close()
+    assert await remote.object(Places, "places").find(["a"])
