@@ -203,7 +203,6 @@ class Fold:
             return
         self._bodies.erase_words(user_id)
         self._summarizing.begin_anew(self._sequence.next_index)
-        self._changed = True
 
     def repeat(self, now: float) -> None:
         """The wall clock says ``now``: repeat an unanswered request.  Nothing else depends on it."""
@@ -259,7 +258,6 @@ class Fold:
         self._cursor = WindowCursor()
         self._sent_at, self._end_mark = 0.0, ""
         self._summarizing.begin_anew(0)
-        self._changed = True
 
     def _close(self, reason: WindowReason, next_index: int) -> None:
         if not self._cursor.pending(next_index):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from models.messages import ChatMessage, Role
-from processors.conversations.sequence import Sequencer, SequenceState
+from processors.conversations.sequence import ID_HASH_BYTES, Sequencer, SequenceState
 
 DAY = 86_400.0
 
@@ -113,3 +113,61 @@ def test_copies_of_a_partition_come_in_its_order() -> None:
     assert state is not None
     assert state.arrived_at == 12.0, "or what the first copy says would be forgotten with it"
     assert sequencer(state).is_second_copy("t-1", 4, 10.0, 13.0)
+
+
+def test_a_hash_that_lies_across_two_ids_is_no_repeat() -> None:
+    found = sequencer()
+    placed(found, ("a", 1, 1.0))
+    across = b"...." + found.recent_ids + b"...."
+    assert len(across) == 2 * ID_HASH_BYTES
+    found = sequencer(SequenceState("default", "u", 2, across, 1.0))
+    assert placed(found, ("a", 2, 2.0)) == [(2, "a")]
+    assert placed(found, ("a", 3, 3.0)) == [] and found.duplicates == 1
+
+
+def test_what_arrives_late_does_not_set_the_clock_back() -> None:
+    found = sequencer()
+    placed(found, ("a", 1, 9.0), ("b", 2, 4.0))
+    assert found.arrived_at == 9.0
+
+
+def test_what_was_erased_counts_no_more_and_is_not_read_again() -> None:
+    found = sequencer()
+    placed(found, ("a", 1, 1.0), ("b", 2, 2.0))
+    assert found.erase("default", "", 3, 5.0)
+    assert (found.next_index, found.arrived_at, found.strangers) == (0, 5.0, [])
+    assert found.changed and found.erased == (("", 5.0),)
+    assert placed(found, ("a", 1, 1.0), ("c", 4, 5.0), ("d", 5, 6.0)) == [(0, "d")]
+    assert found.duplicates == 2
+
+
+def test_of_one_person_the_words_go_and_the_places_stay() -> None:
+    found = sequencer()
+    placed(found, ("a", 1, 1.0))
+    assert found.erase("default", "user of a", 3, 5.0)
+    assert found.erase("default", "user of b", 4, 3.0), "a second person, by an earlier word"
+    assert (found.next_index, found.arrived_at) == (1, 5.0)
+    assert found.erased == (("user of a", 5.0), ("user of b", 3.0))
+    after = sequencer(found.state())
+    said = [
+        (message(name), offset, arrived)
+        for name, offset, arrived in [("b", 2, 3.0), ("c", 5, 3.5), ("d", 6, 6.0)]
+    ]
+    assert [(index, each and each.content) for index, each, _, _ in after.place(said)] == [
+        (1, ""),
+        (2, "c"),
+        (3, "d"),
+    ]
+
+
+def test_a_table_that_knows_only_of_an_erasure_is_kept_and_asks_whose_it_is() -> None:
+    found = sequencer()
+    assert found.erase("default", "", 1, 5.0)
+    kept = found.state()
+    assert kept == SequenceState("default", arrived_at=5.0, erased=(("", 5.0),))
+    assert sequencer(kept).erase("other", "", 2, 6.0), "nobody's yet: nothing was said"
+    found = sequencer()
+    placed(found, ("a", 1, 1.0))
+    found.changed = False
+    assert not found.erase("other", "", 2, 6.0)
+    assert found.strangers == [2] and not found.changed and not found.erased

@@ -9,6 +9,7 @@ from processors.conversations.token_table import (
     MAXIMUM_REFUSALS,
     MAXIMUM_SUMMARIES,
     AcceptedSummary,
+    OpenRequest,
     RangeState,
     RequestPlan,
     TokenTable,
@@ -225,6 +226,31 @@ def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows()
     table = answer(ask(table, threshold=1), tokens=45)
     assert context_tokens(table) == 45
     assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
+
+
+def test_a_later_range_is_measured_by_its_own_messages() -> None:
+    table = ask(add(answer(ask(add(TokenTable(), [15, 20]), threshold=1), tokens=5), [30, 7]), threshold=1)
+    assert table.open is not None
+    assert (table.open.from_index, table.open.to_index, table.counts) == (1, 1, (20, 30, 7))
+    assert is_refused(table, tokens=20)
+    assert not is_refused(table, tokens=19)
+
+
+def test_a_shorter_summary_lowers_what_was_too_little() -> None:
+    table = answer(ask(add(TokenTable(), [15]), threshold=1), tokens=40)
+    assert table.too_few == 80
+    table = answer(ask(add(table, [15] * 5), threshold=1), tokens=30)
+    assert table.too_few == 60
+
+
+def test_a_roll_up_keeps_what_was_too_little_and_how_often_it_was() -> None:
+    open_request = OpenRequest("r", 0, 3, 1.0, 0.0, roll_up=True)
+    table = TokenTable(
+        4, (3,), (AcceptedSummary("a", 0, 1, 9), AcceptedSummary("b", 2, 3, 9)), open_request, 7, 2
+    )
+    after = accept(table, "r", "c", 5)
+    assert (after.from_index, after.counts, after.too_few, after.refusals) == (4, (3,), 7, 2)
+    assert after.summaries == (AcceptedSummary("c", 0, 3, 5, ("a", "b")),)
 
 
 def test_an_empty_summary_is_never_refused() -> None:

@@ -1,0 +1,64 @@
+"""Bodies of messages: at hand, in pages, and gone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from models.messages import Role
+from models.windows import WindowMessage
+from processors.conversations.bodies import Bodies
+from processors.conversations.state import ConversationPolicy, ConversationState, Kept
+from processors.conversations.windows import WindowSizes
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def kept(index: int, user: str = "amara") -> Kept:
+    said = WindowMessage(
+        message_id=f"m{index}",
+        user_id=user,
+        role=Role.USER,
+        content=f"words {index}",
+        sent_at=AT,
+        arrived_at=AT,
+        index=index,
+        offset=100 + index,
+        late=False,
+    )
+    return Kept(100 + index, f"m{index}", msgspec.json.encode(said), 1.0 + index)
+
+
+def bodies(first: int, last: int) -> Bodies:
+    state = ConversationState(
+        "default",
+        "amara",
+        last + 1,
+        kept_from=first,
+        kept=tuple(kept(index) for index in range(first, last + 1)),
+    )
+    return Bodies(state, lambda begins: pytest.fail(f"page {begins} was asked for"))
+
+
+def test_a_window_has_its_messages_and_no_later_one() -> None:
+    found = bodies(4, 12)
+    assert [each.message_id for each in found.of_window(6, 8)] == ["m6", "m7", "m8"]
+    assert [each.message_id for each in found.between(6, 8)] == ["m6", "m7", "m8"]
+
+
+def test_of_one_person_the_words_go_and_everything_else_stays() -> None:
+    found = bodies(0, 0)
+    found.kept.append(kept(1, "bela"))
+    before = list(found.kept)
+    found.erase_words("amara")
+    assert found.kept[1] == before[1]
+    assert (found.kept[0].offset, found.kept[0].arrived_at) == (100, 1.0)
+    empty, full = (msgspec.json.decode(each.body, type=WindowMessage) for each in (found.kept[0], before[0]))
+    assert empty == msgspec.structs.replace(full, content="")
+
+
+@pytest.mark.parametrize(("size", "known"), [(64, 64), (65, 65), (10, 64)])
+def test_a_window_never_holds_more_messages_than_ids_are_known(size: int, known: int) -> None:
+    assert ConversationPolicy(WindowSizes(size=size)).recent_message_ids == known
