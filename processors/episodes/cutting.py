@@ -16,11 +16,13 @@ from processors.episodes.wording import embedded_text, text_of
 
 
 class Formed(msgspec.Struct, frozen=True):
-    """An episode; what is embedded of it, ``""`` if nothing was said in it; and when its first turn arrived."""
+    """An episode; what is embedded of it, ``""`` if nothing was said in it; and when each of its turns arrived
+    (epoch seconds).
+    """
 
     episode: Episode
     embedded: str
-    first_arrived_at: float
+    arrivals: tuple[float, ...]
 
 
 class Cutting:
@@ -126,8 +128,8 @@ class Cutting:
         self._kept = [turn for turn in self._kept if turn.index >= self._cursor.from_index]
         if len(turns) > repeated:
             episode = self._episode(reason, turns, repeated)
-            first = min(turn.arrived_at for turn in turns)
-            self._formed.append(Formed(episode, embedded_text(turns), first))
+            arrivals = tuple(turn.arrived_at for turn in turns)
+            self._formed.append(Formed(episode, embedded_text(turns), arrivals))
             self._count += 1
 
     def _episode(self, reason: EpisodeReason, turns: list[KeptTurn], overlap: int) -> Episode:

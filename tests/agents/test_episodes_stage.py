@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from models import ids
@@ -266,6 +266,7 @@ def settled(outputs: list[Output]) -> dict[tuple[str, bytes | None], bytes | Non
 
 
 @settings(max_examples=300, deadline=None)
+@example(seed=6783330, crashes=5)  # an erasure is read again, and a page knows of a turn that came after it
 @given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
 def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None:
     chance = Random(seed)

@@ -188,7 +188,7 @@ VALUES: dict[Codec[Any], Any] = {
         (((1772359000500, 13), EpisodeReason.CLOSED),),
     ),
     episodes.ROW: Row(KEPT_TURN, b"\x00\x3c", 1772359201.5),
-    episodes.PAGE: (episodes.Listed("e-1", "ada", 1772359000.5, bytes(range(16))),),
+    episodes.PAGE: (episodes.Listed("e-1", "ada", bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     responses.STATE: ResponseState(

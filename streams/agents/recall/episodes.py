@@ -13,7 +13,7 @@ stays.  So the stage knows its episodes by the hashes of their turns, in pages b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
 from datetime import UTC, datetime
 from hashlib import blake2b
 
@@ -46,13 +46,12 @@ EPISODES = "memory.episodes.v1"
 
 
 class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An episode that was published: whose it is, when its first turn arrived (epoch seconds), and the hashes
-    of its turns' ids.
+    """An episode that was published: whose it is, and of each of its turns the hash of the id and when it
+    arrived (:data:`_TURN`).
     """
 
     episode_id: str
     user_id: str
-    arrived_at: float
     turns: bytes
 
 
@@ -66,8 +65,8 @@ DECIDING = ("episodes", "episode_size", "episode_overlap", "idle_seconds")
 #: Episodes of a page: each new one is written with those before it.
 PAGE_EPISODES = 16
 
-#: Bytes of the hash of a turn's id.
-_HASH_BYTES = 8
+#: The hash of a turn's id, and when the turn arrived (epoch milliseconds).
+_TURN = struct.Struct(">8sQ")
 
 #: What parts the key of a page, or of a row, from its conversation's: no id holds it.
 _PAGE_MARK, _ROW_MARK = b"\x00", b"\x01"
@@ -196,7 +195,7 @@ class Episodes:
         for number in range(-(-listed // PAGE_EPISODES)):
             key = _page_key(conversation, number)
             page = work.get(key, PAGE) or ()
-            gone = [each for each in page if each.arrived_at * 1000 <= erased.until_ms and _has(each, hashed)]
+            gone = [each for each in page if _has(each, hashed, erased.until_ms)]
             for each in gone:
                 event = cloudevents.outgoing(_EVENT, _SOURCE, f"{each.episode_id}/erased")
                 work.emit(EPISODES, each.episode_id.encode(), None, event, route=conversation)
@@ -302,22 +301,25 @@ def _key(item: _Item | TurnVector) -> bytes:
 
 
 def _hash(turn_id: str) -> bytes:
-    return blake2b(turn_id.encode(), digest_size=_HASH_BYTES).digest()
+    return blake2b(turn_id.encode(), digest_size=8).digest()
 
 
-def _hashes(listed: Listed) -> Iterator[bytes]:
-    for begins in range(0, len(listed.turns), _HASH_BYTES):
-        yield listed.turns[begins : begins + _HASH_BYTES]
+def _has(listed: Listed, hashed: bytes, until_ms: float) -> bool:
+    """Say whether a turn is in an episode that arrived up to ``until_ms``.
 
-
-def _has(listed: Listed, hashed: bytes) -> bool:
-    return hashed in listed.turns and hashed in _hashes(listed)
+    An erasure may be read again when the page knows more than the conversation's state does (pages are stored
+    first): then a turn that came after it, under the same id, may be in an episode that it must leave alone.
+    """
+    return hashed in listed.turns and any(
+        each == hashed and arrived <= until_ms for each, arrived in _TURN.iter_unpack(listed.turns)
+    )
 
 
 def _listed(formed: Formed) -> Listed:
     episode = formed.episode
-    turns = b"".join(map(_hash, episode.turn_ids))
-    return Listed(episode.episode_id, episode.user_id, formed.first_arrived_at, turns)
+    turns = zip(episode.turn_ids, formed.arrivals, strict=True)
+    packed = b"".join(_TURN.pack(_hash(turn_id), round(arrived * 1000)) for turn_id, arrived in turns)
+    return Listed(episode.episode_id, episode.user_id, packed)
 
 
 def _page_key(conversation: bytes, number: int) -> bytes:
