@@ -10,7 +10,9 @@ were not looked at.
 
 *Maintenance*: what a person says later about that preference (the same, no longer, another) must do to a fact
 of the conversation, through the facts stage: give it more evidence; end or contradict it; supersede it.  Of all
-conversations, and of those where the preference was found and the later words state anything.
+conversations, and of those where the preference was found and the later words state anything.  What is only
+asked for once ("find me ...") ends nothing that was told, by design: so it is also printed how often what was
+held holds no longer, in any way, after something else was told or set.
 
 ``--misses`` lists what was not found, ``--lost`` the changes of mind that changed nothing.  ``--show N`` prints
 N statements of each set that is there (also ``locomo-dev.json``, one speaker as the user, and
@@ -37,6 +39,7 @@ from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
+from processors.facts.confidence import PASSIVE_FROM
 from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -118,12 +121,16 @@ def is_found(preference: str, statements: list[Statement], *, strict: bool = Fal
     return any(len(wanted & stems(found.statement, strict=strict)) * 2 >= len(wanted) for found in statements)
 
 
-def maintained(kind: str, before: Window, statements: list[Statement], later: Window) -> bool:
-    """Whether what was said later does what ``kind`` wants to a fact of the conversation, through its stage."""
+def maintained(kind: str, before: Window, statements: list[Statement], later: Window) -> tuple[bool, bool]:
+    """Whether what was said later does to a fact of the conversation what ``kind`` wants, in its stage, and
+    whether one holds no longer.
+    """
     harness = StageHarness(Facts(Settings()).stage())
     known = {fact.fact_id: fact for fact in _learn(harness, before, statements)}
     changed = _learn(harness, later, read_window(later))
-    return any(_is_wanted(kind, known[fact.fact_id], fact) for fact in changed if fact.fact_id in known)
+    now = [fact for fact in changed if fact.fact_id in known]
+    right = any(_is_wanted(kind, known[fact.fact_id], fact) for fact in now)
+    return right, any(fact.status is not FactStatus.ACTIVE for fact in now)
 
 
 def _learn(harness: StageHarness, said: Window, statements: list[Statement]) -> list[Fact]:
@@ -157,6 +164,7 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool)
     found: dict[str, list[bool]] = defaultdict(list)
     kept: dict[str, list[bool]] = defaultdict(list)
     met: dict[str, list[bool]] = defaultdict(list)
+    surely: dict[str, list[bool]] = defaultdict(list)
     count = windows = 0
     started = time.process_time()
     for n, person in enumerate(people):
@@ -173,8 +181,11 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool)
             for kind, question in QUESTIONS.items():
                 said = [(Role.USER, each["maintenance_questions"][question])]
                 later = window("after", said, _BEGAN + timedelta(days=30))
-                right = maintained(kind, before, statements, later)
+                right, ended = maintained(kind, before, statements, later)
                 kept[kind].append(right)
+                told = [each for each in read_window(later) if each.confidence >= PASSIVE_FROM]
+                if hit and told and kind != "equal":
+                    surely[kind].append(ended)
                 if list_lost and hit and not right:
                     show_lost(kind, statements, later)
                 if hit and read_window(later):
@@ -191,6 +202,8 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool)
             f"maintenance  {kind:10} {sum(kept[kind]) / len(kept[kind]):.3f} of {len(kept[kind])}, "
             f"where both were read {sum(met[kind]) / max(1, len(met[kind])):.3f} of {len(met[kind])}"
         )
+    for kind, hits in surely.items():
+        print(f"told or set  {kind:10} holds no longer {sum(hits) / len(hits):.3f} of {len(hits)}")
     print(f"statements per conversation {count / windows:.2f}")
     print(f"windows per second of CPU   {windows * (1 + len(QUESTIONS)) / seconds:.0f}")
 

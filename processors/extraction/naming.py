@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from processors.extraction.proper_names import bare_name, named_topic
 from processors.extraction.tastes import topic_of
 
 _NEXT = r"(?!(?:I|It|He|She|They|The|That|This|Can|Could|Her|His|My|You|We)(?:'\w+)?\b)"
@@ -28,7 +29,7 @@ _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
         (rf"\b(?:eat|fill up|refuel|charge|shop|dine)(?:ing)? at (?P<v>{_NAME})", False),
         (rf"\b(?:part of|on|within|in) the (?P<v>{_NAME}) network\b", False),
         (rf"\b(?:specifically|especially|something like|informative like) (?P<v>{_NAME})", False),
-        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|song|track|tune|love|enjoy|replaying)\b[^.?!]{{0,30}}? (?P<v>{_WORK})", False),
+        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? (?P<v>{_WORK})", False),
     )
 )
 #: "... that's my favourite": of what was named before it.
@@ -50,7 +51,7 @@ _NO_NAME = re.compile(
 #: A denial is that of a name if it stands this many words before it.
 _NEAR = 4
 _DENIED = re.compile(
-    r"\b(?:not(?! only)|without|avoid|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
+    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
     re.IGNORECASE,
 )
 _ENDED = re.compile(r"\bany ?(?:more|longer)\b|\bno (?:longer|more)\b", re.IGNORECASE)
@@ -79,18 +80,18 @@ def named(sentence: str, before: str, subject: str) -> Named | None:
 
     ``before``: what the person said before it in the same message; ``subject``: of which taste was spoken last.
     """
-    topic = topic_of(sentence) or topic_of(before) or subject
+    topic = topic_of(sentence, topic_of(before, subject))
     for pattern, told in _ROWS:
         match = pattern.search(sentence)
         if match is not None and not _NO_NAME.match(match["v"]) and (told or topic):
-            name = match["v"].strip(" .,")
+            name = bare_name(match["v"])
             before_it = " ".join(sentence[: match.start()].split()[-_NEAR:])
             denied = _DENIED.search(before_it) is not None
             ended = denied and _ENDED.search(sentence) is not None
-            return Named(name, "music" if " by " in name else topic, told, denied, ended)
+            return Named(name, named_topic(name, topic), told, denied, ended)
     if (so := _LIKED_SO.search(sentence)) is not None:
         earlier = f"{before} {sentence[: so.start()]}"
-        names = [each[0].strip(" .,") for each in _LAST_NAME.finditer(earlier) if _is_name(each)]
+        names = [bare_name(each[0]) for each in _LAST_NAME.finditer(earlier) if _is_name(each)]
         if names:
-            return Named(names[-1], "music" if " by " in names[-1] else topic_of(so["x"]) or topic, True)
+            return Named(names[-1], named_topic(names[-1], topic_of(so["x"]) or topic), True)
     return None

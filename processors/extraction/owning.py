@@ -21,6 +21,7 @@ from processors.extraction.drafts import (
 )
 from processors.extraction.english import gerund, words
 from processors.extraction.parsing import Clause, Mood
+from processors.extraction.proper_names import named_topic
 from processors.extraction.tastes import preference, preferred
 from processors.extraction.values import clean
 
@@ -104,10 +105,11 @@ def favourite_of(topic: str, value: str, clause: Clause | None = None) -> Draft:
             polarity,
             assertion,
         )
+    slot = named_topic(value, topic) if topic in ("song", "album", "track", "tune", "station") else topic
     sentence = {
         ENDED: f"Favourite {topic} is no longer {value}",
     }.get(assertion, f"Favourite {topic} is {'not ' if polarity is NEGATED else ''}{value}")
-    return Draft(f"favourite/{topic}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
+    return Draft(f"favourite/{slot}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
 
 
 _PREFERS = re.compile(

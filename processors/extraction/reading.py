@@ -14,7 +14,7 @@ from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage
 from processors.extraction import predicates
 from processors.extraction.answers import completion
-from processors.extraction.assistant import to_assistant
+from processors.extraction.assistant import ToAssistant, to_assistant
 from processors.extraction.dialogue import Found, answered, completed, corrected
 from processors.extraction.drafts import Draft, say
 from processors.extraction.english import is_english
@@ -22,7 +22,7 @@ from processors.extraction.interpreting import interpret
 from processors.extraction.naming import Named, named
 from processors.extraction.parsing import KIDDING, Part, mask_quotes, parts, read, without_opener
 from processors.extraction.requests import asked_for
-from processors.extraction.tastes import taste_of, topic_of
+from processors.extraction.tastes import in_context, topic_of
 from processors.extraction.values import clean
 from processors.extraction.wordings import in_first_person, presupposed
 from processors.text.sentences import sentence_spans
@@ -144,24 +144,7 @@ def _message(
                     if (each.draft.subject, each.draft.attribute) != (draft.subject, draft.attribute)
                 ]
             new.append(Found(draft, [message], quote))
-            if (taste := _of_taste(draft, topic_of(masked))) is not None:
-                new.append(Found(taste, [message], quote))
     return new
-
-
-def _of_taste(draft: Draft, topic: str) -> Draft | None:
-    """What ends a liking ends the preference of that kind too: "I'm over Italian food"."""
-    if draft.attribute != "like" or (
-        draft.assertion is not Assertion.ENDED and draft.polarity is not Polarity.NEGATED
-    ):
-        return None
-    if draft.value.split(" ", 1)[0].endswith("ing"):
-        return None
-    taste = taste_of(draft.value)
-    if taste is not None and taste.topic:
-        return replace(draft, attribute=f"favourite/{taste.topic}", value=taste.value)
-    # "I'm not into Nordwind any more, skip that station": a name alone says nothing of its subject.
-    return replace(draft, attribute=f"favourite/{topic}") if topic and draft.value[0].isupper() else None
 
 
 # --- one sentence ----------------------------------------------------------------------------------------
@@ -198,7 +181,7 @@ def _sentence(
         told := to_assistant(
             text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text, after_answer=after_answer
         )
-    ) is not None:
+    ) is not None and not _is_of_taste(told, context.get(message.user_id, "")):
         polarity = Polarity.NEGATED if told.denied else Polarity.AFFIRMED
         return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED, polarity=polarity)]
     if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
@@ -215,12 +198,23 @@ def _sentence(
     drafts: list[Draft] = []
     for piece in pieces:
         drafts.extend(_piece(piece, text, message, context))
-        context[message.user_id] = topic_of(piece.text) or context.get(message.user_id, "")
+        context[message.user_id] = topic_of(piece.text, context.get(message.user_id, ""))
     if (by_name := named(text, before, context[message.user_id])) is not None:
         name = by_name.name.lower()
         drafts = [each for each in drafts if each.value.lower() not in name and name not in each.value.lower()]
         drafts.append(_of_name(by_name, text))
     return drafts
+
+
+def _is_of_taste(told: ToAssistant, context: str) -> bool:
+    """ "Avoid suggesting loud hotels from now on" is about hotels, not about how to answer."""
+    if told.attribute != "instruction" or _TURNS_DOWN.match(told.value) is None:
+        return False
+    asked = asked_for(told.value, context)
+    return asked is not None and asked.denied and bool(asked.what.topic)
+
+
+_TURNS_DOWN = re.compile(r"(?:avoid|stop|never|don't|do not)\b", re.IGNORECASE)
 
 
 def _of_name(found: Named, text: str) -> Draft:
@@ -254,14 +248,16 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     )
     if asked is None:
         return []
+    what, topic = asked.what, in_context(asked.what.topic, text, context.get(message.user_id, ""))
     ended = asked.denied and _NO_MORE.search(text) is not None
+    denied = asked.denied and not ended
     return [
         Draft(
-            f"favourite/{asked.what.topic}" if asked.what.topic else "like",
-            asked.what.value,
-            say(f"{asked.says} {asked.what.phrase}"),
+            f"favourite/{topic}" if topic else "like",
+            what.value,
+            f"No longer wants {what.value}" if ended else say(f"{asked.says} {what.phrase}"),
             asked.sure,
-            polarity=Polarity.NEGATED if asked.denied else Polarity.AFFIRMED,
+            polarity=Polarity.NEGATED if denied else Polarity.AFFIRMED,
             assertion=Assertion.ENDED if ended else Assertion.HOLDS,
         )
     ]

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from processors.extraction.predicates import ASKED, LIKED, SET
+from processors.extraction.proper_names import bare_name, named_topic
 from processors.extraction.tastes import (
     HEAD,
     MEDIA,
@@ -47,9 +48,10 @@ _WANTED = r"(?:(?:it to be (?:at )?|to be (?:at )?|to fill up at |to stop at |to
 _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
     for pattern, says, flag in (
-        (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|recommend|suggest|need|playing|using|showing|taking)(?: me)? (?!to\b)V", "avoid", "-"),
-        (r"(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing) V", "avoid", "-"),
+        (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|select|recommend|suggest|need|playing|using|showing|taking|selecting|suggesting|choosing)(?: me)? (?!to\b)V", "avoid", "-"),
+        (r"(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing)(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
         (r"(?:no need (?:for|of)|no|not|without) V", "avoid", "-"),
+        (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),
         (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
@@ -75,7 +77,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 )
 # fmt: on
 _POLITE = re.compile(
-    r"(?:(?:from now on|going forward|in (?:the )?future|next time|for (?:today|tonight)|please|just|kindly|also|and|but|so|then|now|hey|ok(?:ay)?|yes|yeah|no,|great|perfect|thanks|sure|alright|actually|maybe|definitely|"
+    r"(?:(?:start(?= (?:avoid|skipp|us|tak|play|pick|show)\w*ing\b)|from now on|going forward|in (?:the )?future|next time|for (?:today|tonight)|please|just|kindly|also|and|but|so|then|now|hey|ok(?:ay)?|yes|yeah|no,|great|perfect|thanks|sure|alright|actually|maybe|definitely|"
     r"(?:could|can|would|will) (?:you|we|i)(?: mind)?|(?:should|shall) we|let's|lets|i(?:'d| would) (?:like|love)(?: (?:you|us))?(?: to)?|i (?:really )?(?:want|need)(?: (?:you|us))? to|"
     r"i(?:'m| am)(?: (?:really|actually|currently|just))*(?= (?:looking|craving|in the mood|searching|feeling))|i've been(?= craving)|i(?= (?:need|want|crave|feel))|we(?= need)|i (?:do )?need to|"
     r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|(?:is there|are there)(?: an option to| a way to)?|i would(?= need))\b[\s,.!]*)+",
@@ -188,13 +190,13 @@ _QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECAS
 def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Preference | None:
     """What the object of a request prefers, by the flag of its row."""
     if flag == "s":
-        return _setting(match["x"], match["s"], context)
+        return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
         value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
         return Preference(topic, value, f"{value} as {match['x'].strip()}") if value and topic else None
     if flag in ("m", "n"):
-        return _title(match["v"].strip(" .'\""), flag, match.string, topic_of(text) or context)
-    context = topic_of(match.string[: match.start("v")]) or context
+        return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
+    context = topic_of(match.string[: match.start("v")], context)
     short = len(match["v"].split()) <= _SHORT_REPLY
     end = _CLAUSE_END.search(match["v"], 1)
     what = match["v"][: end.start()] if end else match["v"]
@@ -217,17 +219,19 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
 
 def _title(named: str, flag: str, request: str, subject: str) -> Preference | None:
     """A name that is asked for: music by its title, a chain, a source of news."""
-    if " by " in named:
-        return Preference("music", named, named)
+    subject = named_topic(named, subject)
     if flag == "m" and subject not in MEDIA:
         if not _PLAYING.match(request):
             return None
-        subject = "media"
+        subject = "music"
     return Preference(subject or "shop", named, named)
 
 
+#: A setting ends here.
+_REST = re.compile(r"[,;.!?](?!\d)")
 _OF_LEVEL = re.compile(
-    r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit)$", re.IGNORECASE
+    r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit|inside)$",
+    re.IGNORECASE,
 )
 _SET_TOPICS = frozenset(("seat heating", "seat", "fan", "airflow", "temperature", "lighting"))
 #: "Comfortable" and "warmer" say no setting.
@@ -236,19 +240,20 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(r" (?:every|each|when|whenever|as)\b", re.IGNORECASE)
-_DEGREES = re.compile(r"\d ?(?:degrees?|°)", re.IGNORECASE)
+_DEGREES = re.compile(r"(\d+(?:\.\d)?) ?(?:degrees?|°)", re.IGNORECASE)
 
 
 def _setting(what: str, to: str, context: str) -> Preference | None:
+    if (degrees := _DEGREES.search(to)) is not None:
+        return Preference(
+            "temperature", f"{degrees[1]} degrees", f"the temperature set to {degrees[1]} degrees"
+        )
     value = clean(essence(PHRASE_END.split(_WHENEVER.split(to)[0])[0]), words=3)
-    value = _OF_LEVEL.sub("", value)
+    value = essence(HEAD.sub("", _OF_LEVEL.sub("", value)))
     if _RELATIVE.match(value):
         return None
-    topic = (
-        "temperature"
-        if _DEGREES.search(value)
-        else topic_of(what) or (context if what.lower() in ("it", "that", "them") else "")
-    )
+    topic = topic_of(f"{what} {to}") or (context if what.lower() in ("it", "that", "them") else "")
     if topic not in _SET_TOPICS or not value:
         return None
-    return Preference(topic, value, f"the {essence(what) or topic} set to {value}")
+    of = what if topic_of(what) == topic else topic
+    return Preference(topic, value, f"the {essence(of) or topic} set to {value}")

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from processors.extraction.english import third_person, words
+from processors.extraction.proper_names import bare_name, named_topic
 from processors.extraction.values import clean
 
 
@@ -26,11 +27,11 @@ def _table(names: dict[str, str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
 #: What people have tastes in: the subject, and the nouns that name it.
 HEAD, _HEADS = _table(
     {
-        "charging": r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?)(?: (?:stations?|points?|spots?|stops?))?",
+        "charging": r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?|charge(?= (?:stations?|points?|spots?|stops?)))(?: (?:stations?|points?|spots?|stops?))?",
         "station": r"(?:(?:gas|fuel|petrol|filling) ?)?stations?|gas|fuel|petrol",
-        "radio station": r"radio(?: stations?)?",
-        "podcast": r"podcasts?",
-        "news": r"news(?: sources?| channels?| updates?)?|traffic (?:updates|information|alerts)",
+        "radio station": r"(?:radio|fm)(?: (?:stations?|channels?))?",
+        "podcast": r"podcasts?(?: (?:shows?|episodes?))?|episodes?",
+        "news": r"news(?: (?:sources?|channels?|updates?|bulletins?|coverage|reports?|headlines?))?|headlines|bulletins?|traffic (?:updates|information|alerts)",
         "parking": r"(?:car )?parking(?: (?:spots?|lots?|spaces?|garages?|places?|areas?))?",
         "route": r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=fastest )way|(?<=quickest )way|(?<=shortest )way|ferries",
         "cuisine": r"food|cuisine|dishes|meals?",
@@ -66,7 +67,7 @@ _CLASS, _CLASSES = _table(
         "shop": r"local (?:farmers'? )?(?:markets?|farms?|produce)|farmers'? markets?",
         "payment": r"cash|cards?|credit cards?|contactless",
         "route": r"(?:fastest|quickest|shortest|scenic)(?: (?:time|distance))?|toll|motorways?|unpaved",
-        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|(?:on )?the street|street|secured?(?! \d)|security|guarded|handicap(?:ped)?(?:[- ]accessible)?|wheelchair[- ]accessible|disabled|accessible|parking[- ](?:house|garage)",
+        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|(?:on )?the street|street|secured?(?! \d)|security|guarded|roof(?:ed)?|(?:handicap(?:ped)?|wheelchair|disabled)(?:[- ]access\w*)?(?: needs)?|accessib\w+|parking[- ](?:house|garage)",
         "temperature": r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)",
     }
 )
@@ -97,7 +98,7 @@ _GENERIC = re.compile(
     r"another|available|possible|current|recent|relaxing|interesting|popular|top|highly|rated|well|really|very|particular|quick|"
     r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|something|those|these|that|this|it|"
     r"car|vehicle|today's|tonight's|own|little|few|lot|bit|first|second|last|level|type|kind|how|what|where|is|are|was|stays?|there|avoids?|prioriti[sz]e|"
-    r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genre|instead)(?![\w-])[\s,]*)+",
+    r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genres?|topics?|trends?|shows?|chains?|maintain|steady|consistent(?:ly)?|optimi[sz]e|switch|adjust|alternat(?:e|ive)|instead)(?![\w-])[\s,]*)+",
     re.IGNORECASE,
 )
 #: Here the noun phrase ends.
@@ -117,10 +118,44 @@ _WITH = re.compile(
 )
 
 
-def topic_of(text: str) -> str:
-    """The subject of taste that ``text`` names last; ``""`` if none."""
-    heads = list(HEAD.finditer(text))
-    return next((_HEADS[_row(head)] for head in reversed(heads) if _HEADS[_row(head)]), "")
+#: What is also called by a wider word: a charging "station", the "network" of a charger, the "music" of a radio
+#: station.  The narrower subject stays, whichever was named first.
+_WIDER = {
+    "charging": ("station", "network", "shop"),
+    "news": ("radio station", "podcast", "station", "network", "music"),
+    "podcast": ("station", "network"),
+    "radio station": ("station", "network", "music"),
+    "streaming": ("music",),
+    "station": ("network", "shop"),
+    "seat heating": ("seat", "temperature"),
+    "fan": ("temperature",),
+    "airflow": ("temperature",),
+}
+
+
+def topic_of(text: str, context: str = "") -> str:
+    """The subject of taste that ``text`` names last, ``context`` if none; a wider word means a narrower one."""
+    topic = ""
+    for head in HEAD.finditer(text):
+        topic = _narrower(topic, head)
+    return in_context(topic, text, context)
+
+
+def _narrower(known: str, head: re.Match[str]) -> str:
+    named = _HEADS[_row(head)]
+    is_wider = named in _WIDER.get(known, ()) and not _FUEL.match(head[0])
+    return known if not named or is_wider else named
+
+
+def in_context(topic: str, text: str, context: str) -> str:
+    """``topic`` as it is meant after ``context`` was spoken of: a "station" is of what one listens to, or charges at."""
+    if not topic:
+        return context
+    bare = topic in ("station", "network") and _FUEL.search(text) is None
+    return context if bare and topic in _WIDER.get(context, ()) else topic
+
+
+_FUEL = re.compile(r"\b(?:gas|fuel|petrol|filling)", re.IGNORECASE)
 
 
 def _row(match: re.Match[str]) -> int:
@@ -151,7 +186,7 @@ def preference(text: str, context: str = "") -> Preference | None:
             value,
         )
     head = heads[-1]
-    topic, before = _HEADS[_row(head)] or context, clean(essence(phrase[: head.start()]), words=4)
+    topic, before = topic_of(phrase) or context, clean(essence(phrase[: head.start()]), words=4)
     after = _WITH.match(text, head.end()) or (_BY.match(text, head.end()) if topic in MEDIA else None)
     behind = (
         clean(essence(PHRASE_END.split(after["v"])[0]), words=4) if after is not None and not before else ""
@@ -161,9 +196,8 @@ def preference(text: str, context: str = "") -> Preference | None:
     if last and last[-1].start() and _HEADS[_row(last[-1])] == topic:
         behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
     if before and head[0][0].isupper() and before.split()[-1][0].isupper():
-        return Preference(
-            topic, f"{before} {head[0]}", f"{before} {head[0]}"
-        )  # "Harbour News", "Radio Nord Station"
+        name = bare_name(f"{before} {head[0]}")  # "Harbour News", "Radio Nord Station"
+        return Preference(named_topic(name, topic), name, name)
     if head[0].lower() in ("one", "ones"):
         return Preference(topic, before, f"{before} {_plural(topic)}") if before and topic else None
     value = before or behind
@@ -193,17 +227,9 @@ _SAME = {
     ),
     **dict.fromkeys(("high-end", "high end", "upscale", "lowest price"), "expensive"),
     **dict.fromkeys(("quickest", "shortest time", "fastest time", "fastest route"), "fastest"),
-    **dict.fromkeys(
-        (
-            "handicap",
-            "handicapped accessible",
-            "handicapped-accessible",
-            "accessible",
-            "disabled",
-            "wheelchair accessible",
-        ),
-        "handicapped",
-    ),
+    **dict.fromkeys(("eco-friendly", "environmentally friendly", "eco"), "green"),
+    **dict.fromkeys(("roof", "roofed", "a roof"), "covered"),
+    **{"wi-fi": "Wi-Fi", "wifi": "Wi-Fi", "tech": "technology"},
     **dict.fromkeys(("secured", "security", "guarded"), "secure"),
     **{
         "lowest price": "cheapest",
@@ -227,8 +253,15 @@ _SAME = {
 
 
 def _canonical(said: str) -> str:
-    word = said.lower().removesuffix(" friendly").removesuffix("-friendly").removesuffix("-style")
+    said = _MADE.sub("", said)
+    word = said.lower()
+    if _HANDICAPPED.match(word):
+        return "handicapped"
     return _SAME.get(word, word if _CLASS.fullmatch(word) else said)
+
+
+_MADE = re.compile(r"(?<=\w)(?:[ -]friendly|-style|-certified|-based|-priced)$", re.IGNORECASE)
+_HANDICAPPED = re.compile(r"(?:handicap|wheelchair|disabled|accessib)")
 
 
 def essence(text: str) -> str:
@@ -253,22 +286,6 @@ def _plural(noun: str) -> str:
 
 #: "Parking on the street" is done, "parking spots" are not.
 _GERUND = re.compile(r"([a-z]+)ing (?:in|on|at|with|by|up|my|under|from)\b", re.IGNORECASE)
-
-
-_PLACED = re.compile(r"(?P<what>.+?) (?:at|in|on|for|of|during) (?:the |my |our )?(?P<where>.+)", re.IGNORECASE)
-
-
-def taste_of(liked: str) -> Preference | None:
-    """What is liked, or is no longer, as a preference: also "wifi at the hotel", "the temperature at 20"."""
-    found = preferred(liked)
-    nothing = found is None or not found.topic or HEAD.fullmatch(found.value) is not None
-    if nothing and (placed := _PLACED.match(liked)) is not None:
-        what, where = placed["what"], placed["where"]
-        if topic := topic_of(where):
-            return Preference(topic, what, liked)
-        if topic := topic_of(what):
-            return Preference(topic, where, liked)
-    return found
 
 
 def preferred(text: str, context: str = "") -> Preference | None:

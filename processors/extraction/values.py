@@ -58,6 +58,7 @@ _TORN = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]")
+_QUOTED = re.compile(r"^\s*['‘“\"]([^'’”\"]+)['’”\"](?!\w)")
 
 
 def without_article(value: str) -> str:
@@ -78,6 +79,7 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
     Cut at the next clause; trailing adverbs and leading determiners go; a phrase of more than ``words``
     words, or one that points at something else ("it", "your idea"), is none.
     """
+    text = _QUOTED.sub(r"\1", text)
     cut = _CUT.search(text)
     if (
         cut is not None

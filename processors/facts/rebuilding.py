@@ -13,6 +13,7 @@ from models.facts import Fact, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ceilings
+from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
@@ -20,7 +21,7 @@ from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, 
 _LEFT = (FactStatus.MERGED_INTO, FactStatus.DEPRECATED)
 
 
-def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
+def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
     """Return the state, by key, in which a stage goes on that has published these facts."""
     known = sorted(facts, key=lambda fact: (fact.valid_from, fact.fact_id))
     claims = {fact.fact_id: claim_of(fact) for fact in known}
@@ -41,7 +42,18 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
             into = lines[target.line_id]
             absorbed = dict.fromkeys((*into.absorbed, claims[fact.fact_id].line_id))
             lines[target.line_id] = msgspec.structs.replace(into, absorbed=tuple(absorbed))
-    return {**places, **{key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}}
+    settled = {key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}
+    return {**places, **settled, **_preferences(known, claims)}
+
+
+def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, Preferences]:
+    found: dict[str, Preferences] = {}
+    for fact in sorted(facts, key=lambda fact: fact.learned_at):
+        if is_known_by_name(fact) and fact.status not in _LEFT:
+            before = found.get(preferences_id(fact)) or Preferences()
+            new = Known(fact.fact_id, claims[fact.fact_id].line_id)
+            found[preferences_id(fact)] = before.with_known(new)
+    return found
 
 
 def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Line:

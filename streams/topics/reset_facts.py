@@ -17,12 +17,13 @@ from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Erasure, Fact
 from processors.facts.claims import claim_of
 from processors.facts.erasure import erase
-from processors.facts.lines import Line, Place
+from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from processors.text.validation import decode
 from streams import erasures
 from streams.agents.memory import tombstones
-from streams.agents.memory.facts import ERASURE, FACTS, STATE, Facts, erasure_key
+from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key
+from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
@@ -112,12 +113,12 @@ class _Facts:
         except ConsistencyError:
             return  # what cannot be read is forgotten, as all of the table is
 
-    def _note_line(self, line: Line | Place, partition: int) -> None:
+    def _note_line(self, line: State, partition: int) -> None:
         """Note the facts of a line that a tombstone was written for.
 
         If the stage had not learned of it, only the table may know how far it had counted.
         """
-        for fact in () if isinstance(line, Place) else line.facts:
+        for fact in line.facts if isinstance(line, Line) else ():
             fact_id = fact.fact_id.encode()
             if fact_id in self.erasures and fact_id not in self._latest:
                 self._erase(fact_id, partition, self.erasures[fact_id][1], fact)

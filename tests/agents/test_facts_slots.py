@@ -14,7 +14,8 @@ from processors.facts.claims import claim_of, normalized_value, singular
 from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT
 from processors.facts.timeline import MARKS_LIMIT
-from streams.agents.memory.facts import FACTS, STATE, Facts
+from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -232,6 +233,90 @@ class TestWhatIsAskedForOnce:
         ada.says("favourite/music", "jazz")
         ada.says("favourite/music", "jazz", polarity=Polarity.NEGATED, confidence=self.ASKED)
         assert ada.holding() == {"jazz", "not jazz"}
+
+
+class TestWhatIsNamedElsewhere:
+    """A preference is known by what it names, whichever slot a sentence seems to speak of."""
+
+    ASKED = 0.45
+
+    @pytest.mark.parametrize(
+        ("attribute", "value"),
+        [
+            ("like", "Harbour Radio"),
+            ("like", "the Harbour Radio station"),
+            ("favourite/music", "Harbour Radio"),
+            ("favourite/media", "Harbour"),
+        ],
+    )
+    def test_its_end_ends_it(self, attribute: str, value: str) -> None:
+        ada = Person()
+        ada.says("favourite/radio station", "Harbour Radio")
+        ada.says(attribute, value, Assertion.ENDED)
+        assert ada.holding() == set()
+        assert ada.known()["Harbour Radio"].status is FactStatus.ENDED
+
+    def test_its_denial_contradicts_it(self) -> None:
+        ada = Person()
+        ada.says("favourite/music", "classic rock")
+        ada.says("like", "rock", polarity=Polarity.NEGATED)
+        assert ada.known()["classic rock"].status is FactStatus.CONTRADICTED
+
+    def test_a_denial_that_says_more_denies_only_that(self) -> None:
+        ada = Person()
+        ada.says("favourite/drink", "tea")
+        ada.says("like", "green tea", polarity=Polarity.NEGATED)
+        assert ada.holding() == {"tea", "not green tea"}
+
+    def test_who_asks_for_it_gives_evidence(self) -> None:
+        ada = Person()
+        ada.says("favourite/radio station", "Harbour Radio")
+        ada.says("favourite/music", "Harbour Radio", confidence=self.ASKED)
+        assert ada.holding() == {"Harbour Radio"}
+        assert ada.known()["Harbour Radio"].evidence_count == 2
+
+    def test_who_states_it_of_another_subject_states_another(self) -> None:
+        ada = Person()
+        ada.says("favourite/colour", "orange")
+        ada.says("favourite/fruit", "orange")
+        assert {fact.attribute for fact in ada.stage.values(FACTS, Fact)} == {
+            "favourite/colour",
+            "favourite/fruit",
+        }
+
+    def test_only_of_the_same_person(self) -> None:
+        ada = Person()
+        ada.says("favourite/radio station", "Harbour Radio")
+        said = ada.candidate("like", "Harbour Radio", Assertion.ENDED)
+        ada.stage.feed(ada.stage.record(msgspec.structs.replace(said, user_id="bob")))
+        ended = [fact for fact in ada.stage.values(FACTS, Fact) if fact.status is FactStatus.ENDED]
+        assert [fact.user_id for fact in ended] == ["bob"]
+
+    @pytest.mark.parametrize("attribute", ["like", "favourite/music"])
+    def test_a_crash_in_between_changes_nothing(self, attribute: str) -> None:
+        """Whatever part of a batch was stored, it folds to the same when it is read again."""
+        ada = Person()
+        ada.says("favourite/radio station", "Harbour Radio")
+        ada.says("like", "tea")
+        before = len(ada.stage.changelog)
+        said = [
+            ada.candidate("favourite/news", "Lanternpost", Assertion.ENDED),
+            ada.candidate("like", "Lanternpost"),
+            ada.candidate(attribute, "Harbour Radio", Assertion.ENDED),
+            ada.candidate(attribute, "tea", polarity=Polarity.NEGATED),
+            ada.candidate("favourite/drink", "tea"),
+        ]
+        records = [ada.stage.record(each) for each in said]
+        ada.stage.feed(*records)
+        whole = {fact.fact_id: fact for fact in ada.stage.values(FACTS, Fact)}
+        stored = dict(ada.stage.state.items())
+        for kept in range(before, len(ada.stage.changelog)):
+            again = StageHarness(Facts(Settings()).stage())
+            again.changelog = [*ada.stage.changelog]
+            again.recover(kept)
+            again.feed(*records)
+            assert dict(again.state.items()) == stored
+            assert all(fact.version <= whole[fact.fact_id].version for fact in again.values(FACTS, Fact))
 
 
 def test_the_same_event_on_another_day_is_another_event() -> None:

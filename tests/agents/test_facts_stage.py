@@ -19,7 +19,8 @@ from models.vectors import EmbeddingRequest
 from processors.embedding.wording import request_for_fact
 from processors.facts.lines import Line, Stub
 from streams.agents.memory import tombstones
-from streams.agents.memory.facts import CANDIDATES, FACTS, STATE, Facts
+from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.embedding_requests import REQUESTS
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record

@@ -33,7 +33,8 @@ from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge_shard import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
-from streams.agents.memory.facts import ERASURE, STATE, Facts
+from streams.agents.memory.fact_state import ERASURE, STATE
+from streams.agents.memory.facts import Facts
 from streams.cli import broker
 from streams.remembered.far import ask_recall
 from streams.runtime.marks import Layout

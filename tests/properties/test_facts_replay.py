@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from models.facts import Fact, FactCandidate, FactStatus
 from processors.facts.rebuilding import rebuilt
-from streams.agents.memory.facts import FACTS, STATE, Facts
+from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.marks import Layout
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings

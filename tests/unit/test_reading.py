@@ -157,14 +157,6 @@ def test_ended(said: str, attribute: str, value: str, sentence: str) -> None:
     assert found.assertion is Assertion.ENDED
 
 
-def test_end_of_a_taste_ends_the_preference_of_its_subject_too() -> None:
-    found = read_window(window("I'm not into rap music anymore."))
-    assert [(each.attribute, each.value, each.assertion) for each in found] == [
-        ("like", "rap music", Assertion.ENDED),
-        ("favourite/music", "rap", Assertion.ENDED),
-    ]
-
-
 @pytest.mark.parametrize(
     "turns",
     [
@@ -381,12 +373,59 @@ def test_a_name_that_is_turned_down_is_not_liked() -> None:
     assert "Nightfall" not in " ".join(sentences("Nobody likes Turn up the volume, it's my favourite song."))
 
 
-def test_an_end_by_name_ends_the_preference_of_the_subject_spoken_of() -> None:
-    found = read_window(window("I'm not into Nordwind anymore, skip that radio station."))
-    assert {each.attribute for each in found if each.assertion is Assertion.ENDED} == {
-        "like",
-        "favourite/radio station",
-    }
+def test_an_end_by_name_is_told_once() -> None:
+    found = only("I'm not into Nordwind anymore, skip that radio station.")
+    assert (found.value, found.assertion) == ("Nordwind", Assertion.ENDED)
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value"),
+    [
+        (
+            "Play some jazz on Harbour Radio, that's my go-to station.",
+            "favourite/radio station",
+            "Harbour Radio",
+        ),
+        ("Tune in to Harbour FM for me.", "favourite/radio station", "Harbour FM"),
+        ("Find a charging station on the Greenvolt network.", "favourite/charging", "Greenvolt"),
+        ("Play the news from Lanternpost on the radio.", "favourite/news", "Lanternpost"),
+        ("My favourite song is 'Nightfall' by Ana Lund.", "favourite/music", "Nightfall by Ana Lund"),
+        ("Set the climate control to a low fan speed.", "favourite/fan", "low"),
+        (
+            "Set the climate control to maintain a steady temperature of 19 degrees Celsius.",
+            "favourite/temperature",
+            "19 degrees",
+        ),
+        ("Find a parking spot with wheelchair access.", "favourite/parking", "handicapped"),
+    ],
+)
+def test_a_name_or_a_setting_has_one_subject_however_it_is_put(said: str, attribute: str, value: str) -> None:
+    assert (attribute, value) in [(each.attribute, each.value) for each in read_window(window(said))]
+
+
+def test_a_station_is_of_what_was_spoken_of() -> None:
+    found = read_window(window("My battery is low, I need charging.", "Find a Greenvolt station."))
+    assert "favourite/charging" in {each.attribute for each in found}
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "polarity", "assertion"),
+    [
+        ("Don't play Lanternpost podcasts anymore.", "Lanternpost", Polarity.AFFIRMED, Assertion.ENDED),
+        (
+            "Never play the song Nightfall by Ana Lund again.",
+            "Nightfall by Ana Lund",
+            Polarity.NEGATED,
+            Assertion.HOLDS,
+        ),
+        ("Can you start avoiding toll roads?", "toll", Polarity.NEGATED, Assertion.HOLDS),
+        ("I don't require covered parking.", "covered", Polarity.NEGATED, Assertion.HOLDS),
+        ("From now on, avoid suggesting loud hotels.", "loud", Polarity.NEGATED, Assertion.HOLDS),
+    ],
+)
+def test_what_is_turned_down(said: str, value: str, polarity: Polarity, assertion: Assertion) -> None:
+    found = only(said)
+    assert (found.value, found.polarity, found.assertion) == (value, polarity, assertion)
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,13 @@ what rests on any of it goes whole.  Everything of one person lies in one partit
 slot is folded in the order of the log.  For each new fact a vector is asked for; whether it is stored is no
 part of the truth.
 
-State: under a ``slot_id`` the line of a slot (:mod:`processors.facts.lines`); under a ``fact_id`` the line of a
-value of a slot that holds many, or in which line that fact is found; under ``<id>/erased`` what is remembered
-of the erasure of a fact, a conversation or a person.  The slot's own line is stored last: it carries the mark
+State: :mod:`.fact_state`.  The slot's own line is stored last: it carries the mark
 that says whether a candidate was folded in, and of the others each says so for itself.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,9 +28,18 @@ from processors.facts.lines import Line, Place
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests, erasures
 from streams.agents.memory import tombstones
+from streams.agents.memory.fact_state import (
+    ERASURE,
+    STATE,
+    State,
+    as_known_before,
+    erasure_key,
+    erasure_of,
+    line_of,
+    remember,
+)
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasures import Erasing
-from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
@@ -40,13 +47,6 @@ from streams.settings import Settings
 
 CANDIDATES = "memory.fact-candidates.v1"
 FACTS = "memory.facts.v1"
-
-#: A line, or where a fact's line is.  JSON, because what was stored must be published as what was just made:
-#: MessagePack would turn the times into UTC.
-STATE: Codec[Line | Place] = Codec("facts", Line | Place, form=msgspec.json)
-
-#: What is remembered of the erasure of a fact, under :func:`erasure_key`; it stays when the fact is gone.
-ERASURE: Codec[Erasure] = Codec("erasure", Erasure)
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -96,32 +96,44 @@ class Facts:
             bystander_of=(FACTS,),
         )
 
-    def _fold_candidate(
-        self, slot: Line | Place | None, run: Run[FactCandidate], work: Work
-    ) -> Line | Place | None:
+    def _fold_candidate(self, slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
         ((candidate, record),) = run.items
-        assert not isinstance(slot, Place)
+        assert slot is None or isinstance(slot, Line)
         if _is_erased(candidate, record.partition, work):
             work.skip("erased")
             return slot
+        said = as_known_before(candidate, run.next_offset, work)
+        slot_id = claim_of(said).slot_id
+        if slot_id.encode() == run.key:
+            return self._consolidate(said, slot, run, work)
+        if _Known(run.next_offset, work).is_folded(slot_id):
+            work.skip("replayed")
+            return slot
+        other = self._consolidate(said, line_of(slot_id, work), run, work)
+        work.put(slot_id.encode(), other, STATE, run.next_offset)
+        return slot
+
+    def _consolidate(self, candidate: FactCandidate, slot: Line | None, run: Run[Any], work: Work) -> Line:
+        """Fold a candidate into its slot, and return it: it is to be stored last."""
         done = Consolidation(candidate, slot, _Known(run.next_offset, work))
         if not done.changes:
             work.skip("replayed")
         for fact in done.changes:
             key, line_id = fact.fact_id.encode(), claim_of(fact).line_id
-            known = _line(line_id, work)
+            known = line_of(line_id, work)
             old = None if known is None else known.fact(fact.fact_id)
             self._publish(fact, work)
             if old is not None and old.statement != fact.statement:
                 embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
             if line_id != fact.fact_id and work.get(key, STATE) is None:
                 work.put(key, Place(line_id), STATE, first=True)
+            remember(fact, line_id, run.next_offset, work)
         for line_id, line in done.lines.items():
             # A line is stored before those whose facts were merged into it: they hold them no more.
             work.put(line_id.encode(), line, STATE, run.next_offset, first=not any(s.into for s in line.stubs))
         return msgspec.structs.replace(done.slot)  # its mark moves on, whatever changed
 
-    def _fold_heard(self, own: Line | Place | None, run: Run[_Heard], work: Work) -> Line | Place | None:
+    def _fold_heard(self, own: State | None, run: Run[_Heard], work: Work) -> State | None:
         ((heard, record),) = run.items
         if heard.erasing is not None:
             self._erase_all(heard.erasing, run, work)
@@ -133,13 +145,13 @@ class Facts:
         """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
         partition = run.last.partition
         erased = erasing.key(partition)
-        before = _erasure(erased, work)
+        before = erasure_of(erased, work)
         if before is not None and erasing.until <= before.until:
             work.skip("replayed")
             return
         named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
         for key in work.holding(named):
-            line = None if key.endswith(erasure_key("")) else _line(key.decode(), work)
+            line = None if key.endswith(erasure_key("")) else line_of(key.decode(), work)
             for fact in line.facts if line is not None else ():
                 if not _rests_on(fact, erasing):
                     continue
@@ -154,9 +166,7 @@ class Facts:
         # Last, as with a fact: that it is known says that it is done.
         work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
 
-    def _erase(
-        self, tombstone: Tombstone, own: Line | Place | None, partition: int, work: Work
-    ) -> Line | Place | None:
+    def _erase(self, tombstone: Tombstone, own: State | None, partition: int, work: Work) -> State | None:
         """Forget what was erased, and have the log end with what is left of it.
 
         The tombstone was written by somebody else, or by us for theirs; what this stage has published since
@@ -164,9 +174,9 @@ class Facts:
         """
         fact_id, asked = tombstone
         line_id = own.line_id if isinstance(own, Place) else fact_id
-        line = _line(line_id, work)
+        line = line_of(line_id, work)
         fact = None if line is None else line.fact(fact_id)
-        before = _erasure(fact_id, work)
+        before = erasure_of(fact_id, work)
         done = erase(line, fact_id, before, asked.until, asked.version)
         if done.erasure is before and done.line is line:
             work.skip("replayed")
@@ -189,12 +199,12 @@ class Facts:
 
     def _forget_elsewhere(self, fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work) -> None:
         """Where a slot holds many values, what was said of one ends others: they must not name it any more."""
-        slot = _line(slot_id, work) if slot_id else None
+        slot = line_of(slot_id, work) if slot_id else None
         if slot is None or slot.single:
             return
         others = slot.values if line_id == slot_id else (slot_id,)
         for other_id in others:
-            if (other := _line(other_id, work)) is None:
+            if (other := line_of(other_id, work)) is None:
                 continue
             left, changes = unaware(other, fact_id, erasure.until)
             for changed in changes:
@@ -245,7 +255,7 @@ class _Known:
         return self._next_offset
 
     def line(self, line_id: str) -> Line | None:
-        return _line(line_id, self._work)
+        return line_of(line_id, self._work)
 
     def is_folded(self, line_id: str) -> bool:
         return self._work.mark(line_id.encode()) >= self._next_offset
@@ -255,21 +265,7 @@ class _Known:
         return found.line_id if isinstance(found, Place) else fact_id
 
     def erasure(self, fact_id: str) -> Erasure | None:
-        return _erasure(fact_id, self._work)
-
-
-def erasure_key(fact_id: str) -> bytes:
-    """Return the key of the state under which the erasure of a fact is remembered."""
-    return f"{fact_id}/erased".encode()
-
-
-def _erasure(fact_id: str, work: Work) -> Erasure | None:
-    return work.get(erasure_key(fact_id), ERASURE)
-
-
-def _line(line_id: str, work: Work) -> Line | None:
-    found = work.get(line_id.encode(), STATE)
-    return None if isinstance(found, Place) else found
+        return erasure_of(fact_id, self._work)
 
 
 def _rests_on(fact: Fact, erasing: Erasing) -> bool:
@@ -284,7 +280,7 @@ def _is_erased(candidate: FactCandidate, partition: int, work: Work) -> bool:
     """Whether what a candidate rests on was erased with its conversation or its person."""
     said, tenant_id, user_id = candidate.provenance, candidate.tenant_id, candidate.user_id
     names = ((said.conversation_id, ""), (said.conversation_id, user_id), ("", user_id))
-    erased = (_erasure(ids.erasure_id(tenant_id, *name, partition), work) for name in names)
+    erased = (erasure_of(ids.erasure_id(tenant_id, *name, partition), work) for name in names)
     return any(is_erased(said, each) for each in erased)
 
 

@@ -1,0 +1,215 @@
+"""Preferences by what they name, whichever slot they were told in.
+
+"I'm done with Radio Nord" must end "favourite station is Radio Nord", and whoever asks for Radio Nord tells
+nothing new, although neither sentence says what slot it is about.  So a person's preferences are found again by
+their value; what is told surely ("my favourite podcast is ...") stands in the slot that it names.
+
+Which preferences are known depends on what stands before a candidate in the log alone, and not on which of them
+hold by now: a replay finds the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from models import ids
+from models.facts import Fact, FactCandidate, FactStatus
+from models.statements import SELF, Assertion, Polarity
+from processors.facts.claims import claim_of, normalized_subject, singular
+from processors.facts.learning import ever_held, is_tentative
+
+#: How many preferences of a person are found by what they name: the latest.
+KNOWN_LIMIT = 64
+
+_LIKE, _FAVOURITE = "like", "favourite"
+_WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
+#: "Wi-Fi" is spelt without it as well.
+_HYPHEN = re.compile(r"(?<=\b\w\w)-(?=\w\w\b)")
+_FUNCTION = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "the",
+            "my",
+            "their",
+            "our",
+            "some",
+            "any",
+            "all",
+            "of",
+            "by",
+            "at",
+            "in",
+            "on",
+            "for",
+            "to",
+            "from",
+        ),
+        *(
+            "with",
+            "and",
+            "or",
+            "as",
+            "be",
+            "is",
+            "are",
+            "their",
+            "them",
+            "they",
+            "it",
+            "that",
+            "more",
+            "other",
+            "than",
+        ),
+    )
+)
+#: What a preference is of, as far as its slot or its sentence says so: "rap", "rap music" and "rap songs".
+_OF = frozenset(
+    (
+        *(
+            "music",
+            "song",
+            "tune",
+            "track",
+            "album",
+            "podcast",
+            "episode",
+            "show",
+            "news",
+            "radio",
+            "station",
+            "channel",
+        ),
+        *(
+            "network",
+            "restaurant",
+            "food",
+            "option",
+            "place",
+            "spot",
+            "store",
+            "shop",
+            "genre",
+            "topic",
+            "setting",
+            "level",
+        ),
+        *(
+            "playlist",
+            "brand",
+            "chain",
+            "app",
+            "service",
+            "stuff",
+            "update",
+            "list",
+            "speed",
+            "brightness",
+            "subject",
+            "phase",
+        ),
+    )
+)
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True):
+    """A preference: its fact, the line that it is in, and the position in the log from which on it is known."""
+
+    fact_id: str
+    line_id: str
+    since: int = 0
+
+
+class Preferences(msgspec.Struct, frozen=True, tag="preferences"):
+    """The preferences of a person, in the order in which they were first told."""
+
+    known: tuple[Known, ...] = ()
+
+    def with_known(self, new: Known) -> Preferences:
+        """Return them with one more; the same object if it is known."""
+        if any(each.fact_id == new.fact_id for each in self.known):
+            return self
+        return Preferences((*self.known, new)[-KNOWN_LIMIT:])
+
+
+def preferences_id(said: FactCandidate | Fact) -> str:
+    """Return under which id a person's preferences are known."""
+    return ids.slot_id(said.tenant_id, said.user_id, SELF, "preferences")
+
+
+def is_preference(said: FactCandidate | Fact) -> bool:
+    """Whether it is what the person himself prefers."""
+    base = said.attribute.partition("/")[0].strip().casefold()
+    return base in (_LIKE, _FAVOURITE) and normalized_subject(said.subject) == SELF
+
+
+def is_known_by_name(fact: Fact) -> bool:
+    """Whether others that name the same are about this fact."""
+    return is_preference(fact) and fact.polarity is Polarity.AFFIRMED and ever_held(fact)
+
+
+def as_known(
+    said: FactCandidate, preferences: Preferences, position: int, fact_of: Callable[[Known], Fact | None]
+) -> FactCandidate:
+    """Return the candidate in the slot and the words of the preference that it names, else as it is.
+
+    Only what ends or denies a preference, or asks for something once, is about another slot than it says.
+    ``position``: of the candidate in the log; ``fact_of`` looks a preference up.
+    """
+    denies = said.polarity is Polarity.NEGATED or said.assertion is Assertion.ENDED
+    if not is_preference(said) or not said.value or said.assertion is Assertion.CORRECTED:
+        return said
+    if not denies and not is_tentative(said):
+        return said
+    claim = claim_of(said)
+    before = [each for each in preferences.known if each.since < position]
+    if any(each.fact_id in (claim.fact_id, claim.opposite_id) for each in before) and (
+        denies or any(each.fact_id == claim.fact_id for each in before)
+    ):
+        return said
+    facts = (fact for each in reversed(before) if (fact := fact_of(each)) is not None)
+    known = _named(said, facts, denies=denies)
+    if known is None:
+        return said
+    return msgspec.structs.replace(
+        said, attribute=known.attribute, subject=known.subject, value=known.value, kind=known.kind, refines=()
+    )
+
+
+def _named(said: FactCandidate, facts: Iterable[Fact], *, denies: bool) -> Fact | None:
+    """The preference that is named: the latest."""
+    return next((fact for fact in facts if _names(said, fact, denies=denies)), None)
+
+
+def _names(said: FactCandidate, fact: Fact, *, denies: bool) -> bool:
+    if fact.status is FactStatus.MERGED_INTO:
+        return False
+    here, there = _essence(said.value, fact.attribute), _essence(fact.value, fact.attribute)
+    if here == there:
+        return True
+    less, more = (here, there) if len(here) <= len(there) else (there, here)
+    if not less < more:
+        return False
+    if _is_name(said.value if less is here else fact.value):
+        return True
+    # Who wants no rock wants no classic rock either; but "likes no green tea" says nothing of tea.
+    return denies and less is here and _FAVOURITE in (said.attribute[:9], fact.attribute[:9])
+
+
+def _essence(value: str, attribute: str) -> frozenset[str]:
+    """The words that tell a value apart in a slot, or all of them if none does."""
+    spelt = _HYPHEN.sub("", value.casefold())
+    words = [singular(word.replace("’", "'").removesuffix("'s")) for word in _WORD.findall(spelt)]
+    words = [word for word in words if word not in _FUNCTION] or words
+    topic = {singular(word) for word in attribute.partition("/")[2].split()}
+    told = frozenset(word for word in words if word not in _OF and word not in topic)
+    return told or frozenset(words)
+
+
+def _is_name(value: str) -> bool:
+    return all(word[0].isupper() or word[0].isdigit() for word in value.split() if word not in _FUNCTION)
