@@ -134,7 +134,8 @@ class Preferences(msgspec.Struct, frozen=True, tag="preferences"):
         """Return them with one more; the same object if it is known."""
         if any(each.fact_id == new.fact_id for each in self.known):
             return self
-        return Preferences((*self.known, new)[-KNOWN_LIMIT:])
+        known = sorted((*self.known, new), key=lambda each: each.since)
+        return Preferences(tuple(known[-KNOWN_LIMIT:]))
 
 
 def preferences_id(said: FactCandidate | Fact) -> str:
@@ -151,6 +152,12 @@ def is_preference(said: FactCandidate | Fact) -> bool:
 def is_known_by_name(fact: Fact) -> bool:
     """Whether others that name the same are about this fact."""
     return is_preference(fact) and fact.polarity is Polarity.AFFIRMED and ever_held(fact)
+
+
+def is_held(said: FactCandidate) -> bool:
+    """Whether it says that a preference holds: from then on it is known."""
+    affirmed = said.polarity is Polarity.AFFIRMED and said.assertion is not Assertion.ENDED
+    return is_preference(said) and affirmed and bool(said.value)
 
 
 def as_known(

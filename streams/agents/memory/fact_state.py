@@ -11,14 +11,8 @@ from __future__ import annotations
 import msgspec
 
 from models.facts import Erasure, Fact, FactCandidate
-from processors.facts.kinship import (
-    Known,
-    Preferences,
-    as_known,
-    is_known_by_name,
-    is_preference,
-    preferences_id,
-)
+from processors.facts.claims import claim_of
+from processors.facts.kinship import Known, Preferences, as_known, is_held, is_preference, preferences_id
 from processors.facts.lines import Line, Place
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
@@ -64,12 +58,12 @@ def as_known_before(candidate: FactCandidate, position: int, work: Work) -> Fact
     return as_known(candidate, preferences, position, fact_of)
 
 
-def remember(fact: Fact, line_id: str, position: int, work: Work) -> None:
-    """Remember a fact by what it names, if it is a preference."""
-    if not is_known_by_name(fact):
+def remember(said: FactCandidate, position: int, work: Work) -> None:
+    """Remember a preference by what it names: in a replay as well, which may find its fact stored."""
+    if not is_held(said):
         return
-    key = preferences_id(fact).encode()
+    key, claim = preferences_id(said).encode(), claim_of(said)
     before = _preferences(key, work)
-    after = before.with_known(Known(fact.fact_id, line_id, position))
+    after = before.with_known(Known(claim.fact_id, claim.line_id, position))
     if after is not before:
         work.put(key, after, STATE, first=True)

@@ -116,6 +116,7 @@ class Facts:
     def _consolidate(self, candidate: FactCandidate, slot: Line | None, run: Run[Any], work: Work) -> Line:
         """Fold a candidate into its slot, and return it: it is to be stored last."""
         done = Consolidation(candidate, slot, _Known(run.next_offset, work))
+        remember(candidate, run.next_offset, work)
         if not done.changes:
             work.skip("replayed")
         for fact in done.changes:
@@ -127,7 +128,6 @@ class Facts:
                 embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
             if line_id != fact.fact_id and work.get(key, STATE) is None:
                 work.put(key, Place(line_id), STATE, first=True)
-            remember(fact, line_id, run.next_offset, work)
         for line_id, line in done.lines.items():
             # A line is stored before those whose facts were merged into it: they hold them no more.
             work.put(line_id.encode(), line, STATE, run.next_offset, first=not any(s.into for s in line.stubs))
