@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock check format test demo down bench train mutants soak clean
+.PHONY: help install lock vendor check format test demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -34,6 +34,9 @@ lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 
 LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--no-emit-index-url --custom-compile-command "make lock"
+
+vendor: $(STAMP)  ## Fetch the console's one foreign file again, by checksum (needs npm)
+	$(BIN)/python -m deploy.vendor
 
 check: $(STAMP)  ## Lint, types, direction of imports, generated contracts
 	$(BIN)/ruff check .

@@ -1,0 +1,199 @@
+"""Which records are events, of what kind, and whom they concern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.facts import Fact, FactCandidate
+from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, ChatMessage, Punctuation
+from models.responses import ContentDuplicationEvent, ResponseChunk
+from models.summaries import Summary
+from models.windows import WindowReason, WindowSource
+from processors.text.validation import decode
+from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
+from streams.runtime.records import SourceRecord, header
+
+
+class Kind(StrEnum):
+    """What an event tells of; its name on the wire."""
+
+    MESSAGE = "message"
+    PUNCTUATION = "punctuation"
+    WINDOW = "window"
+    CANDIDATES = "candidates"
+    FACT = "fact"
+    SUMMARY_REQUESTED = "summary-requested"
+    SUMMARY = "summary"
+    RESPONSE = "response"
+    DUPLICATE = "duplicate"
+    DEAD_LETTER = "dead-letter"
+    STATUS = "status"
+
+
+KINDS_OF_DEAD_LETTERS = Kind.DEAD_LETTER
+
+
+class WindowSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A window without the text of its messages, which are events of their own."""
+
+    window_id: str
+    conversation_id: str
+    user_id: str
+    reason: WindowReason
+    message_ids: tuple[str, ...]
+    from_index: int
+    to_index: int
+    overlap: int
+    source: WindowSource
+    tenant_id: str = DEFAULT_TENANT
+
+
+class SummaryRequested(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a summary without the text of its messages."""
+
+    request_id: str
+    conversation_id: str
+    user_id: str
+    from_index: int
+    to_index: int
+    tokens: int
+    threshold: int
+    roll_up: bool = False
+    attempt: int = 1
+    tenant_id: str = DEFAULT_TENANT
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter: why it is one and where the record lay, nothing of what it says."""
+
+    reason: str
+    message: str
+    stage: str
+    topic: str
+    partition: int
+    offset: int
+    attempts: int
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    """An event: its kind, where its record stands, when that arrived, and what it says.
+
+    ``topic`` is the contract's name.  ``value`` is ``None`` for a tombstone: what ``key`` names was erased.
+    """
+
+    kind: Kind
+    at: datetime
+    topic: str = ""
+    partition: int = 0
+    offset: int = 0
+    key: str = ""
+    value: Any = None
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """An event and whom it concerns; ``tenant_id`` is ``None`` where nothing says."""
+
+    event: Happened
+    tenant_id: str | None
+    user_id: str = ""
+    conversations: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class About:
+    """What a topic tells of.  ``type``: what its values are read as; ``conversations``: of which they are."""
+
+    kinds: tuple[Kind, ...]
+    type: type[msgspec.Struct]
+    conversations: Callable[[Any], Iterable[str]] = lambda value: (value.conversation_id,)
+
+
+def _of_fact(fact: Fact) -> Iterable[str]:
+    return (source.conversation_id for source in fact.provenance)
+
+
+def _of_candidate(candidate: FactCandidate) -> Iterable[str]:
+    return (candidate.provenance.conversation_id,)
+
+
+def _of_duplicate(event: ContentDuplicationEvent) -> Iterable[str]:
+    return (event.session_id,)
+
+
+TOPICS: Mapping[str, About] = {
+    "chat.messages.v1": About((Kind.MESSAGE, Kind.PUNCTUATION), ChatMessage),
+    "memory.windows.v1": About((Kind.WINDOW,), WindowSeen),
+    "memory.fact-candidates.v1": About((Kind.CANDIDATES,), FactCandidate, _of_candidate),
+    "memory.facts.v1": About((Kind.FACT,), Fact, _of_fact),
+    "memory.summary-requests.v1": About((Kind.SUMMARY_REQUESTED,), SummaryRequested),
+    "memory.summaries.v1": About((Kind.SUMMARY,), Summary),
+    "chat.responses.v1": About((Kind.RESPONSE,), ResponseChunk),
+    "chat.duplicates.v1": About((Kind.DUPLICATE,), ContentDuplicationEvent, _of_duplicate),
+}
+
+
+def read(record: SourceRecord, topic: str) -> Seen | None:
+    """Return what a record of ``topic`` (contract name) tells; ``None`` if it cannot be read.
+
+    What cannot be read is refused by a service too, and seen as a dead letter.
+    """
+    if topic.endswith(DLQ_SUFFIX):
+        return Seen(_happened(Kind.DEAD_LETTER, record, topic, _refused(record)), None)
+    about = TOPICS[topic]
+    if record.value is None:
+        return Seen(_happened(about.kinds[0], record, topic, None), None)
+    mark = topic == "chat.messages.v1" and header(record.headers, PUNCTUATION_HEADER) is not None
+    kind, struct = (Kind.PUNCTUATION, Punctuation) if mark else (about.kinds[0], about.type)
+    try:
+        value: Any = decode(struct, record.value)
+    except InvalidRecord:
+        return None
+    return Seen(
+        _happened(kind, record, topic, value),
+        getattr(value, "tenant_id", DEFAULT_TENANT),
+        getattr(value, "user_id", ""),
+        frozenset(about.conversations(value)),
+    )
+
+
+def _happened(kind: Kind, record: SourceRecord, topic: str, value: Any) -> Happened:
+    return Happened(
+        kind=kind,
+        at=datetime.fromtimestamp(max(record.timestamp, 0) / 1000, UTC),
+        topic=topic,
+        partition=record.partition,
+        offset=record.offset,
+        key=(record.key or b"").decode(errors="replace"),
+        value=value,
+    )
+
+
+def _refused(record: SourceRecord) -> Refused:
+    def text(name: str) -> str:
+        return (header(record.headers, HEADER_PREFIX + name) or b"").decode(errors="replace")
+
+    def number(name: str) -> int:
+        found = text(name)
+        return int(found) if found.isdecimal() else 0
+
+    return Refused(
+        reason=text("reason"),
+        message=text("message"),
+        stage=text("stage"),
+        topic=text("topic"),
+        partition=number("partition"),
+        offset=number("offset"),
+        attempts=number("attempts"),
+    )
+
+
+def may_concern(key: bytes | None, keyed_by: str, conversations: Collection[bytes]) -> bool:
+    """Tell by a record's key alone, before it is decoded, whether it can be of one of these conversations."""
+    return keyed_by != "conversation_id" or key is None or key in conversations

@@ -1,0 +1,109 @@
+"""Server-sent events: what a browser's ``EventSource`` reads (HTML standard, section 9.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from streams.live.hub import Watcher
+
+#: A comment this often keeps proxies, and the reader, from taking silence for an end.
+COMMENT_SECONDS = 15.0
+
+#: How long the reader may take nothing before the stream ends; it comes back with its last id.
+STALLED_SECONDS = 60.0
+
+#: How long a reader who stalls may hold up the end of the server.
+BYE_SECONDS = 1.0
+
+#: After how long a browser comes back (ms).
+RETRY_MS = 1000
+
+HEADERS = {
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+    "x-content-type-options": "nosniff",
+}
+
+
+def frame(name: str, data: bytes, event_id: str = "") -> bytes:
+    """Return one event.  ``data`` may have several lines."""
+    lines = [f"id: {event_id}".encode()] if event_id else []
+    lines.append(f"event: {name}".encode())
+    lines += [b"data: " + line for line in data.splitlines() or [b""]]
+    return b"\n".join(lines) + b"\n\n"
+
+
+async def follow(watcher: Watcher) -> AsyncIterator[bytes]:
+    """Yield what ``watcher`` sees, framed, and a comment where it sees nothing for a while; without end."""
+    yield f"retry: {RETRY_MS}\n\n".encode()
+    yield frame("ready", b'{"resumed":true}' if watcher.resumed else b'{"resumed":false}', watcher.id)
+    while True:
+        taken = watcher.take()
+        if taken:
+            yield b"".join(frame(event.name, event.data, event_id) for event_id, event in taken)
+        elif await watcher.wait(COMMENT_SECONDS):
+            continue
+        else:
+            yield b": nothing new\n\n"
+
+
+class EventStream(Response):
+    """An answer that ends when its reader goes or stalls, when the events end, or the server.
+
+    ``stopping``: set when the server stops; the last event then is ``bye``.  ``close`` is called at the end.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        events: AsyncIterator[bytes],
+        stopping: asyncio.Event,
+        close: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(headers=HEADERS)
+        del self.headers["content-length"]
+        self._events = events
+        self._stopping = stopping
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the ASGI specification."""
+        tasks = [
+            asyncio.create_task(each) for each in (self._write(send), _left(receive), self._stopping.wait())
+        ]
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            await self._close()
+        if tasks[2] in done and tasks[1] not in done:
+            async with asyncio.timeout(BYE_SECONDS):
+                await send(_body(frame("bye", b"{}"), more=False))
+        for result in results:
+            if isinstance(result, Exception) and not isinstance(result, TimeoutError):
+                raise result
+
+    async def _write(self, send: Send) -> None:
+        """Write until the reader has taken nothing for too long, which is a :class:`TimeoutError`."""
+        async for piece in self._events:
+            async with asyncio.timeout(STALLED_SECONDS):
+                await send(_body(piece, more=True))
+        async with asyncio.timeout(STALLED_SECONDS):
+            await send(_body(b"", more=False))
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _body(piece: bytes, more: bool) -> Message:
+    return {"type": "http.response.body", "body": piece, "more_body": more}

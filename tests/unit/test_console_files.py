@@ -1,0 +1,45 @@
+"""What the console consists of: small, whole, nothing foreign but one file, nothing that its policy forbids."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deploy import vendor
+
+STATIC = Path(vendor.CONSOLE) / "static"
+OWN = sorted(path for path in STATIC.rglob("*") if path.is_file() and vendor.FOLDER not in path.parents)
+
+_MOST_BYTES = 200 * 1024
+
+
+def test_the_vendored_files_are_those_whose_sums_lie_beside_them() -> None:
+    assert (vendor.FOLDER / vendor.SUMS).read_text() == vendor.sums(vendor.FOLDER)
+    assert {path.name for path in vendor.FOLDER.iterdir()} == {
+        "LICENSE-htm.txt",
+        "LICENSE-preact.txt",
+        "SHA256SUMS",
+        "preact-htm.js",
+    }
+
+
+def test_all_of_it_is_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in STATIC.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) <= _MOST_BYTES, sizes
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_nothing_asks_another_host_or_makes_markup_of_text(path: Path) -> None:
+    text = path.read_text()
+    hosts = set(re.findall(r"\bhttps?://[^\s\"'`)]*", text)) - {"http://www.w3.org/2000/svg"}
+    assert not hosts
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|dangerously"
+    assert not re.findall(forbidden, text)
+
+
+@pytest.mark.parametrize("path", [path for path in OWN if path.suffix == ".html"], ids=lambda path: path.name)
+def test_nothing_stands_inline_in_a_page(path: Path) -> None:
+    text = path.read_text()
+    assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=", text)

@@ -1,0 +1,398 @@
+"""Live events without a broker: who sees what, what is lost in the open, what is never decoded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from models.messages import PUNCTUATION_HEADER, Punctuation
+from streams.live import hub as hub_module
+from streams.live import sse
+from streams.live.channel import Channel
+from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
+from streams.live.interest import Interest, View
+from streams.live.records import Happened, Kind
+from streams.runtime.partitioner import partition_of
+from streams.runtime.records import Record
+from streams.settings import load_settings
+from streams.topics import catalog_for
+
+MESSAGES = "chat.messages.v1"
+FACTS = "memory.facts.v1"
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def hub(clock: Clock) -> Hub:
+    return Hub(catalog_for(load_settings()), clock)
+
+
+def message(conversation: str = "c-1", offset: int = 0, **other: Any) -> Record:
+    body = {
+        "message_id": f"m-{offset}",
+        "conversation_id": conversation,
+        "user_id": "ada",
+        "role": "user",
+        "content": "I love blueberries.",
+        "sent_at": "2026-01-05T07:12:00Z",
+    } | other
+    return Record(msgspec.json.encode(body), conversation.encode(), offset, MESSAGES, timestamp=1)
+
+
+def fact(user: str = "ada", conversations: tuple[str, ...] = ("c-1",), **other: Any) -> Record:
+    at = "2026-01-05T07:12:00Z"
+    sources = [
+        {
+            "conversation_id": name,
+            "window_id": "w-1",
+            "window_end_id": "m-9",
+            "message_ids": ["m-1"],
+            "quote": "I love blueberries.",
+            "topic": MESSAGES,
+            "partition": 0,
+            "offsets": [1],
+            "sent_at": at,
+            "arrived_at": at,
+        }
+        for name in conversations
+    ]
+    body = {
+        "fact_id": "f-1",
+        "slot_id": "s-1",
+        "user_id": user,
+        "kind": "preference",
+        "statement": "User loves blueberries",
+        "confidence": 0.7,
+        "status": "active",
+        "change": "created",
+        "version": 1,
+        "evidence_count": 1,
+        "provenance": sources,
+        "valid_from": at,
+        "learned_at": at,
+        "changed_at": at,
+        "last_evidence_at": at,
+    } | other
+    return Record(msgspec.json.encode(body), b"f-1", 0, FACTS)
+
+
+def names(watcher: Watcher) -> list[str]:
+    return [event.name for _, event in watcher.take()]
+
+
+def offsets(watcher: Watcher) -> list[int]:
+    return [msgspec.json.decode(event.data)["offset"] for _, event in watcher.take(10_000)]
+
+
+def test_a_message_reaches_those_who_watch_its_conversation_and_nobody_else(hub: Hub) -> None:
+    _, ours = hub.join(Interest(conversation_id="c-1"))
+    _, theirs = hub.join(Interest(conversation_id="c-2"))
+    _, same = hub.join(Interest(conversation_id="c-1"))
+
+    hub.take([message("c-1", 7)], MESSAGES)
+
+    [(event_id, event)] = ours.take()
+    body = msgspec.json.decode(event.data)
+    assert (event.name, body["value"]["content"], body["offset"]) == ("message", "I love blueberries.", 7)
+    assert event_id == ours.id
+    assert names(theirs) == []
+    assert names(same) == ["message"]
+    assert names(ours) == []
+
+
+def test_what_nobody_watches_is_not_even_decoded(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.join(Interest(conversation_id="c-1"))
+    read: list[int] = []
+    monkeypatch.setattr(hub_module, "read", lambda record, topic: read.append(record.offset))
+
+    hub.take([message("c-2", 1), message("c-1", 2), message("c-3", 3)], MESSAGES)
+
+    assert read == [2]
+
+
+def test_tenants_see_nothing_of_each_other(hub: Hub) -> None:
+    _, ours = hub.join(Interest(conversation_id="c-1"))
+    _, theirs = hub.join(Interest("acme", conversation_id="c-1"))
+
+    hub.take([message(tenant_id="acme")], MESSAGES)
+
+    assert (names(ours), names(theirs)) == ([], ["message"])
+
+
+def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) -> None:
+    _, bound = hub.join(Interest(conversation_id="c-1", only_person="ada"))
+    _, free = hub.join(Interest(conversation_id="c-1"))
+
+    hub.take([message(offset=1), message(offset=2, user_id="bob")], MESSAGES)
+
+    assert offsets(bound) == [1]
+    assert offsets(free) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("interest", "seen"),
+    [
+        (Interest(user_id="ada"), True),
+        (Interest(user_id="bob"), False),
+        (Interest(conversation_id="c-1"), True),
+        (Interest(conversation_id="c-2"), True),
+        (Interest(conversation_id="c-3"), False),
+        (Interest(conversation_id="c-1", user_id="ada"), True),
+        (Interest(conversation_id="c-1", user_id="bob"), False),
+        (Interest(user_id="ada", kinds=frozenset({Kind.MESSAGE})), False),
+        (Interest(view=View.FLOW), False),
+        (Interest(view=View.DEAD_LETTERS), False),
+    ],
+)
+def test_a_fact_reaches_who_watches_its_person_or_where_it_was_said(
+    hub: Hub, interest: Interest, seen: bool
+) -> None:
+    _, watcher = hub.join(interest)
+    hub.take([fact(conversations=("c-1", "c-2"))], FACTS)
+    assert names(watcher) == (["fact"] if seen else [])
+
+
+def test_with_both_a_conversation_shows_the_words_of_everybody_in_it(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1", user_id="ada"))
+    hub.take([message(offset=1, user_id="bob")], MESSAGES)
+    assert offsets(watcher) == [1]
+
+
+def test_an_erased_fact_is_an_event_without_a_value(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(user_id="ada"))
+    hub.take([fact()._replace(value=None)], FACTS)
+    [(_, event)] = watcher.take()
+    body = msgspec.json.decode(event.data)
+    assert (event.name, body["key"], body["value"]) == ("fact", "f-1", None)
+
+
+def test_a_punctuation_is_no_message(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1"))
+    mark = Punctuation(punctuation="p-1", conversation_id="c-1")
+    value, headers = msgspec.json.encode(mark), [(PUNCTUATION_HEADER, b"close")]
+    hub.take([message()._replace(value=value, headers=headers)], MESSAGES)
+    assert names(watcher) == ["punctuation"]
+
+
+def test_what_cannot_be_read_is_passed_over(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1"))
+    hub.take([message()._replace(value=b"{"), message(offset=2)], MESSAGES)
+    assert offsets(watcher) == [2]
+
+
+def test_a_dead_letter_says_why_and_nothing_of_what_it_says(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(view=View.DEAD_LETTERS))
+    letter = Record(
+        b"secret words",
+        b"c-1",
+        4,
+        MESSAGES + ".dlq",
+        headers=[("dlq_reason", b"invalid_json"), ("dlq_topic", MESSAGES.encode()), ("dlq_offset", b"17")],
+    )
+    hub.take([letter], MESSAGES + ".dlq")
+    [(_, event)] = watcher.take()
+    body = msgspec.json.decode(event.data)
+    assert (event.name, body["value"]["reason"], body["value"]["offset"]) == ("dead-letter", "invalid_json", 17)
+    assert b"secret" not in event.data
+
+
+def test_who_comes_back_in_time_misses_nothing_and_sees_nothing_twice(hub: Hub, clock: Clock) -> None:
+    interest = Interest(conversation_id="c-1")
+    channel, first = hub.join(interest)
+    hub.take([message(offset=1), message(offset=2)], MESSAGES)
+    assert offsets(first) == [1, 2]
+    hub.leave(channel)
+    clock.now = LINGER_SECONDS - 1
+    hub.expire()
+    hub.take([message(offset=3)], MESSAGES)
+
+    _, back = hub.join(interest, first.id)
+
+    assert back.resumed
+    assert offsets(back) == [3]
+
+
+def test_who_comes_back_too_late_is_told_so(hub: Hub, clock: Clock) -> None:
+    interest = Interest(conversation_id="c-1")
+    channel, first = hub.join(interest)
+    hub.take([message(offset=1)], MESSAGES)
+    first.take()
+    hub.leave(channel)
+    clock.now = LINGER_SECONDS
+    hub.expire()
+    assert hub.places() == frozenset()
+
+    _, back = hub.join(interest, first.id)
+
+    assert not back.resumed
+
+
+@pytest.mark.parametrize("last_id", ["", "-", "abc", "-1", "xyz-3", "9999-99999999999999999999", "²-²", "a-²"])
+def test_a_foreign_id_resumes_nothing(hub: Hub, last_id: str) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1"), last_id)
+    assert not watcher.resumed
+
+
+def test_a_slow_reader_finds_a_gap_and_holds_up_nobody(hub: Hub) -> None:
+    interest = Interest(conversation_id="c-1")
+    _, slow = hub.join(interest)
+    _, quick = hub.join(interest)
+    seen: list[int] = []
+    for offset in range(MOST_EVENTS + 5):
+        hub.take([message(offset=offset)], MESSAGES)
+        seen += offsets(quick)
+
+    assert seen == list(range(MOST_EVENTS + 5))
+    assert names(slow) == [GAP]
+    hub.take([message(offset=5000)], MESSAGES)
+    assert offsets(slow) == [5000]
+
+
+def test_a_channel_is_bounded_by_bytes_and_keeps_at_least_the_newest() -> None:
+    channel = Channel("t", most_events=100, most_bytes=10)
+    for _ in range(3):
+        channel.put("message", b"x" * 20)
+    kept = channel.after("t", 2)
+    assert kept is not None
+    assert [event.number for event in kept] == [3]
+    assert channel.after("t", 1) is None
+
+
+def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1"))
+    before = watcher.id
+    hub.restart()
+    assert names(watcher) == [GAP]
+    _, back = hub.join(Interest(conversation_id="c-1"), before)
+    assert not back.resumed
+
+
+def test_only_partitions_that_can_hold_it_are_read(hub: Hub) -> None:
+    assert hub.places() == frozenset()
+    hub.join(Interest(conversation_id="c-1", user_id="ada"))
+    places = hub.places()
+    by_conversation, by_person = partition_of(b"c-1", 8), partition_of(b"ada", 8)
+    assert {number for topic, number in places if topic == MESSAGES} == {by_conversation}
+    assert {number for topic, number in places if topic == FACTS} == {by_person}
+    # Nothing of a response says beforehand whose it is.
+    assert {number for topic, number in places if topic == "chat.responses.v1"} == set(range(8))
+    assert not any(topic.endswith(".dlq") for topic, _ in places)
+
+
+def test_a_person_is_watched_without_reading_what_everybody_says(hub: Hub) -> None:
+    hub.join(Interest(user_id="ada", kinds=frozenset({Kind.FACT})))
+    assert hub.places() == {(FACTS, partition_of(b"ada", 8))}
+
+
+def test_the_state_of_the_services_goes_to_those_who_watch_it(hub: Hub) -> None:
+    _, flow = hub.join(Interest(view=View.FLOW))
+    _, other = hub.join(Interest(conversation_id="c-1"))
+    assert hub.watches(Kind.STATUS)
+    event = msgspec.convert(
+        {"kind": "status", "at": "2026-01-05T07:12:00Z", "value": {"broker": "ok"}}, Happened
+    )
+    hub.status(event)
+    assert (names(flow), names(other)) == (["status"], [])
+
+
+def test_a_frame_is_one_event_whatever_its_data() -> None:
+    assert sse.frame("message", b'{"a":\n1}', "x-1") == b'id: x-1\nevent: message\ndata: {"a":\ndata: 1}\n\n'
+    assert sse.frame("bye", b"") == b"event: bye\ndata: \n\n"
+
+
+async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:
+    """Answer with ``events``, stop the server when ``enough`` was sent, and return all that was."""
+    stopping, body, closed = asyncio.Event(), bytearray(), []
+    reader = _Reader(takes=True, stays=True)
+
+    async def send(event: Any) -> None:
+        body.extend(event.get("body", b""))
+        if enough in body:
+            stopping.set()
+
+    async def close() -> None:
+        closed.append(True)
+
+    async with asyncio.timeout(10):
+        await sse.EventStream(events, stopping, close)({}, reader.receive, send)
+    assert closed == [True]
+    return bytes(body)
+
+
+def test_a_stream_begins_with_ready_and_ends_with_bye(hub: Hub) -> None:
+    async def run() -> bytes:
+        _, watcher = hub.join(Interest(conversation_id="c-1"))
+        asyncio.get_running_loop().call_soon(hub.take, [message(offset=1)], MESSAGES)
+        return await _body_of(sse.follow(watcher), b"event: message")
+
+    frames = asyncio.run(run()).split(b"\n\n")
+    assert frames[0].startswith(b"retry: ")
+    assert b"event: ready" in frames[1]
+    assert b"event: message" in frames[2]
+    assert frames[3:] == [b"event: bye\ndata: {}", b""]
+
+
+def test_silence_is_a_comment(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "COMMENT_SECONDS", 0.01)
+
+    async def run() -> bytes:
+        _, watcher = hub.join(Interest(conversation_id="c-1"))
+        return await _body_of(sse.follow(watcher), b": nothing new")
+
+    assert b": nothing new\n\n" in asyncio.run(run())
+
+
+class _Reader:
+    """The other side of a connection: takes what is sent, or nothing; stays, or is gone."""
+
+    def __init__(self, takes: bool, stays: bool) -> None:
+        self._takes = takes
+        self._stays = stays
+
+    async def receive(self) -> Any:
+        if self._stays:
+            await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, event: Any) -> None:
+        await asyncio.sleep(0)
+        if event["type"] == "http.response.body" and not self._takes:
+            await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("takes", "stays"), [(True, False), (False, True)])
+def test_the_stream_of_a_reader_who_goes_or_takes_nothing_ends(
+    takes: bool, stays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "STALLED_SECONDS", 0.01)
+    closed: list[str] = []
+
+    async def events() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x"
+
+    async def close() -> None:
+        closed.append("closed")
+
+    async def run() -> None:
+        reader = _Reader(takes, stays)
+        async with asyncio.timeout(10):
+            await sse.EventStream(events(), asyncio.Event(), close)({}, reader.receive, reader.send)
+
+    asyncio.run(run())
+    assert closed == ["closed"]
