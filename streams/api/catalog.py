@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streams.api.operations import Operation
-from streams.api.routes import context, conversations, description, facts, search, understanding
+from streams.api.routes import context, conversations, description, facts, live, search, understanding
 
 OPERATIONS: Sequence[Operation] = (
     search.search,
@@ -14,5 +14,8 @@ OPERATIONS: Sequence[Operation] = (
     context.get_context,
     conversations.get_window,
     understanding.get_understanding,
+    live.get_log,
+    live.get_events,
+    live.get_status,
     description.get_openapi,
 )

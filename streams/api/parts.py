@@ -8,6 +8,9 @@ from typing import Any
 
 from streams.api.problems import unavailable
 from streams.context_reading import ContextReader
+from streams.live.history import History
+from streams.live.reader import Live
+from streams.live.status import Status
 from streams.remembered.ports import Facts, Log, Search
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
@@ -30,6 +33,9 @@ class Parts:
     understanding: Understanding | None = None
     contexts: ContextReader | None = None
     log: Log | None = None
+    live: Live | None = None
+    history: History | None = None
+    status: Status | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -52,9 +52,7 @@ class Console:
         if request.method not in ("GET", "HEAD"):
             why = f"{request.method} is not possible here, use GET."
             raise Problem(METHOD_NOT_ALLOWED, why, {"allow": "GET, HEAD"})
-        name = path.removeprefix(_PREFIX) if path.startswith(_PREFIX) else None
-        if name is None and path.split("/")[1] in VIEWS:
-            name = _INDEX
+        name = _INDEX if path.split("/")[1] in VIEWS else path.removeprefix(_PREFIX)
         if name not in self._files:
             why = "There is nothing here. The console is at /, the operations of the API at /v1/openapi.json."
             raise Problem(NO_SUCH_PATH, why)

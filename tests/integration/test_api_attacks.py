@@ -33,7 +33,13 @@ from streams.settings import Settings
 from streams.windows import WindowRetriever
 
 #: Attacked where there is what they need.
-ELSEWHERE = {"/v1/context", "/v1/understanding"}
+ELSEWHERE = {
+    "/v1/context",
+    "/v1/understanding",
+    "/v1/events",
+    "/v1/status",
+    "/v1/conversations/{conversation_id}/log",
+}
 
 #: Who there is, and the word that only they know.  All talk in conversations of the same name.
 WORDS = {

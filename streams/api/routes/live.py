@@ -1,0 +1,118 @@
+"""What happens now: events, the log that they become, and how the services are."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+import msgspec
+from starlette.responses import Response
+
+from models.messages import DEFAULT_TENANT, Identifier
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import INVALID_REQUEST, Problem
+from streams.live.history import ConversationLog, History
+from streams.live.interest import Interest, View
+from streams.live.reader import Live
+from streams.live.records import Happened, Kind
+from streams.live.sse import EventStream, follow
+from streams.live.status import Overview, Status
+
+#: The header in which a browser says where it left off.
+_LAST_ID = "last-event-id"
+
+_LONGEST_LOG = 20_000
+
+
+class EventParameters(Parameters, frozen=True, kw_only=True):
+    """Whose events: of a conversation, of a person, of both, or a ``view``.
+
+    ``kinds``: which kinds, with commas between them; empty: all.
+    """
+
+    conversation_id: Identifier | None = None
+    user_id: Identifier | None = None
+    view: View | None = None
+    kinds: str = ""
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class LogParameters(Parameters, frozen=True, kw_only=True):
+    """``limit``: how many of the newest events."""
+
+    conversation_id: Identifier
+    limit: Annotated[int, msgspec.Meta(ge=1, le=_LONGEST_LOG)] = 5000
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+@operation(
+    "GET",
+    "/v1/events",
+    scope=Scope.READ,
+    example={"conversation_id": "c-1"},
+    media_type="text/event-stream",
+    answer=Happened,
+)
+async def get_events(call: Call, wanted: EventParameters) -> Response:
+    """What happens from now on, as server-sent events.
+
+    The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data` of
+    the others is an event; `event` is its kind. `gap`: something was lost, load anew. `bye`: the server stops.
+    `Last-Event-ID` continues where a stream broke off; `ready` says in `resumed` whether it could.
+    """
+    interest = _interest(call, wanted)
+    live: Live = call.part("live")
+    watching = AsyncExitStack()
+    watcher = await watching.enter_async_context(
+        live.watching(interest, call.request.headers.get(_LAST_ID, ""))
+    )
+    return EventStream(follow(watcher), call.stopping, watching.aclose)
+
+
+def _interest(call: Call, wanted: EventParameters) -> Interest:
+    if wanted.view is None and not (wanted.conversation_id or wanted.user_id):
+        raise Problem(
+            INVALID_REQUEST, "Say what to watch: conversation_id, user_id, or view (flow, dead-letters)."
+        )
+    if wanted.view is not None:
+        # Letters are anybody's bytes, and the flow is everybody's.
+        call.caller.check_scope(Scope.OPERATE)
+        if wanted.conversation_id:
+            raise Problem(INVALID_REQUEST, "A view is of all conversations: leave out conversation_id.")
+    try:
+        kinds = frozenset(Kind(name) for name in wanted.kinds.split(",") if name)
+    except ValueError as error:
+        names = ", ".join(Kind)
+        raise Problem(INVALID_REQUEST, f"{error}: kinds are {names}.") from error
+    return Interest(
+        tenant_id=wanted.tenant_id,
+        conversation_id=wanted.conversation_id or "",
+        user_id=(wanted.user_id or "") if wanted.view is None else "",
+        view=wanted.view,
+        only_person=(call.caller.user_id or "") if wanted.view is None else "",
+        kinds=kinds,
+    )
+
+
+@operation(
+    "GET", "/v1/conversations/{conversation_id}/log", scope=Scope.READ, example={"conversation_id": "c-1"}
+)
+async def get_log(call: Call, wanted: LogParameters) -> ConversationLog:
+    """What happened in a conversation: messages, windows, and what came of them, in order of arrival.
+
+    The same events as `/v1/events` streams, read from the topics, as long as those keep them.
+    """
+    history: History = call.part("history")
+    interest = Interest(
+        tenant_id=wanted.tenant_id,
+        conversation_id=wanted.conversation_id,
+        only_person=call.caller.user_id or "",
+    )
+    return await history.log(interest, wanted.limit)
+
+
+@operation("GET", "/v1/status", scope=Scope.OPERATE)
+async def get_status(call: Call) -> Overview:
+    """Who runs, how far each has read, and where each topic ends: what `switchboard status` shows."""
+    status: Status = call.part("status")
+    return await status.now()

@@ -1,0 +1,195 @@
+// The picture of the README, drawn from what the services say now.
+
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
+import { get, useData } from "../api.js";
+import { useLive } from "../live.js";
+import { announce, Curve, Empty, LiveMark, number, plural, Shown, When } from "../parts.js";
+import { setQuery, useRoute } from "../router.js";
+
+// What stands where: [id, kind, name, x, y] on a field of 1160 x 430, and of 360 x 1010 for narrow pages.
+const NODES = {
+  "chat.messages.v1": { kind: "topic", wide: [0, 60], tall: [10, 0] },
+  ingest: { kind: "service", wide: [235, 60], tall: [10, 85], what: "cuts windows, counts tokens" },
+  "memory.windows.v1": { kind: "topic", wide: [470, 20], tall: [10, 195] },
+  "memory.summary-requests.v1": { kind: "topic", wide: [470, 100], tall: [190, 195] },
+  memory: { kind: "service", wide: [705, 60], tall: [10, 280], what: "facts, summaries" },
+  "memory.facts.v1": { kind: "topic", wide: [940, 20], tall: [10, 390] },
+  "memory.summaries.v1": { kind: "topic", wide: [940, 100], tall: [190, 390] },
+  "memory.turns.v1": { kind: "topic", wide: [470, 210], tall: [190, 475] },
+  recall: { kind: "service", wide: [705, 210], tall: [10, 560], what: "search, context" },
+  "memory.context.v1": { kind: "topic", wide: [940, 210], tall: [10, 670] },
+  "chat.response-chunks.v1": { kind: "topic", wide: [235, 330], tall: [10, 755] },
+  respond: { kind: "service", wide: [470, 330], tall: [10, 840], what: "takes out what was said" },
+  "chat.responses.v1": { kind: "topic", wide: [705, 300], tall: [10, 950] },
+  "chat.duplicates.v1": { kind: "topic", wide: [705, 380], tall: [190, 950] },
+};
+const ARROWS = [
+  ["chat.messages.v1", "ingest"], ["ingest", "memory.windows.v1"], ["ingest", "memory.summary-requests.v1"],
+  ["memory.windows.v1", "memory"], ["memory.summary-requests.v1", "memory"], ["memory", "memory.facts.v1"],
+  ["memory", "memory.summaries.v1"], ["memory.turns.v1", "recall"], ["recall", "memory.context.v1"],
+  ["chat.response-chunks.v1", "respond"], ["respond", "chat.responses.v1"], ["respond", "chat.duplicates.v1"],
+];
+const WIDTH = { topic: 175, service: 175 };
+const HEIGHT = { topic: 62, service: 86 };
+const SPANS = [["60", "1 min"], ["300", "5 min"], ["600", "10 min"]];
+
+/** Records per second between two looks at a topic. */
+function rate(history, topic, seconds = 5) {
+  const last = history.at(-1);
+  const first = history.findLast((each) => each.time <= last?.time - seconds * 1000) ?? history[0];
+  if (!last || first === last) return null;
+  const from = first.topics[topic];
+  const to = last.topics[topic];
+  return from === undefined || to === undefined ? null : Math.max(0, (to - from) / ((last.time - first.time) / 1000));
+}
+
+const perSecond = (value) => (value === null ? "" : `${value >= 10 || value === 0 ? number(Math.round(value)) : value.toFixed(1)}/s`);
+
+function tone(processes) {
+  const running = processes.filter((each) => each.running);
+  if (!running.length) return "off";
+  if (running.some((each) => !each.ready)) return "wait";
+  return "good";
+}
+
+function lagOf(status, service) {
+  return status.groups.filter((each) => each.group.endsWith(service)).reduce((sum, each) => sum + each.lag, 0);
+}
+
+function ServiceBox({ name, node, status, x, y }) {
+  const processes = status.services.filter((each) => each.service === name);
+  const state = tone(processes);
+  const sum = (metric) => processes.reduce((total, each) => total + (each.metrics[metric] ?? 0), 0);
+  const lag = lagOf(status, name);
+  const reason = processes.flatMap((each) => (each.running ? each.reasons : [])).find((each) => each) ?? "";
+  const text = state === "off" ? "does not run" : reason ? reason : node.what;
+  const letters = sum("dead_letters_total");
+  return html`<g transform="translate(${x} ${y})">
+    <title>${name}: ${processes.map((each) => `${each.state}${each.reasons.length ? ` (${each.reasons.join("; ")})` : ""}`).join(", ")}</title>
+    <rect class="box ${state}" width=${WIDTH.service} height=${HEIGHT.service} rx="9" />
+    <circle class="dot ${state}" cx="16" cy="20" r="5" />
+    <text class="name" x="28" y="24">${name}${processes.filter((each) => each.running).length > 1 ? ` × ${processes.filter((each) => each.running).length}` : ""}</text>
+    <text class="small" x="12" y="44">${text.length > 27 ? `${text.slice(0, 26)}…` : text}</text>
+    <text class="small rate" x="12" y="61">lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}</text>
+    <text class="small rate ${letters ? "errors" : ""}" x="12" y="77">${letters ? plural(letters, "dead letter") : `${number(sum("records_total"))} records read`}</text>
+  </g>`;
+}
+
+function TopicBox({ name, status, history, x, y }) {
+  const value = rate(history, name);
+  const count = status.topics[name];
+  const letters = status.topics[`${name}.dlq`] ?? 0;
+  return html`<g transform="translate(${x} ${y})">
+    <rect class="box topic" width=${WIDTH.topic} height=${HEIGHT.topic} rx="3" />
+    <text class="small" x="10" y="17">${name}</text>
+    <text class="rate" x="10" y="37">${count === undefined ? "not there" : `${number(count)}`}<tspan class="small" dx="8">${perSecond(value)}</tspan></text>
+    ${letters
+      ? html`<a href="/dead-letters?topic=${name}"><text class="errors" x="10" y="54" style=${{ fontSize: "11.5px" }}>▲ ${plural(letters, "dead letter")}</text></a>`
+      : html`<text class="small" x="10" y="54">records</text>`}
+  </g>`;
+}
+
+function Drawing({ status, history, narrow }) {
+  const at = narrow ? "tall" : "wide";
+  const arrows = ARROWS.map(([from, to]) => {
+    const [x1, y1] = NODES[from][at];
+    const [x2, y2] = NODES[to][at];
+    const a = NODES[from].kind;
+    const b = NODES[to].kind;
+    const topic = a === "topic" ? from : to;
+    const busy = (rate(history, topic) ?? 0) > 0;
+    if (narrow) {
+      const [sx, sy, ex, ey] = [x1 + WIDTH[a] / 2, y1 + HEIGHT[a], x2 + WIDTH[b] / 2, y2 - 6];
+      return html`<path class="arrow ${busy ? "busy" : ""}" d="M${sx} ${sy} C${sx} ${sy + 14} ${ex} ${ey - 14} ${ex} ${ey}" marker-end="url(#tip)" />`;
+    }
+    const [sx, sy, ex, ey] = [x1 + WIDTH[a], y1 + HEIGHT[a] / 2, x2 - 6, y2 + HEIGHT[b] / 2];
+    return html`<path class="arrow ${busy ? "busy" : ""}" d="M${sx} ${sy} C${sx + 30} ${sy} ${ex - 30} ${ey} ${ex} ${ey}" marker-end="url(#tip)" />`;
+  });
+  const [width, height] = narrow ? [375, 1020] : [1120, 450];
+  return html`<svg class="flow" viewBox="0 0 ${width} ${height}" role="img" aria-label="How messages flow through the services; the table below says the same">
+    <defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="tip" d="M0 0 L8 4 L0 8 z" /></marker></defs>
+    ${arrows}
+    ${Object.entries(NODES).map(([name, node]) => {
+      const [x, y] = node[at];
+      return node.kind === "service"
+        ? html`<${ServiceBox} name=${name} node=${node} status=${status} x=${x} y=${y} />`
+        : html`<${TopicBox} name=${name} status=${status} history=${history} x=${x} y=${y} />`;
+    })}
+  </svg>`;
+}
+
+function useNarrow() {
+  const query = useMemo(() => matchMedia("(max-width: 760px)"), []);
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
+/** What to do about what is not well, in the order in which it matters. */
+function advice(status) {
+  if (status.broker !== "ok") return [status.broker];
+  const lines = [];
+  for (const each of status.services) {
+    if (!each.running) lines.push(`${each.service} does not run: switchboard worker ${each.service}`);
+    else if (!each.ready) lines.push(`${each.service} is not ready: ${each.reasons.join("; ")}`);
+  }
+  for (const group of status.groups) {
+    if (group.lag > 10000) lines.push(`${group.group} is ${number(group.lag)} records behind in ${group.topic}: start another worker, or wait`);
+  }
+  const letters = Object.entries(status.topics).filter(([name, count]) => name.endsWith(".dlq") && count);
+  if (letters.length) lines.push(`${plural(letters.reduce((sum, [, count]) => sum + count, 0), "record")} could not be processed: see dead letters`);
+  return lines;
+}
+
+export default function Flow() {
+  const { query } = useRoute();
+  const span = query.span ?? "60";
+  const [status, setStatus] = useState(null);
+  const [history, setHistory] = useState([]);
+  const narrow = useNarrow();
+  const first = useData("status", (signal) => get("/v1/status", { signal }));
+  const before = useRef("");
+  const take = (value) => {
+    setStatus(value);
+    setHistory((rows) => [...rows, { time: Date.parse(value.at), topics: value.topics }].slice(-600));
+    const said = advice(value).join(". ");
+    if (said !== before.current) announce(said || "Everything runs");
+    before.current = said;
+  };
+  const live = useLive({ view: "flow", kinds: "status" }, { event: (event) => take(event.value) });
+  useEffect(() => first.data && !status && take(first.data), [first.data]);
+  const shown = { ...first, data: status ?? first.data };
+  return html`<div class="head"><h1>Flow</h1><${LiveMark} state=${live} />
+      ${status && html`<span class="muted">as of <${When} at=${status.at} /></span>`}
+      <span class="end tabs" role="group" aria-label="Curves over">${SPANS.map(([value, name]) =>
+        html`<button aria-pressed=${span === value} onClick=${() => setQuery({ span: value === "60" ? "" : value })}>${name}</button>`)}</span></div>
+    <${Shown} of=${shown} what="the state of the services">${(data) => html`<${Picture} status=${data} history=${history} narrow=${narrow} span=${Number(span)} />`}<//>`;
+}
+
+function Picture({ status, history, narrow, span }) {
+  const said = advice(status);
+  if (status.broker !== "ok" && !status.services.some((each) => each.running)) {
+    return html`<${Empty} title="Nothing runs"><p>${status.broker}</p><p><code>make demo</code> starts everything on one machine.</p><//>`;
+  }
+  return html`
+    ${said.length > 0 && html`<section class="banner note" aria-label="What to do"><ul>${said.map((line) => html`<li>${line}</li>`)}</ul></section>`}
+    <section class="panel"><${Drawing} status=${status} history=${history} narrow=${narrow} /></section>
+    <section class="panel"><h2>How far each group has read</h2><${Groups} status=${status} history=${history} span=${span} /></section>`;
+}
+
+function Groups({ status, history, span }) {
+  if (!status.groups.length) return html`<p class="muted">There are no topics yet: <code>switchboard topics apply</code> creates them.</p>`;
+  const recent = history.filter((each) => each.time >= (history.at(-1)?.time ?? 0) - span * 1000);
+  const curve = (topic) =>
+    recent.slice(1).map((each, at) => Math.max(0, ((each.topics[topic] ?? 0) - (recent[at].topics[topic] ?? 0)) / Math.max(0.2, (each.time - recent[at].time) / 1000)));
+  return html`<table class="cards"><thead><tr><th>group</th><th>topic</th><th class="num">records</th><th class="num">now</th><th class="num">lag</th><th>rate</th></tr></thead>
+    <tbody>${status.groups.map((each) => html`<tr key=${each.group + each.topic}>
+      <td><strong>${each.group}</strong></td><td class="mono">${each.topic}</td>
+      <td class="num" data-label="records">${number(each.end)}</td><td class="num" data-label="now">${perSecond(rate(history, each.topic))}</td>
+      <td class="num ${each.lag > 1000 ? "warn" : ""}" data-label="lag">${each.started || !each.end ? number(each.lag) : `${number(each.lag)} (never read)`}</td>
+      <td><${Curve} values=${curve(each.topic)} /></td></tr>`)}</tbody></table>`;
+}

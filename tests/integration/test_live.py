@@ -1,0 +1,195 @@
+"""Live events and the log of a conversation over HTTP, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from deploy.local.kafka import LocalKafka
+from models.messages import ChatMessage, Role
+from streams import kafka as clients
+from streams.api.app import create_api
+from streams.api.parts import Parts
+from streams.api.server import ApiServer, serve
+from streams.live.history import History
+from streams.live.reader import Live
+from streams.live.status import Status
+from streams.runtime.partitioner import partition_of
+from streams.runtime.testing import START
+from streams.settings import Settings
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
+
+pytestmark = pytest.mark.kafka
+
+TOPIC = "chat.messages.v1"
+
+
+@pytest.fixture
+async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Settings:
+    made = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
+    await admin.apply(catalog_for(made), made)
+    return made
+
+
+@asynccontextmanager
+async def serving(settings: Settings) -> AsyncIterator[tuple[ApiServer, Live]]:
+    catalog = catalog_for(settings)
+    status = Status(settings, catalog)
+    live = Live(settings, catalog, status)
+    parts = Parts(live=live, history=History(settings, catalog), status=status)
+    stopping = asyncio.Event()
+    live.start()
+    server = await serve(create_api(parts, stopping=stopping), "127.0.0.1", 0, stopping=stopping)
+    try:
+        yield server, live
+    finally:
+        await server.stop()
+        await live.stop()
+
+
+def message(number: int, conversation: str = "c-1", **other: Any) -> ChatMessage:
+    return ChatMessage(
+        message_id=f"m-{number}",
+        conversation_id=conversation,
+        user_id=other.pop("user_id", "ada"),
+        role=Role.USER,
+        content=f"message {number}\nof two lines",
+        sent_at=START,
+        **other,
+    )
+
+
+async def publish(settings: Settings, *messages: ChatMessage) -> None:
+    spec = catalog_for(settings).get(TOPIC)
+    producer = clients.make_producer(settings, "test")
+    async with clients.connected(producer, settings, 30.0):
+        for each in messages:
+            key = each.conversation_id.encode()
+            await producer.send_and_wait(
+                spec.name, msgspec.json.encode(each), key=key, partition=partition_of(key, spec.partitions)
+            )
+
+
+class Stream:
+    """The events of a stream, one after the other."""
+
+    def __init__(self, lines: AsyncIterator[str]) -> None:
+        self._lines = lines
+        self.last_id = ""
+
+    async def next(self) -> tuple[str, Any]:
+        """Return the next event: its name and its data."""
+        event: dict[str, str] = {}
+        async with asyncio.timeout(30):
+            async for line in self._lines:
+                if not line and "event" in event:
+                    self.last_id = event.get("id", self.last_id)
+                    return event["event"], msgspec.json.decode(event["data"])
+                name, _, value = line.partition(": ")
+                event[name] = event.get(name, "") + value
+        raise AssertionError("the stream has ended")
+
+
+@asynccontextmanager
+async def watching(url: str, last_id: str = "", **query: str) -> AsyncIterator[Stream]:
+    headers = {"last-event-id": last_id} if last_id else {}
+    async with (
+        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as client,
+        client.stream("GET", "/v1/events", params=query, headers=headers) as answer,
+    ):
+        assert answer.status_code == 200, await answer.aread()
+        assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+        yield Stream(answer.aiter_lines())
+
+
+async def test_who_watches_sees_what_is_said_from_then_on_and_continues_where_it_left_off(
+    settings: Settings,
+) -> None:
+    await publish(settings, message(0))
+    async with serving(settings) as (server, _):
+        async with watching(server.url, conversation_id="c-1") as stream:
+            assert await stream.next() == ("ready", {"resumed": False})
+            await publish(settings, message(1), message(2, "c-2"), message(3))
+            seen = [await stream.next() for _ in range(2)]
+            assert [(kind, event["value"]["message_id"]) for kind, event in seen] == [
+                ("message", "m-1"),
+                ("message", "m-3"),
+            ]
+            assert seen[0][1]["value"]["content"] == "message 1\nof two lines"
+            assert seen[0][1]["topic"] == TOPIC
+        await publish(settings, message(4))
+        async with watching(server.url, stream.last_id, conversation_id="c-1") as again:
+            assert await again.next() == ("ready", {"resumed": True})
+            assert (await again.next())[1]["value"]["message_id"] == "m-4"
+        async with watching(server.url, "00000000-7", conversation_id="c-1") as foreign:
+            assert await foreign.next() == ("ready", {"resumed": False})
+
+
+async def test_a_second_place_is_watched_without_losing_anything_of_the_first(settings: Settings) -> None:
+    async with serving(settings) as (server, live), watching(server.url, conversation_id="c-1") as first:
+        await first.next()
+        sending = asyncio.create_task(publish(settings, *(message(number) for number in range(200))))
+        async with watching(server.url, conversation_id="c-3") as second:
+            assert await second.next() == ("ready", {"resumed": False})
+            await sending
+            seen = [(await first.next())[1]["value"]["message_id"] for _ in range(200)]
+            assert seen == [f"m-{number}" for number in range(200)]
+        assert {topic for topic, _ in live.hub.places()} >= {TOPIC}
+
+
+async def test_a_server_that_stops_says_bye(settings: Settings) -> None:
+    async with serving(settings) as (server, _), watching(server.url, conversation_id="c-1") as stream:
+        await stream.next()
+        stopping = asyncio.create_task(server.stop())
+        assert await stream.next() == ("bye", {})
+        await stopping
+
+
+async def test_the_flow_tells_how_things_are(settings: Settings) -> None:
+    await publish(settings, message(1))
+    async with serving(settings) as (server, _), watching(server.url, view="flow") as stream:
+        await stream.next()
+        kind, event = await stream.next()
+        assert kind == "status"
+        assert event["value"]["topics"][TOPIC] == 1
+        async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+            answer = (await client.get("/v1/status")).json()
+        assert answer["broker"] == "ok"
+        assert {row["service"] for row in answer["services"]} == {"ingest", "memory", "recall", "respond"}
+        assert answer["topics"] == event["value"]["topics"]
+
+
+async def test_the_log_is_what_was_said_to_whom_may_see_it(settings: Settings) -> None:
+    await publish(settings, message(0), message(1, "c-2"), message(2, tenant_id="acme"), message(3))
+    async with (
+        serving(settings) as (server, _),
+        httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client,
+    ):
+        log = (await client.get("/v1/conversations/c-1/log")).json()
+        assert [event["value"]["message_id"] for event in log["events"]] == ["m-0", "m-3"]
+        assert (log["people"], log["earlier"]) == (["ada"], 0)
+        newest = (await client.get("/v1/conversations/c-1/log", params={"limit": 1})).json()
+        assert [event["value"]["message_id"] for event in newest["events"]] == ["m-3"]
+        assert newest["earlier"] == 1
+        assert (await client.get("/v1/conversations/unknown/log")).json()["events"] == []
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"kinds": "nonsense", "user_id": "ada"}, {"view": "flow", "conversation_id": "c"}]
+)
+async def test_what_cannot_be_watched_is_said(query: dict[str, str]) -> None:
+    app = create_api(Parts())
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", timeout=30
+    ) as client:
+        answer = await client.get("/v1/events", params=query)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
