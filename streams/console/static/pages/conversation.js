@@ -1,0 +1,226 @@
+// One conversation: messages, the windows that they fell into, what came of it. Live, or played again from the log.
+
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
+import { address, get, path, send, useData } from "../api.js";
+import { useLive } from "../live.js";
+import { announce, Ask, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
+import { setQuery, useRoute } from "../router.js";
+import { blank, fold, openWindow } from "../story.js";
+
+const MOST_ROWS = 1000;
+const SPEEDS = [1, 10, 100];
+const SIGNS = { created: "+", reinforced: "↑", superseded: "⇥", merged: "⇢", contradicted: "✗", ended: "■", corrected: "✎", deprecated: "✗", erased: "⌫" };
+
+export default function Conversation({ id }) {
+  const [log, setLog] = useState(null);
+  const [round, setRound] = useState(0);
+  const [added, setAdded] = useState(0);
+  const pending = useRef([]);
+  const data = useData(`${id} ${round}`, (signal) => get(address(path`/v1/conversations/${id}/log`, { limit: 5000 }), { signal }));
+  const tokens = useData(`tokens ${id} ${added}`, (signal) => get(path`/v1/conversations/${id}`, { signal }));
+  useEffect(() => {
+    if (!data.data) return;
+    setLog({ ...data.data, events: [...data.data.events, ...pending.current] });
+  }, [data.data]);
+  const person = log?.people?.[0];
+  const watch = { conversation_id: id, user_id: person, kinds: "message,punctuation,window,candidates,fact,summary-requested,summary" };
+  const live = useLive(data.data || data.problem ? watch : null, {
+    load: () => setRound((n) => n + 1),
+    event: (event) => {
+      pending.current = [...pending.current, event].slice(-500);
+      setLog((before) => before && { ...before, events: [...before.events, event], people: before.people.length ? before.people : event.value?.user_id ? [event.value.user_id] : [] });
+      if (event.kind === "message" || event.kind === "summary") setAdded((n) => n + 1);
+      if (event.kind === "fact" && event.value) announce(`${event.value.change}: ${event.value.statement}`);
+    },
+  });
+  const shown = { ...data, data: log ?? undefined };
+  return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} tokens=${tokens.data} />`}<//>`;
+}
+
+function View({ id, log, live, tokens }) {
+  const { query } = useRoute();
+  const total = log.events.length;
+  const step = query.step === undefined ? null : Math.max(0, Math.min(total, Number(query.step) || 0));
+  const playing = usePlayer(log.events, step);
+  const story = useMemo(() => {
+    const story = blank();
+    for (const event of step === null ? log.events : log.events.slice(0, step)) fold(story, event);
+    return story;
+  }, [log.events, step]);
+  const place = log.read.find((each) => each.topic === "chat.messages.v1");
+  if (!total) {
+    return html`<div class="head"><h1><${Said} text=${id} /></h1><${LiveMark} state=${live} /></div>
+      <${Empty} title="Nothing here yet"><p>Nothing was said in a conversation of this name, or what was said is older than the log keeps. What is said from now on appears by itself.</p><//>`;
+  }
+  return html`
+    <div class="head"><h1><${Said} text=${id} /></h1>
+      ${log.people.map((name) => html`<${PersonLink} key=${name} id=${name} />`)}
+      <span class="muted">${plural(story.messages.length, "message")} · ${plural(story.windows.length, "window")} · ${plural(story.facts.size, "fact")}</span>
+      ${place && html`<span class="muted">partition ${place.partition}, read to ${number(Math.max(place.read_to - 1, 0))}</span>`}
+      <span class="end"><${LiveMark} state=${step === null ? live : "off"} /></span></div>
+    <div class="tools"><${Player} events=${log.events} step=${step} playing=${playing} />
+      <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
+    ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; ${number(log.earlier)} earlier ones are left out.</p>`}
+    <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} />
+    <${Tokens} story=${story} tokens=${tokens} policy=${log.policy} played=${step !== null} />`;
+}
+
+/* ---- the player: any conversation again, as if live ---------------------------------------------------------- */
+
+function usePlayer(events, step) {
+  const [speed, setSpeed] = useState(0);
+  useEffect(() => {
+    if (!speed || step === null) return undefined;
+    if (step >= events.length) {
+      setSpeed(0);
+      return undefined;
+    }
+    const apart = step === 0 ? 0 : Date.parse(events[step].at) - Date.parse(events[step - 1].at);
+    // Nobody waits an hour for what somebody said the next day.
+    const timer = setTimeout(() => setQuery({ step: String(step + 1) }), Math.max(60, Math.min(2500, apart / speed)));
+    return () => clearTimeout(timer);
+  }, [speed, step, events]);
+  return [speed, setSpeed];
+}
+
+function Player({ events, step, playing: [speed, setSpeed] }) {
+  const total = events.length;
+  const to = (value) => setQuery({ step: value === null ? "" : String(Math.max(0, Math.min(total, value))) });
+  const now = step ?? total;
+  const toggle = () => {
+    if (speed) return setSpeed(0);
+    if (step === null || step >= total) to(0);
+    return setSpeed(1);
+  };
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.target.closest?.("input, textarea, select, dialog, button") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "ArrowLeft") to(now - 1);
+      else if (event.key === "ArrowRight") to(now + 1);
+      else if (event.key === " ") toggle();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+  return html`<div class="player" role="group" aria-label="Player">
+    <button aria-label="One step back" onClick=${() => to(now - 1)} disabled=${now === 0}>◀</button>
+    <button aria-label=${speed ? "Pause" : "Play from the beginning, or go on"} onClick=${toggle}>${speed ? "▮▮" : "▶"}</button>
+    <button aria-label="One step forward" onClick=${() => to(now + 1)} disabled=${now >= total}>▶▏</button>
+    ${SPEEDS.map((each) => html`<button aria-pressed=${speed === each} onClick=${() => (setSpeed(each), step === null && to(0))}>${each}×</button>`)}
+    <input type="range" min="0" max=${total} value=${now} aria-label="Position in the log" aria-valuetext=${`event ${now} of ${total}`} onInput=${(event) => to(Number(event.target.value))} />
+    <span class="muted num">${now} / ${total}</span>
+    <button aria-pressed=${step === null} onClick=${() => (setSpeed(0), to(null))}>live</button>
+  </div>`;
+}
+
+/* ---- the drawing ----------------------------------------------------------------------------------------------- */
+
+function Story({ id, story, policy, live, at }) {
+  const [lit, setLit] = useState(null); // ids of messages
+  const open = openWindow(story, policy);
+  const first = Math.max(0, story.messages.length - MOST_ROWS);
+  const rows = story.messages.slice(first);
+  const box = useRef(null);
+  useFollowEnd(box, story.messages.length, live && !at);
+  useEffect(() => {
+    if (!at) return;
+    const row = document.getElementById(`m-${at}`);
+    row?.focus();
+    row?.scrollIntoView({ block: "center" });
+  }, [at, Boolean(story.byId.get(at))]);
+  const light = (ids) => ({
+    onMouseEnter: () => setLit(ids), onMouseLeave: () => setLit(null),
+    onFocus: () => setLit(ids), onBlur: () => setLit(null),
+  });
+  const on = (ids) => (lit && ids.some((each) => lit.includes(each)) ? "on" : "");
+  const row = (messageId) => (story.byId.get(messageId)?.number ?? 0) - first + 2;
+  const summarized = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
+  const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
+  const others = [];
+  for (const each of story.outcomes) (ofWindow.get(each.windowId) ?? others).push(each);
+  return html`<div class="log ${lit ? "lit" : ""}" ref=${box}>
+    <h2 style=${{ gridColumn: 1, gridRow: 1 }}>messages</h2><h2 style=${{ gridColumn: 2, gridRow: 1 }}>windows</h2><h2 style=${{ gridRow: 1 }}>what came of it</h2>
+    ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
+        style=${{ gridRow: each.number - first + 2 }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
+        title=${`${each.place.topic} / ${each.place.partition} / ${each.place.offset}`}>
+      <span class="n">#${each.number}</span><${When} at=${each.said} clock />
+      <span><span class="who">${each.role === "user" ? html`<${Said} text=${each.user} />` : each.role}</span><${Said} text=${each.content} />
+        ${at === each.id && html`<span class="place"> — ${each.place.topic} / ${each.place.partition} / ${each.place.offset}</span>`}</span></article>`)}
+    ${story.windows.map((each, index) => {
+      const found = ofWindow.get(each.id);
+      const inside = each.ids.filter((one) => story.byId.has(one));
+      if (!inside.length || row(inside.at(-1)) < 2) return null;
+      const start = Math.max(2, row(inside[0]));
+      const end = row(inside.at(-1)) + 1;
+      return html`<div key=${each.id} class="window ${index % 2 ? "odd" : "even"} ${on(each.ids)}" tabindex="0" data-row style=${{ gridRow: `${start} / ${end}` }} ...${light(each.ids)}
+          title=${`${each.id}: messages ${each.from} to ${each.to}, ${each.overlap} of them were in the window before`}>
+          <strong>w${index + 1}</strong> ${each.reason}<br />${each.from}–${each.to}${each.overlap ? html`<br /><span class="muted">overlap ${each.overlap}</span>` : ""}
+        </div>
+        <div class="outcome" key=${`o-${each.id}`} style=${{ gridRow: `${Math.max(start, row(inside[each.overlap] ?? inside[0]))} / ${end}` }}>
+          ${found.length === 0 ? html`<p class="muted">w${index + 1}: nothing learned</p>` : found.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}
+        </div>`;
+    })}
+    ${open && html`<div class="window open ${story.windows.length % 2 ? "odd" : "even"}" tabindex="0" style=${{ gridRow: `${Math.max(2, open.from - first + 2)} / ${open.to - first + 3}` }} ...${light(story.messages.slice(open.from).map((each) => each.id))}>
+        <strong>w${story.windows.length + 1}</strong> open<br />${open.from}–${open.to}<br /><span class="muted">${open.count} of ${open.size}</span></div>
+      <div class="outcome" style=${{ gridRow: `${Math.max(2, open.from - first + 2 + open.overlap)} / ${open.to - first + 3}` }}>
+        <p class="muted">Not yet: ${open.count} of ${open.size} messages. Read at ${open.size}, or when it has been silent until <${When} at=${open.closesAt} clock />${live ? html`, or <${CloseNow} id=${id} />` : "."}</p></div>`}
+    ${others.length > 0 && html`<div class="outcome" style=${{ gridRow: `${rows.length + 2}` }}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
+    ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary" style=${{ gridRow: rows.length + 3 }}>
+      <details><summary>summarized #${each.from_index}–#${each.to_index} into ${plural(each.tokens, "token")}</summary><${Summary} of=${each.summary} /></details></div>`)}
+  </div>`;
+}
+
+const CloseNow = ({ id }) =>
+  html`<${Ask} label="close it now" question="Close the conversation here? What is open is read at once." confirm="Close" act=${() => send("POST", path`/v1/conversations/${id}/close`, {})} />`;
+
+function Outcome({ one, story, light, on }) {
+  const fact = story.facts.get(one.factId);
+  if (!fact) return null;
+  return html`<div class="factline ${on(one.ids)} ${fact.status === "active" ? "" : "faded"}" ...${light(one.ids)}>
+    <span class="conf" title="confidence">${one.before != null ? `${share(one.before)} → ` : ""}${share(one.after)}</span>
+    <span class="sign" title=${one.change}>${SIGNS[one.change] ?? "•"}</span><${FactLink} fact=${fact} />
+    ${one.change !== "created" && html` <${Chip}>${one.change}<//>`}
+    ${one.quote && html`<span class="quote">${one.ids.map((each) => story.byId.get(each)).filter(Boolean).map((each) => `#${each.number} `)}“<${Said} text=${one.quote} />”</span>`}
+  </div>`;
+}
+
+const LISTS = [["key_facts", "key facts"], ["decisions", "decisions"], ["open_questions", "open questions"], ["todos", "to-dos"]];
+
+export function Summary({ of }) {
+  const lists = [["preferences", of.profile?.preferences], ["constraints", of.profile?.constraints], ...LISTS.map(([field, name]) => [name, of[field]])].filter(([, list]) => list?.length);
+  if (!lists.length) return html`<p class="muted">An empty summary: the messages are marked as summarized all the same.</p>`;
+  return html`<dl class="facts">${lists.map(([name, list]) => html`<dt>${name}</dt><dd><ul>${list.map((each) => html`<li><${Said} text=${each} /></li>`)}</ul></dd>`)}</dl>`;
+}
+
+function Tokens({ story, tokens, policy, played }) {
+  const counts = tokens?.tokens;
+  const list = story.summaries;
+  if (!counts || played) {
+    return list.length ? html`<p class="tokens muted">${plural(list.length, "summary", "summaries")}: ${list.map((each) => `#${each.from_index}–${each.to_index}, ${each.tokens} tokens`).join(" · ")}</p>` : null;
+  }
+  return html`<p class="tokens">tokens <${Bar} value=${counts.total} most=${policy.token_threshold} tone=${counts.total > policy.token_threshold * .9 ? "wide warn" : "wide"} />
+    <strong>${number(counts.total)} of ${number(counts.threshold ?? policy.token_threshold)}</strong>
+    <span class="muted">messages ${number(counts.messages)} + summaries ${number(counts.summaries)}</span></p>`;
+}
+
+/** Follow the end of the page while it is there; else leave it where it is read. */
+function useFollowEnd(box, length, wanted) {
+  const atEnd = useRef(false);
+  const [waiting, setWaiting] = useState(0);
+  useEffect(() => {
+    const look = () => {
+      atEnd.current = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
+      if (atEnd.current) setWaiting(0);
+    };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
+  useEffect(() => {
+    if (wanted && atEnd.current) scrollTo({ top: document.documentElement.scrollHeight });
+    else setWaiting((n) => n + 1);
+  }, [length]);
+  return waiting;
+}
