@@ -1,0 +1,286 @@
+// A chat with memory: each turn shows what was understood, what was sent to the model, what was said already.
+
+import { html, useEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact-htm.js";
+import { address, get, path, Problem, request, send, useData } from "../api.js";
+import { readEvents, useLive } from "../live.js";
+import { announce, Ask, Bar, Chip, ConversationLink, Empty, FactLink, number, plural, Said, share, Shown, Trouble } from "../parts.js";
+import { go, setQuery, useRoute } from "../router.js";
+import { Summary } from "./conversation.js";
+import { Tiers } from "./person.js";
+
+export default function Chat({ id }) {
+  const { query } = useRoute();
+  const session = useData("session", (signal) => get("/v1/session", { signal }));
+  const user = query.user_id ?? session.data?.user_id ?? "";
+  if (!user) return html`<${WhoAreYou} id=${id} waiting=${session.loading} />`;
+  return html`<div class="head"><h1>Chat</h1><span class="muted">as <${Said} text=${user} /></span> <a href=${path`/people/${user}`}>what is known</a>
+      ${id && html`<a class="end" href=${path`/conversations/${id}`}>windows and facts of this conversation</a>`}</div>
+    <div class="chat"><${List} user=${user} current=${id} />${id
+      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} />`
+      : html`<${Empty} title="Say something"><p>Choose a conversation, or begin a new one. What you tell is remembered across conversations.</p><p><${New} user=${user} /></p><//>`}</div>`;
+}
+
+function WhoAreYou({ waiting }) {
+  const submit = (event) => {
+    event.preventDefault();
+    setQuery({ user_id: new FormData(event.target).get("user").trim() });
+  };
+  if (waiting) return html`<p class="state loading" role="status">Loading …</p>`;
+  return html`<div class="head"><h1>Chat</h1></div><section class="state empty"><h2>Who is speaking?</h2>
+    <p>Memory belongs to a person. Choose the name under which yours is kept.</p>
+    <form class="signin" onSubmit=${submit}><label>Person <input name="user" required autocomplete="off" maxlength="256" /></label><button class="main">Go on</button></form></section>`;
+}
+
+function New({ user }) {
+  const [trouble, setTrouble] = useState("");
+  const begin = async () => {
+    try {
+      const made = await send("POST", "/v1/conversations", { user_id: user });
+      go(address(path`/chat/${made.conversation_id}`, { user_id: user }));
+    } catch (problem) {
+      setTrouble(problem.message || "Nothing answers.");
+    }
+  };
+  return html`<button class="main" onClick=${begin}>+ New</button>${trouble && html` <span class="bad" role="alert">${trouble}</span>`}`;
+}
+
+function List({ user, current }) {
+  const data = useData(`list ${user} ${current}`, (signal) => get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal }));
+  return html`<aside class="panel" aria-label="Conversations"><p class="tools"><${New} user=${user} /></p>
+    <${Shown} of=${data} what="conversations">${(found) => html`<ul class="chatlist">${found.conversations.map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
+      <a href=${address(path`/chat/${each.conversation_id}`, { user_id: user })}><${Said} text=${each.title || each.conversation_id} /></a></li>`)}</ul>
+      ${found.conversations.length === 0 && html`<p class="muted">None yet.</p>`}${found.next && html`<p class="muted">The newest 100. <a href=${address("/conversations", { user_id: user })}>All of them</a></p>`}`}<//></aside>`;
+}
+
+/* ---- one conversation ------------------------------------------------------------------------------------------- */
+
+const nothing = { turn: null, tokens: null, summaries: [], busy: false, trouble: null };
+
+/** What the events of a turn make of what is shown. */
+function reduce(state, { name, data, problem }) {
+  const turn = state.turn ?? {};
+  switch (name) {
+    case "begin": return { ...state, busy: true, trouble: null, turn: { said: data.content, text: "", duplicates: [], notices: [] } };
+    case "turn": return { ...state, turn: { ...turn, ...data, text: "", duplicates: [], notices: [] } };
+    case "understanding": return { ...state, turn: { ...turn, understanding: data } };
+    case "search": return { ...state, turn: { ...turn, searches: [...(turn.searches ?? []), data] } };
+    case "prompt": return { ...state, turn: { ...turn, prompt: data } };
+    case "text": return { ...state, turn: { ...turn, text: turn.text + data.text } };
+    case "duplicate": return { ...state, turn: { ...turn, duplicates: [...turn.duplicates, data] } };
+    case "notice": return { ...state, turn: { ...turn, notices: [...turn.notices, data] } };
+    case "tokens": return { ...state, tokens: data };
+    case "summary": return { ...state, turn: { ...turn, summary: data } };
+    case "message": return { ...state, turn: { ...turn, message: data, text: data.content } };
+    case "end": return { ...state, busy: false, turn: { ...turn, end: data } };
+    case "again": return { ...state, turn: { ...turn, again: data } };
+    case "trouble": return { ...state, busy: false, trouble: problem };
+    case "clear": return { ...state, turn: null, trouble: null };
+    default: return state;
+  }
+}
+
+/** Take a turn, and follow it through broken connections to its end. */
+async function takeTurn(id, body, dispatch, turnId) {
+  let last = "";
+  let ended = false;
+  let failures = 0;
+  const read = async (answer) => {
+    for await (const event of readEvents(answer)) {
+      const data = JSON.parse(event.data);
+      if (event.name === "bye") break;
+      if (event.id) last = event.id;
+      if (event.name === "turn") {
+        turnId = data.turn_id;
+        setQuery({ turn: turnId });
+      }
+      failures = 0;
+      dispatch({ name: event.name, data });
+      if (event.name === "end") ended = true;
+    }
+  };
+  const options = { accept: "text/event-stream", timeout: 0 };
+  try {
+    if (body) await read(await request("POST", path`/v1/conversations/${id}/turns`, { body, ...options }));
+  } catch (error) {
+    if (error instanceof Problem && error.kind !== "offline") return void dispatch({ name: "trouble", problem: error });
+    if (!turnId) return void dispatch({ name: "trouble", problem: new Problem("offline", 0, "") });
+  }
+  while (!ended && turnId) {
+    dispatch({ name: "again", data: true });
+    await new Promise((done) => setTimeout(done, Math.min(4000, 300 * 2 ** failures)));
+    try {
+      const answer = await fetch(path`/v1/turns/${turnId}/events`, { headers: { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) } });
+      if (answer.status === 404 && failures > 2) return void dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
+      if (!answer.ok) throw new Error(String(answer.status));
+      dispatch({ name: "again", data: false });
+      await read(answer);
+    } catch {
+      failures += 1;
+      if (failures > 40) return void dispatch({ name: "trouble", problem: new Problem("offline", 0, "") });
+    }
+  }
+  setQuery({ turn: "" });
+}
+
+function Conversation({ id, user, turn, at }) {
+  const [state, dispatch] = useReducer(reduce, nothing);
+  const data = useData(`conversation ${id}`, (signal) => get(address(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }), { signal }).catch((problem) => {
+    if (problem.kind === "missing") return { messages: [], tokens: null };
+    throw problem;
+  }));
+  const summaries = useData(`summaries ${id}`, (signal) => get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
+  const spoken = useRef(false);
+  const follow = async (body, turnId) => {
+    spoken.current = true;
+    await takeTurn(id, body, dispatch, turnId);
+    data.reload();
+    summaries.reload();
+  };
+  useEffect(() => {
+    if (turn && !state.turn) follow(null, turn);
+  }, []);
+  useLive({ conversation_id: id, kinds: "message,summary" }, {
+    load: data.reload,
+    event: (event) => {
+      if (event.kind === "summary") summaries.reload();
+      if (!state.busy) data.reload();
+    },
+  });
+  // Leaving a conversation closes it: what was said is read at once instead of a quarter of an hour later.
+  useEffect(() => {
+    const leave = () => {
+      if (!spoken.current) return;
+      spoken.current = false;
+      fetch(path`/v1/conversations/${id}/close`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ user_id: user }), keepalive: true }).catch(() => {});
+    };
+    addEventListener("pagehide", leave);
+    return () => (removeEventListener("pagehide", leave), leave());
+  }, [id]);
+  useEffect(() => {
+    // What was said is in the list now: the turn that said it is shown there.
+    if (state.turn?.end && data.data?.messages?.some((each) => each.message_id === state.turn.answer_id)) dispatch({ name: "clear" });
+  }, [data.data, state.turn?.end]);
+  useEffect(() => state.turn?.end && announce(state.turn.text ? `Answer: ${state.turn.text}` : "The turn has ended"), [state.turn?.end]);
+  return html`<section aria-label="Conversation">
+    <${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} id=${id} user=${user} found=${found} state=${state} at=${at} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//></section>`;
+}
+
+function Turns({ id, user, found, state, at, summaries, say }) {
+  const tokens = state.tokens ?? found.tokens;
+  const turn = state.turn;
+  const box = useRef(null);
+  const text = useRef(null);
+  const shown = found.messages.filter((each) => !turn || (each.message_id !== turn.answer_id && each.message_id !== turn.message_id));
+  useEffect(() => {
+    if (!at && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [shown.length, turn?.text, turn?.understanding, turn?.end]);
+  const submit = (event) => {
+    event.preventDefault();
+    const content = text.current.value.trim();
+    if (!content || state.busy) return;
+    text.current.value = "";
+    say({ content, user_id: user });
+  };
+  const choose = (number, reading) => {
+    say({ content: reading, user_id: user, choice: number });
+    text.current?.focus();
+  };
+  const last = shown.at(-1);
+  return html`
+    ${tokens && html`<p class="tokens"><span>Context: <strong class="num">${number(tokens.total)} / ${number(tokens.threshold)} tokens</strong></span> <${Bar} value=${tokens.total} most=${tokens.threshold} tone=${tokens.total > tokens.threshold * 0.9 ? "wide warn" : "wide"} />
+      <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}
+    <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
+      ${shown.length === 0 && !turn && html`<p class="muted">Nothing was said yet.</p>`}
+      ${shown.map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
+      ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user, content: turn.said ?? "" })} />`}
+      ${state.trouble && html`<${Trouble} problem=${state.trouble} />`}
+    </div>
+    <${Summaries} list=${summaries} />
+    <form class="say" onSubmit=${submit}>
+      <textarea ref=${text} name="content" aria-label="Say something" placeholder="say something …" dir="auto" rows="2" onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && submit(event)}></textarea>
+      <span class="tools"><button class="main" disabled=${state.busy}>Send ⏎</button>
+        <button type="button" disabled=${!state.busy || !turn?.turn_id} onClick=${() => send("POST", path`/v1/turns/${turn.turn_id}/stop`, {}).catch(() => {})}>Stop</button></span>
+    </form>
+    <${Menu} id=${id} user=${user} />`;
+}
+
+function Menu({ id, user }) {
+  const [said, setSaid] = useState("");
+  const remove = async () => {
+    await send("DELETE", address(path`/v1/conversations/${id}`, { user_id: user }));
+    setSaid("Deleted.");
+    go(address("/chat", { user_id: user }));
+  };
+  return html`<p class="tools"><a class="button" href=${address(path`/v1/conversations/${id}/export`, { user_id: user })} download=${`${id}.jsonl`}>Export as JSONL</a>
+    <${Ask} label="Delete …" tone="danger" question="What was said here, and every fact that rests on it alone, goes from search now and from the log as it ages." confirm="Delete it" act=${remove} />${said && html`<span role="status">${said}</span>`}</p>`;
+}
+
+function Message({ each, id, lit, choose, summary }) {
+  const answer = each.metadata?.answer;
+  const understanding = each.metadata?.understanding ?? each.metadata?.query_analysis ?? answer?.understanding;
+  return html`<article class="turn ${each.role}" id=${`m-${each.message_id}`} aria-current=${lit ? "true" : undefined}>
+      <div class="meta"><strong>${each.role === "user" ? "you" : each.role === "assistant" ? "it" : each.role}</strong><a href=${address(path`/conversations/${id}`, { at: each.message_id })}>#${each.index}</a>
+        ${each.is_summarized && html`<${Chip}>summarized<//>`}<span class="end num">${each.token_count != null ? `${each.token_count} tok` : ""}</span></div>
+      <div class="text"><${Said} text=${each.content} /></div>
+      ${understanding && html`<${Understanding} of=${understanding} />`}
+      ${choose && understanding?.is_ambiguous && html`<${Choices} of=${understanding} choose=${choose} />`}
+      ${answer && html`<${Answer} of=${answer} />`}</article>
+    ${summary && html`<p class="threshold">summarized: #${summary.from_index}–#${summary.to_index} → ${plural(summary.tokens, "token")}</p>`}`;
+}
+
+function Turn({ turn, busy, user, choose, again }) {
+  const clarifying = turn.understanding?.is_ambiguous && (turn.end?.status === "clarifying" || !turn.prompt);
+  return html`${turn.said && html`<article class="turn user"><div class="meta"><strong>you</strong></div><div class="text"><${Said} text=${turn.said} /></div>
+      ${turn.understanding && html`<${Understanding} of=${turn.understanding} />`}</article>`}
+    <article class="turn assistant" aria-busy=${busy ? "true" : "false"}><div class="meta"><strong>it</strong>${busy && html`<span>${turn.again ? "connecting again …" : !turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …"}</span>`}</div>
+      <div class="text"><${Said} text=${turn.text} /></div>
+      ${turn.duplicates.map((each) => html`<p class="said-already" key=${each.event_id}>${each.kept ? html`<${Said} text=${each.duplicate_sentence} />` : html`<s><${Said} text=${each.duplicate_sentence} /></s>`} (${each.kept ? "kept, though like what was said" : "said already"}, ${share(each.similarity_score)}: “<${Said} text=${each.similar_sentence} />”)</p>`)}
+      ${turn.end && clarifying && html`<${Choices} of=${turn.understanding} choose=${choose} />`}
+      ${turn.notices.map((each) => html`<p class="warn"><${Said} text=${each.message} /></p>`)}
+      ${turn.prompt && html`<${Prompt} of=${turn.prompt} searches=${turn.searches} items=${turn.message?.metadata?.answer?.items} />`}
+      ${turn.end && turn.end.status !== "answered" && turn.end.status !== "clarifying" && html`<p class="warn" role="alert">${turn.end.status}${turn.end.message ? ": " : ""}<${Said} text=${turn.end.message} /> ${turn.end.try_again && html`<button onClick=${again}>Try again</button>`}</p>`}</article>
+    ${turn.summary && html`<p class="threshold">summarized: #${turn.summary.from_index}–#${turn.summary.to_index}, ${number(turn.summary.tokens_before)} → ${number(turn.summary.tokens_after)} tokens</p>`}`;
+}
+
+function Understanding({ of }) {
+  const readings = of.possible_interpretations ?? [];
+  const needs = of.needed_context_from_memory ?? [];
+  const rows = [
+    ["rewritten", of.rewritten_query], ["readings", readings], ["needs", needs], ["asks back", of.clarifying_questions ?? []], ["with context", of.final_augmented_context],
+  ].filter(([, value]) => (Array.isArray(value) ? value.length : value));
+  if (!rows.length && !of.is_ambiguous) return null;
+  return html`<details><summary>understanding: ${of.is_ambiguous ? "ambiguous" : "clear"}${readings.length ? ` · ${plural(readings.length, "reading")}` : ""}${needs.length ? " · needs memory" : ""}</summary>
+    <dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${Array.isArray(value) ? html`<ul>${value.map((each) => html`<li><${Said} text=${typeof each === "string" ? each : each.text ?? JSON.stringify(each)} /></li>`)}</ul>` : html`<${Said} text=${value} />`}</dd>`)}</dl></details>`;
+}
+
+function Choices({ of, choose }) {
+  const readings = of.possible_interpretations ?? [];
+  const asks = of.clarifying_questions ?? [];
+  if (!readings.length && !asks.length) return null;
+  return html`<div class="choices" role="group" aria-label="Which of these do you mean?">
+    ${readings.map((each, at) => html`<button onClick=${() => choose(at + 1, each)}>${at + 1}. <${Said} text=${each} /></button>`)}
+    ${asks.map((each) => html`<p><${Said} text=${each} /></p>`)}<p class="muted">or say it in your own words</p></div>`;
+}
+
+function Prompt({ of, searches = [], items }) {
+  const quoted = new Set((items ?? []).filter((each) => each.quoted).map((each) => each.id));
+  const context = useMemo(() => ({ ...of, items: (of.items ?? []).map((each) => ({ ...each, quoted: each.quoted || quoted.has(each.id) })) }), [of, items]);
+  const used = of.items?.filter((each) => !each.left_out).length ?? 0;
+  return html`<details><summary>prompt: ${number(of.tokens)} of ${number(of.budget)} tokens · ${plural(used, "item")}</summary>
+    ${searches.map((each) => html`<p class="muted">search_memory “<${Said} text=${each.query} />” (${each.search_type}): ${plural(each.found.length, "result")}${each.problem ? html` — <${Said} text=${each.problem} />` : ""}</p>`)}
+    <${Tiers} context=${context} /></details>`;
+}
+
+function Answer({ of }) {
+  const items = (of.items ?? []).filter((each) => each.tier !== "recent" && each.tier !== "system");
+  if (!items.length) return null;
+  const count = (test) => items.filter(test).length;
+  return html`<details><summary>${count((each) => each.quoted)} quoted · ${count((each) => !each.left_out)} in the prompt · ${items.length} found</summary>
+    <ul class="prompt-items">${items.map((each) => html`<li class=${each.left_out ? "faded" : ""}><span>${each.tier === "facts" ? html`<${FactLink} fact=${{ fact_id: each.id, statement: each.text, user_id: of.user_id ?? "" }}><${Said} text=${each.text} /><//>` : html`<${Said} text=${each.text} />`}
+      ${each.quoted ? html` <${Chip} tone="accent">quoted<//>` : each.left_out ? html` <${Chip}>left out<//>` : html` <${Chip} tone="good">in the prompt<//>`} ${each.conversation_id && html`<${ConversationLink} id=${each.conversation_id} at=${each.message_ids?.[0]}>where<//>`}</span></li>`)}</ul></details>`;
+}
+
+function Summaries({ list }) {
+  if (!list.length) return null;
+  return html`<details class="panel"><summary>summaries of this session: ${list.length}</summary>${list.map((each) => html`<section key=${each.summary_id}><h3>#${each.from_index}–#${each.to_index} · ${plural(each.tokens, "token")}</h3><${Summary} of=${each.summary} /></section>`)}</details>`;
+}

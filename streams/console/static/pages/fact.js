@@ -1,0 +1,90 @@
+// One fact: what it rests on, how it came to be what it is, where it was used.
+
+import { html, useState } from "../vendor/preact-htm.js";
+import { address, get, path, send, useData } from "../api.js";
+import { useLive } from "../live.js";
+import { Ask, Bar, Chip, ConversationLink, Curve, FactLink, LiveMark, PersonLink, Place, plural, Said, share, Shown, When } from "../parts.js";
+import { useRoute } from "../router.js";
+import { TONES } from "./person.js";
+
+export default function FactPage({ id }) {
+  const { query } = useRoute();
+  const [newer, setNewer] = useState(undefined);
+  const data = useData(`fact ${id}`, (signal) => get(address(path`/v1/facts/${id}`, { user_id: query.user_id }), { signal }));
+  const user = query.user_id ?? data.data?.user_id;
+  const live = useLive(user ? { user_id: user, kinds: "fact" } : null, {
+    load: data.reload,
+    event: (event) => event.key === id && setNewer(event.value),
+  });
+  if (newer === null) return html`<section class="state empty"><h1>Erased</h1><p>This fact, and all that it said, is gone.</p></section>`;
+  return html`<${Shown} of=${data} what="the fact">${(answer) => {
+    const stored = answer.fact ?? answer;
+    const fact = newer && newer.version >= stored.version ? newer : stored;
+    return html`<${Whole} fact=${fact} answer=${answer} live=${live} reload=${data.reload} />`;
+  }}<//>`;
+}
+
+function Whole({ fact, answer, live, reload }) {
+  const sources = [...fact.provenance].sort((a, b) => Date.parse(a.sent_at) - Date.parse(b.sent_at));
+  const changes = fact.changes ?? [];
+  return html`
+    <div class="head"><h1><${Said} text=${fact.statement} /></h1><${Chip} tone=${TONES[fact.status]}>${fact.status.replace("_", " ")}<//><span class="end"><${LiveMark} state=${live} /></span></div>
+    <div class="columns"><section class="panel"><h2>What is known</h2><dl class="facts">
+      <dt>person</dt><dd><${PersonLink} id=${fact.user_id} />${fact.tenant_id !== "default" ? html` <span class="muted">tenant ${fact.tenant_id}</span>` : ""}</dd>
+      <dt>confidence</dt><dd><strong class="num">${share(fact.confidence)}</strong> <${Bar} value=${fact.confidence} /> <${Curve} values=${changes.map((each) => each.confidence_after)} label="Confidence over its changes" /></dd>
+      <dt>kind</dt><dd>${fact.kind}${fact.tentative ? ", tentative: never said surely" : ""}</dd>
+      ${fact.attribute && html`<dt>slot</dt><dd><${Said} text=${[fact.subject, fact.attribute, fact.value].filter(Boolean).join(" · ")} />${fact.polarity === "negated" ? " (not so)" : ""}</dd>`}
+      <dt>true</dt><dd>since <${When} at=${fact.valid_from} />${fact.valid_to ? html` until <${When} at=${fact.valid_to} />` : ""}</dd>
+      ${fact.past.length > 0 && html`<dt>before that</dt><dd>${fact.past.map((each) => html`<div><${When} at=${each.valid_from} /> – <${When} at=${each.valid_to} /></div>`)}</dd>`}
+      <dt>known</dt><dd>since <${When} at=${fact.learned_at} />, last supported <${When} at=${fact.last_evidence_at} /></dd>
+      ${fact.superseded_by && html`<dt>instead holds</dt><dd><${FactLink} fact=${{ fact_id: fact.superseded_by, user_id: fact.user_id }}>${fact.superseded_by}<//></dd>`}
+      ${fact.merged_into_id && html`<dt>is part of</dt><dd><${FactLink} fact=${{ fact_id: fact.merged_into_id, user_id: fact.user_id }}>${fact.merged_into_id}<//></dd>`}
+      <dt>id</dt><dd class="mono">${fact.fact_id}</dd></dl>
+      <${Actions} fact=${fact} reload=${reload} /></section>
+    <section class="panel"><h2>History</h2><ol>${[...changes].reverse().map((each) => html`<li key=${each.version} class="tools">
+        <strong class="num">v${each.version}</strong><${When} at=${each.at} clock /> <span class="muted"><${When} at=${each.at} /></span><${Chip} tone=${each.change === "contradicted" ? "warn" : ""}>${each.change}<//>
+        <span class="num">${each.confidence_before != null ? `${share(each.confidence_before)} → ` : ""}${share(each.confidence_after)}</span>
+        ${each.fact_id && html`<span>by <${FactLink} fact=${{ fact_id: each.fact_id, user_id: fact.user_id }}>another fact<//></span>`}
+        ${each.window_id && html`<span class="muted mono" title=${each.window_id}>window ${each.window_id.slice(0, 8)}</span>`}</li>`)}</ol>
+      ${fact.version > changes.length && changes.length > 0 && html`<p class="muted">The last ${changes.length} of ${fact.version} changes.</p>`}</section></div>
+    <section class="panel"><h2>Evidence · ${plural(fact.evidence_count, "time")} said</h2>
+      <ul>${sources.map((each) => html`<li key=${each.window_id + each.message_ids.join()} class="results"><blockquote>“<${Said} text=${each.quote} />”</blockquote>
+        <p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} />
+        · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p></li>`)}</ul></section>
+    <${Uses} uses=${answer.uses} />`;
+}
+
+function Uses({ uses }) {
+  if (!uses) return null;
+  return html`<section class="panel"><h2>Used in</h2>${uses.length === 0
+    ? html`<p class="muted">No prompt or answer that is still kept.</p>`
+    : html`<ul>${uses.map((each) => html`<li><${ConversationLink} id=${each.conversation_id} at=${each.message_id} /> ${each.quoted ? html`<${Chip} tone="accent">quoted<//>` : html`<${Chip} tone="good">in the prompt<//>`} <${When} at=${each.at} /></li>`)}</ul>`}</section>`;
+}
+
+function Actions({ fact, reload }) {
+  const [said, setSaid] = useState("");
+  const [open, setOpen] = useState(false);
+  const correct = async (event) => {
+    event.preventDefault();
+    const statement = new FormData(event.target).get("statement").trim();
+    try {
+      await send("POST", path`/v1/facts/${fact.fact_id}/correct`, { user_id: fact.user_id, statement });
+      setOpen(false);
+      setSaid("Taken: the correction supersedes this fact as soon as it is read.");
+      reload();
+    } catch (problem) {
+      setSaid(problem.message || "Nothing answers.");
+    }
+  };
+  const forget = async () => {
+    const done = await send("DELETE", address(path`/v1/facts/${fact.fact_id}`, { user_id: fact.user_id }));
+    setSaid(done.remains?.length ? `Gone from search now. Remains: ${done.remains.map((each) => `${each.what} until ${each.until}`).join("; ")}.` : "It is gone from search now, and from the log within a day or so.");
+    reload();
+  };
+  return html`<div class="tools">
+    <button aria-expanded=${open} onClick=${() => setOpen(!open)}>Correct …</button>
+    <${Ask} label="Forget …" tone="danger" question="It goes from search at once, and what it said from the log within a day or so. What was said in the conversation stays." confirm="Forget it" act=${forget} />
+    ${said && html`<p role="status"><${Said} text=${said} /></p>`}</div>
+    ${open && html`<form class="signin" onSubmit=${correct}><label>What is true instead <input name="statement" required size="44" defaultValue=${fact.statement} /></label><button class="main">Correct it</button>
+      <p class="muted">The new statement supersedes this one and appears in the history of both.</p></form>`}`;
+}

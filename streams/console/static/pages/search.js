@@ -1,0 +1,74 @@
+// Search, explained: what each part added, what was left out, why an answer is empty.
+
+import { html, useEffect, useRef } from "../vendor/preact-htm.js";
+import { address, send, useData } from "../api.js";
+import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
+import { setQuery, useRoute } from "../router.js";
+
+const TYPES = ["both", "facts", "episodes", "turns"];
+
+export default function Search() {
+  const { query } = useRoute();
+  const box = useRef(null);
+  useEffect(() => box.current?.focus(), []);
+  const submit = (event) => {
+    event.preventDefault();
+    const form = new FormData(event.target);
+    setQuery({ q: form.get("q").trim(), user_id: form.get("user").trim(), limit: form.get("limit") === "5" ? "" : form.get("limit") }, { push: true });
+  };
+  const type = query.search_type ?? "both";
+  const ready = Boolean(query.q && query.user_id);
+  const wanted = { q: query.q, user_id: query.user_id, search_type: type, limit: Number(query.limit ?? 5), explain: true };
+  if (query.minimum_confidence) wanted.minimum_confidence = Number(query.minimum_confidence);
+  if (query.as_of) wanted.as_of = query.as_of;
+  if (query.kind) wanted.kind = query.kind;
+  const data = useData(ready ? JSON.stringify(wanted) : null, async (signal) => {
+    const began = performance.now();
+    const found = await send("POST", "/v1/search", wanted, { signal });
+    return { ...found, took: performance.now() - began };
+  });
+  return html`<div class="head"><h1>Search</h1></div>
+    <form class="searchbox" role="search" onSubmit=${submit}>
+      <input id="q" name="q" type="search" ref=${box} value=${query.q ?? ""} aria-label="Question" placeholder="what do you want to know?" dir="auto" autocomplete="off" required />
+      <label>person <input name="user" value=${query.user_id ?? ""} size="12" required autocomplete="off" /></label>
+      <label>limit <input name="limit" type="number" min="1" max="100" value=${query.limit ?? "5"} /></label>
+      <button class="main">Search</button>
+      <span class="tabs" role="group" aria-label="What to search">${TYPES.map((each) => html`<button type="button" aria-pressed=${type === each} onClick=${() => setQuery({ search_type: each === "both" ? "" : each })}>${each}</button>`)}</span>
+    </form>
+    ${ready ? html`<${Shown} of=${data} what="answers">${(found) => html`<${Found} found=${found} query=${query} />`}<//>`
+      : html`<p class="muted">A question in words, and whose memory it is asked of. What is found says why.</p>`}`;
+}
+
+function Found({ found, query }) {
+  const { scope } = found;
+  const about = [`tenant ${scope.tenant_id}`, `confidence ≥ ${scope.minimum_confidence}`];
+  if (scope.conversation_id) about.push(`conversation ${scope.conversation_id}`);
+  if (scope.as_of) about.push(`as of ${scope.as_of}`);
+  if (scope.kinds?.length) about.push(scope.kinds.join(", "));
+  const times = found.explain?.milliseconds ?? {};
+  return html`<p class="muted">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${Object.keys(times).length ? ` (${Object.entries(times).map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
+    ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
+    ${found.explain?.left_out?.length > 0 && html`<p class="muted">left out: ${found.explain.left_out.map((each) => `${each.count} ${each.why}`).join(" · ")}</p>`}`;
+}
+
+function Result({ each, at }) {
+  const parts = Object.entries(each.parts).filter(([, value]) => Math.abs(value) >= 0.005).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 0.01);
+  return html`<li><div class="line"><span class="num muted">${at + 1}</span><strong class="num">${share(each.score)}</strong>
+      <span class="text">${each.fact ? html`<${FactLink} fact=${each.fact} />` : html`<${ConversationLink} id=${each.conversation_id} at=${each.message_ids[0]}><${Said} text=${each.text} /><//>`}</span><${Chip}>${each.kind}<//></div>
+    <div class="parts">${parts.map(([name, value]) => html`<span>${name.replaceAll("_", " ")} <${Bar} value=${Math.abs(value)} most=${most} tone=${value < 0 ? "warn" : ""} /> <span class="num">${value < 0 ? "−" : "+"}${share(Math.abs(value))}</span></span>`)}
+      ${each.fact && html`<span>confidence ${share(each.fact.confidence)}</span><span>since <${When} at=${each.fact.valid_from} /></span>`}
+      <${ConversationLink} id=${each.conversation_id} at=${each.message_ids[0]}>where it was said<//></div></li>`;
+}
+
+function Nothing({ found, query }) {
+  const name = html`<${Said} text=${query.user_id} />`;
+  if (found.empty === "unknown_person") {
+    const near = found.explain?.nearest ?? found.nearest ?? [];
+    return html`<${Empty} title="Nobody of that name"><p>Nothing was ever said by or to ${name}.${near.length ? html` Did you mean ${near.map((each) => html`<a href=${address("/search", { ...query, user_id: each })}><${Said} text=${each} /></a> `)}?` : html` <a href="/people">Who there is</a>.`}</p><//>`;
+  }
+  if (found.empty === "unknown_conversation") return html`<${Empty} title="No such conversation"><p>Nothing was said in it by or to ${name}.</p><//>`;
+  const waits = found.waiting ?? found.explain?.waiting ?? [];
+  return html`<${Empty} title="Nothing of what is known answers"><p>There is a memory of ${name}, and nothing in it answers this. <a href=${address(`/people/${encodeURIComponent(query.user_id)}`)}>What is known</a>.</p>
+    ${waits.length > 0 && html`<p>${plural(waits.length, "conversation")} waits to be read: ${waits.map((each) => html`<${ConversationLink} id=${each.conversation_id} /> (${number(each.messages)} messages) `)}</p>`}<//>`;
+}
