@@ -5,15 +5,20 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount
 
 from streams.adapters.turn_topic import TurnTopic
 from streams.api.app import Mounted
 from streams.api.parts import Parts
+from streams.console.app import Console
 from streams.context_reading import ContextReader
+from streams.live.history import History
+from streams.live.reader import Live
+from streams.live.status import Status
 from streams.remembered.opening import open_remembered
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import catalog_for
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
 
@@ -35,11 +40,18 @@ async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitSta
     Raises:
         ConfigurationError: a setting is wrong.
     """
-    return Opened(await open_parts(settings, metrics, resources))
+    parts = await open_parts(settings, metrics, resources)
+    catalog = catalog_for(settings)
+    live = Live(settings, catalog, Status(settings, catalog))
+    live.start()
+    resources.push_async_callback(live.stop)
+    parts.live = live
+    return Opened(parts, pages=[Mount("", Console())])
 
 
 async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:
     """Return the parts that need no task of their own: those that a command can use, too."""
+    catalog = catalog_for(settings)
     remembered = await open_remembered(settings, metrics, resources)
     return Parts(
         search=remembered.search,
@@ -48,4 +60,6 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         windows=WindowRetriever(remembered.log, TurnTopic(settings)),
         understanding=Understanding(remembered.search, remembered.log),
         contexts=ContextReader(remembered.contexts, remembered.log, remembered.facts),
+        history=History(settings, catalog),
+        status=Status(settings, catalog),
     )
