@@ -163,6 +163,14 @@ class TestIngest:
         *_, window = harness.values(WINDOWS, Window)
         assert (window.from_index, window.to_index) == (4, 6)
 
+    def test_of_one_person_the_words_in_the_open_window_go(self) -> None:
+        harness = ingest()
+        harness.feed(*[harness.record(message(n, user)) for n, user in enumerate(["ada", "bob"])])
+        assert said_in_state(harness) == {"ada", "bob"}
+        later(harness)
+        harness.feed(erase(harness, "ada"))
+        assert said_in_state(harness) == {"bob"}
+
     def test_another_tenant_erases_nothing(self) -> None:
         harness = ingest()
         harness.feed(harness.record(message(0)))

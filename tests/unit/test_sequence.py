@@ -19,6 +19,7 @@ def message(name: str, tenant: str = "default") -> ChatMessage:
         content=name,
         sent_at=datetime(2026, 3, 1, tzinfo=UTC),
         tenant_id=tenant,
+        metadata={"name": name.upper()},
     )
 
 
@@ -149,15 +150,10 @@ def test_of_one_person_the_words_go_and_the_places_stay() -> None:
     assert (found.next_index, found.arrived_at) == (1, 5.0)
     assert found.erased == (("user of a", 5.0), ("user of b", 3.0))
     after = sequencer(found.state())
-    said = [
-        (message(name), offset, arrived)
-        for name, offset, arrived in [("b", 2, 3.0), ("c", 5, 3.5), ("d", 6, 6.0)]
-    ]
-    assert [(index, each and each.content) for index, each, _, _ in after.place(said)] == [
-        (1, ""),
-        (2, "c"),
-        (3, "d"),
-    ]
+    said = [(message(name), offset, at) for name, offset, at in (("b", 2, 3.0), ("c", 5, 3.5), ("d", 6, 6.0))]
+    taken = [(index, each) for index, each, _, _ in after.place(said)]
+    assert [(index, each and each.content) for index, each in taken] == [(1, ""), (2, "c"), (3, "d")]
+    assert [each and each.metadata for _, each in taken] == [{}, {"name": "C"}, {"name": "D"}]
 
 
 def test_a_table_that_knows_only_of_an_erasure_is_kept_and_asks_whose_it_is() -> None:
