@@ -12,9 +12,13 @@ from streams.api.problems import NOT_ALLOWED, Problem
 
 
 class Scope(StrEnum):
-    """What an operation needs of a token.  ``none``: it tells nothing of anybody."""
+    """What an operation needs of a token.
+
+    ``none``: no token, for it tells nothing of anybody; ``self``: any token, for it is about the token itself.
+    """
 
     NONE = "none"
+    SELF = "self"
     READ = "read"
     WRITE = "write"
     CHAT = "chat"
@@ -35,7 +39,7 @@ class Caller:
 
     def check_scope(self, scope: Scope) -> None:
         """Raise a :class:`Problem` (403) unless the caller may do this."""
-        if scope is not Scope.NONE and scope not in self.scopes:
+        if scope not in (Scope.NONE, Scope.SELF) and scope not in self.scopes:
             has = ", ".join(sorted(self.scopes)) or "none"
             raise Problem(NOT_ALLOWED, f"This needs the scope {scope}, and the token has {has}.")
 
@@ -43,7 +47,7 @@ class Caller:
         """Return what was given with the caller's own tenant and person, where there are such fields.
 
         Raises:
-            Problem: 403; another tenant's or another person's was asked for.
+            Problem: 403; another tenant's or another person's was asked for, or something of several people's.
         """
         narrowed = dict(given)
         if "tenant_id" in fields and self.tenant_id is not None:
@@ -51,6 +55,13 @@ class Caller:
         if "user_id" in fields and self.user_id is not None:
             self._check("person", self.user_id, narrowed.setdefault("user_id", self.user_id))
         return narrowed
+
+    def check_person(self, fields: Collection[str]) -> None:
+        """Raise a :class:`Problem` (403) if the caller is for one person, and this is about several."""
+        if self.user_id is not None and "user_id" not in fields:
+            raise Problem(
+                NOT_ALLOWED, f"The token is for {self.user_id} alone, and this is about others as well."
+            )
 
     def _check(self, what: str, own: str, asked: object) -> None:
         if asked == own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streams.api.operations import Operation
-from streams.api.routes import context, conversations, description, facts, live, search, understanding
+from streams.api.routes import context, conversations, description, facts, live, search, session, understanding
 
 OPERATIONS: Sequence[Operation] = (
     search.search,
@@ -17,5 +17,8 @@ OPERATIONS: Sequence[Operation] = (
     live.get_log,
     live.get_events,
     live.get_status,
+    session.get_session,
+    session.sign_in,
+    session.sign_out,
     description.get_openapi,
 )

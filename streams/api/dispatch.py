@@ -15,6 +15,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
 from streams.api.access import Access
+from streams.api.caller import Caller, Scope
 from streams.api.operations import JSON, Call, Operation
 from streams.api.parts import Parts
 from streams.api.problems import (
@@ -92,17 +93,21 @@ async def answer(
     Raises:
         Problem: something is wrong with the request, or with what it asks for.
     """
-    caller = await access.caller(request)
+    caller = Caller(frozenset(), None) if found.scope is Scope.NONE else access.caller(request)
     caller.check_scope(found.scope)
+    if found.scope not in (Scope.NONE, Scope.SELF):
+        caller.check_person(_fields(found))
     _check_accept(found, request)
     given: dict[str, Any] = {}
     if found.parameters is not None:
         given["wanted"] = _parameters(found, found.parameters, request, caller.narrow)
     elif request.query_params:
         raise Problem(INVALID_REQUEST, f"There are no parameters here. {usage(found)}.")
+    if found.body is None and request.method not in ("GET", "HEAD"):
+        _check_json(found, request, needed=False)
     if found.body is not None:
         given["body"] = await _body(found, found.body, request, caller.narrow)
-    result = await found.handler(Call(request, caller, parts, stopping), **given)
+    result = await found.handler(Call(request, caller, parts, access, stopping), **given)
     if isinstance(result, Response):
         return result
     headers = {"cache-control": "no-store"}
@@ -120,6 +125,13 @@ def _check_accept(found: Operation, request: Request) -> None:
     group = found.media_type.partition("/")[0] + "/*"
     if any(accepted) and not {"*/*", group, found.media_type}.intersection(accepted):
         raise Problem(NOT_ACCEPTABLE, f"This answers {found.media_type}, which `Accept` does not name.")
+
+
+def _fields(found: Operation) -> set[str]:
+    """Return the names of everything that may be given."""
+    kinds = [kind for kind in (found.parameters, found.body) if inspect.isclass(kind)]
+    structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
+    return {each.encode_name for kind in structs for each in msgspec.structs.fields(kind)}
 
 
 _Narrow = Callable[[dict[str, Any], Sequence[str]], dict[str, Any]]
@@ -144,10 +156,7 @@ def _parameters(
 
 
 async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Narrow) -> Any:
-    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
-    charset = parameters.strip().lower().removeprefix("charset=").strip('"')
-    if media_type.strip().lower() != JSON or charset not in ("", "utf-8", "utf8"):
-        raise Problem(NOT_JSON, f"The body is not said to be {JSON} in UTF-8. {usage(found)}.")
+    _check_json(found, request, needed=True)
     try:
         given = msgspec.json.decode(await read_body(request))
         if isinstance(given, dict) and inspect.isclass(kind) and issubclass(kind, msgspec.Struct):
@@ -157,6 +166,16 @@ async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Na
         raise Problem(INVALID_REQUEST, f"The body is nested too deeply. {usage(found)}.") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise Problem(INVALID_REQUEST, f"{_said(error)}. {usage(found)}.") from error
+
+
+def _check_json(found: Operation, request: Request, *, needed: bool) -> None:
+    told = request.headers.get("content-type", "")
+    media_type, _, parameters = told.partition(";")
+    charset = parameters.strip().lower().removeprefix("charset=").strip('"')
+    if not (told or needed):
+        return
+    if media_type.strip().lower() != JSON or charset not in ("", "utf-8", "utf8"):
+        raise Problem(NOT_JSON, f"The body is not said to be {JSON} in UTF-8. {usage(found)}.")
 
 
 async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:

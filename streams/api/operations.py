@@ -33,6 +33,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from streams.api.access import Access
 from streams.api.caller import Caller, Scope
 from streams.api.parts import Parts
 from streams.api.problems import Kind
@@ -59,6 +60,7 @@ class Call:
     request: Request
     caller: Caller
     parts: Parts
+    access: Access
     stopping: asyncio.Event
 
     def part(self, name: str) -> Any:

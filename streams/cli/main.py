@@ -45,6 +45,7 @@ from streams.cli import (
     state,
     status,
     tail,
+    token,
     topics,
     understand,
     window,
@@ -85,6 +86,7 @@ app.command("settings")(settings.show)
 app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
 app.command("serve")(serve.run)
+app.add_typer(token.app, name="token")
 app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)

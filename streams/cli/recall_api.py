@@ -56,14 +56,21 @@ async def get(settings: Settings, path: str, parameters: Mapping[str, str | int]
 async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
     base = await base_of(settings)
     # Another deployment on this port must say so rather than answer.
-    whose = {PREFIX_HEADER: settings.topic_prefix}
+    sent = {PREFIX_HEADER: settings.topic_prefix}
+    if token := settings.api_token.get_secret_value():
+        sent["authorization"] = f"Bearer {token}"
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            response = await client.get(path, params=dict(parameters), headers=whose)
+            response = await client.get(path, params=dict(parameters), headers=sent)
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return await _ask_recall(settings, path, parameters, kind)
     except httpx.TransportError as error:
         raise DependencyUnavailable("serve", f"no answer from {base} ({type(error).__name__})") from error
+    if response.status_code == 401 and not token:
+        # Whoever can open the recall service's folder needs no token for what is in it.
+        answer = await _ask_recall(settings, path, parameters, kind)
+        if answer is not None:
+            return answer
     return _read(response, base, kind)
 
 

@@ -1,7 +1,8 @@
 """``switchboard serve`` in the foreground, from the first socket to the last answer.
 
-Exit codes: 0 stopped on request; 70 it stopped itself (the last log line says why; start it again); 78 a
-setting is wrong, or a port is taken.
+Exit codes: 0 stopped on request; 69 it would listen for others than this machine, and the tokens cannot be
+read; 70 it stopped itself (the last log line says why; start it again); 78 a setting is wrong, or a port is
+taken.
 """
 
 from __future__ import annotations
@@ -12,20 +13,25 @@ from contextlib import AsyncExitStack
 
 import structlog
 
-from models.errors import ConfigurationError
-from streams.api.access import Access
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams.api.access import Access, is_loopback
 from streams.api.app import create_api
 from streams.api.server import serve
-from streams.exits import EXIT_CONFIGURATION, EXIT_OK
+from streams.exits import EXIT_CONFIGURATION, EXIT_OK, EXIT_UNAVAILABLE
 from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
 from streams.serve.opening import open_all
 from streams.settings import Settings
 from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
+from streams.tokens.known import KnownTokens
 from streams.whereabouts import Whereabouts, leave_note
 
 SERVICE = "serve"
+
+#: How long a start waits for the tokens when only this machine is answered: until they are read, whoever asks
+#: is told to come again.
+_TOKENS_SECONDS = 5.0
 
 log = structlog.get_logger("streams.serve")
 
@@ -39,6 +45,9 @@ def run(settings: Settings) -> int:
     except ConfigurationError as error:
         log.error("cannot start", error=str(error))
         return EXIT_CONFIGURATION
+    except DependencyUnavailable as error:
+        log.error("cannot start", error=str(error))
+        return EXIT_UNAVAILABLE
 
 
 async def _main(settings: Settings) -> int:
@@ -53,7 +62,10 @@ async def _main(settings: Settings) -> int:
     ):
         health.describe(name, value)
     async with AsyncExitStack() as resources:
-        access = Access.of(settings)  # first of all: what is refused is refused before anything is opened
+        # First of all: what is refused is refused before anything is opened.
+        tokens = KnownTokens(settings)
+        resources.push_async_callback(tokens.close)
+        access = await _access(settings, tokens)
         answering = HealthServer(health_port(settings, SERVICE), metrics.registry, health, settings.api_host)
         resources.callback(answering.close)
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
@@ -63,6 +75,15 @@ async def _main(settings: Settings) -> int:
         await _serve(settings, access, metrics, health, answering.port, stop)
     log.info("stopped", service=SERVICE)
     return EXIT_OK
+
+
+async def _access(settings: Settings, tokens: KnownTokens) -> Access:
+    """Return who may ask for what.  Nobody waits for the tokens where they make no difference."""
+    if settings.api_auth == "off":
+        return Access.of(settings)
+    local = is_loopback(settings.api_host)
+    await tokens.start(_TOKENS_SECONDS if local else settings.request_timeout_seconds)
+    return Access.of(settings, tokens)
 
 
 async def _serve(

@@ -15,7 +15,7 @@ from pydantic_settings import BaseSettings
 from streams.settings.text import env_name, setting
 
 #: The secrets; each has a companion, ``<name>_file``.
-SECRETS = ("kafka_sasl_password", "qdrant_api_key", "redis_password", "gemini_api_key")
+SECRETS = ("kafka_sasl_password", "qdrant_api_key", "redis_password", "gemini_api_key", "api_token")
 
 _FILES = tuple(f"{name}_file" for name in SECRETS)
 _KAFKA_PATHS = ("kafka_ssl_ca_file", "kafka_ssl_cert_file", "kafka_ssl_key_file")
@@ -67,6 +67,10 @@ class AccessSettings(BaseSettings):
     redis_password: SecretStr = setting(SecretStr(""), "its password")
     redis_password_file: Path | None = _path("holds SWITCHBOARD_REDIS_PASSWORD")
     redis_ssl_ca_file: Path | None = _path("who signs the certificate of Redis (rediss://); empty: as above")
+    api_token: SecretStr = setting(
+        SecretStr(""), "token that commands ask the HTTP API with, if it wants one (switchboard token create)"
+    )
+    api_token_file: Path | None = _path("holds SWITCHBOARD_API_TOKEN")
     gemini_api_key: SecretStr = Field(
         default=SecretStr(""),
         validation_alias="GEMINI_API_KEY",

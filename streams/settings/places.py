@@ -95,8 +95,12 @@ class PlaceSettings(AccessSettings):
     )
     api_auth: Literal["on", "off"] = setting(
         "on",
-        "on: the HTTP API answers this machine only, for the default tenant only; off: something in front of "
-        "it authenticates, so it may listen elsewhere and takes the tenant as given",
+        "on: the HTTP API wants a token, if there are any (switchboard token), and without one answers this "
+        "machine only, for the default tenant only; off: something in front of it authenticates, so it may "
+        "listen elsewhere and takes the tenant as given",
+    )
+    api_requests_per_second: float = setting(
+        100.0, "requests of one token; twice as many at once", "requests/s", gt=0.0, le=100_000.0
     )
     api_hosts: str = setting(
         "",

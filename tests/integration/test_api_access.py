@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.api.server import ApiServer, serve
 from streams.cli.search import search
-from streams.exits import EXIT_CONFIGURATION
 from streams.search import MemorySearch, Wanted
-from streams.serve.process import run
 from streams.settings import load_settings
 
 EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/facts/x?user_id=ada", "/", "/v2"]
@@ -138,21 +135,3 @@ def test_another_address_is_refused_unless_something_in_front_authenticates(host
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
 def test_a_loopback_address_needs_no_leave(host: str) -> None:
     assert not Access.of(load_settings(api_host=host)).any_tenant
-
-
-def test_serve_refuses_to_start_where_strangers_reach_it(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    settings = load_settings(
-        data_dir=tmp_path / "data",
-        api_host="0.0.0.0",
-        api_port=port,
-        metrics_port=0,
-        log_format="json",
-    )
-    assert run(settings) == EXIT_CONFIGURATION
-    assert "SWITCHBOARD_API_AUTH=off" in capfd.readouterr().err
-    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == [], "no index was opened"

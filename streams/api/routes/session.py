@@ -1,0 +1,66 @@
+"""Signing a browser in: an event stream cannot send a header, so its token goes into a cookie."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from starlette.responses import Response
+
+from streams.api.access import COOKIE
+from streams.api.caller import Caller
+from streams.api.operations import JSON, Call, Scope, operation
+from streams.printing import encode_json
+
+
+class SignIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The token, as ``switchboard token create`` printed it."""
+
+    token: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, and what they may.
+
+    ``auth``: how that is known: by a ``token``; not at all, for this machine alone is answered (``local``); or
+    by something in front (``off``).  ``tenant_id`` ``None``: any; ``user_id`` ``None``: everybody.
+    """
+
+    auth: Literal["token", "local", "off"]
+    tenant_id: str | None
+    user_id: str | None
+    scopes: list[str]
+    token_id: str = ""
+
+
+def _session(caller: Caller) -> Session:
+    auth: Literal["token", "local", "off"] = (
+        "token" if caller.token else "off" if caller.tenant_id is None else "local"
+    )
+    scopes = sorted(scope.value for scope in caller.scopes if scope not in (Scope.NONE, Scope.SELF))
+    return Session(
+        auth=auth, tenant_id=caller.tenant_id, user_id=caller.user_id, scopes=scopes, token_id=caller.token
+    )
+
+
+@operation("GET", "/v1/session", scope=Scope.SELF)
+async def get_session(call: Call) -> Session:
+    """Who asks, and what they may."""
+    return _session(call.caller)
+
+
+@operation("POST", "/v1/session", scope=Scope.NONE, answer=Session, example_body={"token": "sb_…"})
+async def sign_in(call: Call, body: SignIn) -> Response:
+    """Have the browser keep a token, in a cookie that no script can read."""
+    answer = Response(encode_json(_session(call.access.owner(body.token))), media_type=JSON)
+    secure = call.request.url.scheme == "https"
+    answer.set_cookie(COOKIE, body.token, path="/", httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@operation("DELETE", "/v1/session", scope=Scope.NONE, status=204)
+async def sign_out(call: Call) -> Response:
+    """Have the browser forget its token."""
+    answer = Response(status_code=204)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
