@@ -17,13 +17,17 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Tier(StrEnum):
-    """A share of the budget (seed 002 §6), in the order of their claims."""
+    """A share of the budget (seed 002 §6), in the order of their claims.
+
+    ``system``: what the model is told besides, which has what remains; it is a tier of answers only.
+    """
 
     RECENT = "recent"
     TOOLS = "tools"
     INSTRUCTIONS = "instructions"
     FACTS = "facts"
     EPISODES = "episodes"
+    SYSTEM = "system"
 
 
 class FoundBy(StrEnum):

@@ -29,6 +29,7 @@ class Fault(StrEnum):
     CUT = "cut"
     REFUSED_CONNECTION = "refused-connection"
     SLOW = "slow"
+    STALLED = "stalled"  # begins to answer, and says no more
     HTML = "html"
     HTML_ERROR = "html-error"
 

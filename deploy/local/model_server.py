@@ -41,7 +41,11 @@ MODELS = ("gemini-2.5-flash-lite", "gemini-2.5-flash", "gemini-embedding-001", "
 #: What a client that has a timeout does not wait for.
 _SLOW_SECONDS = 3600.0
 
+#: Characters of a piece of a streamed answer, and most pieces of one.
+_PIECE, _MOST_PIECES = 24, 200
+
 #: Says what a model answers to a request (the body of ``generateContent``); ``None``: it is not scripted here.
+#: What :func:`deploy.local.scripted_model.calling` returns calls a tool.
 Script = Callable[[Mapping[str, Any]], str | None]
 
 
@@ -63,6 +67,8 @@ class ModelServer:
     def __init__(self, *, key: str = KEY, models: Collection[str] = MODELS, port: int = 0) -> None:
         self.calls: list[Call] = []
         self.scripts: list[Script] = []
+        #: Between two pieces of a streamed answer, as a model that thinks.
+        self.pause_seconds = 0.0
         self._key = key
         self._models = models
         self._port = port
@@ -129,11 +135,28 @@ class ModelServer:
         if answer is None:
             return JSONResponse(error(404, "NOT_FOUND", f"There is no method {method}.")[1], 404)
         text = json.dumps(answer)
+        if method == "streamGenerateContent" and fault is not Fault.REFUSED_CONNECTION:
+            return self._stream(answer, fault)
+        if fault is Fault.STALLED:
+            await asyncio.sleep(_SLOW_SECONDS)
         if fault in (Fault.CUT, Fault.REFUSED_CONNECTION):
             return _cut(text if fault is Fault.CUT else "")
-        if method == "streamGenerateContent":
-            return StreamingResponse(_streamed(answer), media_type="text/event-stream")
         return Response(text, media_type="application/json; charset=UTF-8")
+
+    def _stream(self, answer: Mapping[str, Any], fault: Fault | None) -> Response:
+        """Return an answer as events, of which a faulty one sends half."""
+        events = _events(answer)
+
+        async def sent() -> AsyncIterator[str]:
+            broken = fault in (Fault.CUT, Fault.STALLED)
+            for event in events[: len(events) // 2] if broken else events:
+                yield event
+                await asyncio.sleep(self.pause_seconds)
+            if fault is Fault.STALLED:
+                await asyncio.sleep(_SLOW_SECONDS)
+
+        length = {"Content-Length": str(sum(map(len, events)) + 1)} if fault is Fault.CUT else None
+        return StreamingResponse(sent(), headers=length, media_type="text/event-stream")
 
     def _refusal(self, request: Request, model: str, fault: Fault | None) -> Response | None:
         if fault is Fault.HTML or fault is Fault.HTML_ERROR:
@@ -172,8 +195,12 @@ class ModelServer:
             return answer | {"candidates": [], "usageMetadata": usage}
         text = next((said for script in self.scripts if (said := script(body)) is not None), None)
         text = scripted.said(body) if text is None else text
+        called = scripted.call_in(text)
         candidate: dict[str, Any] = {"index": 0, "finishReason": "STOP"}
-        if fault is Fault.BLOCKED_ANSWER:
+        if called is not None and fault is None:
+            candidate["content"] = {"role": "model", "parts": [{"functionCall": called}]}
+            usage["candidatesTokenCount"] = scripted.tokens(text)
+        elif fault is Fault.BLOCKED_ANSWER:
             candidate["finishReason"] = "SAFETY"
         elif fault is Fault.NO_TEXT:
             candidate["content"] = {"role": "model"}
@@ -214,18 +241,21 @@ def _cut(text: str) -> Response:
     )
 
 
-async def _streamed(answer: Mapping[str, Any]) -> AsyncIterator[str]:
-    """Cut the text of an answer into a few events, as the API does; what was counted comes with the last."""
+def _events(answer: Mapping[str, Any]) -> list[str]:
+    """Cut the text of an answer into events, as the API does; what was counted comes with the last."""
     candidates = answer.get("candidates") or [{}]
-    content = candidates[0].get("content", {}).get("parts", [{}])[0].get("text", "")
-    step = max(1, len(content) // 4)
+    parts = candidates[0].get("content", {}).get("parts") or [{}]
+    content = parts[0].get("text", "")
+    step = max(_PIECE, len(content) // _MOST_PIECES)
     pieces = [content[at : at + step] for at in range(0, len(content), step)]
-    for piece in pieces[:-1]:
-        yield _event({"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": piece}]}}]})
+    events = [
+        _event({"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": piece}]}}]})
+        for piece in pieces[:-1]
+    ]
     last = dict(answer)
     if pieces:
         last["candidates"] = [{**candidates[0], "content": {"role": "model", "parts": [{"text": pieces[-1]}]}}]
-    yield _event(last)
+    return [*events, _event(last)]
 
 
 def _event(content: Mapping[str, Any]) -> str:
@@ -239,17 +269,19 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="where it listens (0: any free port)")
     parser.add_argument("--key", default=KEY, help="the key that it takes")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between two pieces of an answer")
     options = parser.parse_args()
     try:
-        asyncio.run(_run(options.port, options.key))
+        asyncio.run(_run(options.port, options.key, options.pause))
     except SwitchboardError as failed:
         parser.exit(78 if isinstance(failed, ConfigurationError) else 69, f"{failed}\n")
     except KeyboardInterrupt:
         pass
 
 
-async def _run(port: int, key: str) -> None:
+async def _run(port: int, key: str, pause: float) -> None:
     async with ModelServer(key=key, port=port) as server:
+        server.pause_seconds = pause
         print(f"a scripted model answers at {server.url} (key: {key}); Ctrl-C ends it", flush=True)
         await asyncio.Event().wait()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
@@ -20,7 +20,8 @@ from models.messages import Role
 from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
-from processors.prompts import extraction, fence, summary
+from processors.prompts import answer, extraction, fence, summary
+from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
 
@@ -28,12 +29,28 @@ _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 100
 
 
+#: Begins an answer that is a call of a tool.
+_CALL = "\x00call "
+
+
+def calling(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return an answer that calls a tool."""
+    return _CALL + json.dumps({"name": name, "args": dict(arguments)})
+
+
+def call_in(text: str) -> dict[str, Any] | None:
+    """Return what an answer calls, ``None`` if it is a text."""
+    return json.loads(text.removeprefix(_CALL)) if text.startswith(_CALL) else None
+
+
 def said(body: Mapping[str, Any]) -> str:
     """Return the answer to the body of a request of ``generateContent``."""
     system, user = texts(body)
-    for version, answer in _ANSWERS.items():
+    if system.startswith(f"Task {answer.VERSION}:"):
+        return _answered(body, fence.opened(user))
+    for version, read in _ANSWERS.items():
         if system.startswith(f"Task {version}:"):
-            return answer(fence.opened(user))
+            return read(fence.opened(user))
     return "This is a scripted model: it answers the prompts of Switchboard."
 
 
@@ -45,6 +62,40 @@ def texts(body: Mapping[str, Any]) -> tuple[str, str]:
 
 def _text(content: Mapping[str, Any]) -> str:
     return "".join(part.get("text", "") for part in content.get("parts", ()))
+
+
+def _answered(body: Mapping[str, Any], records: list[dict[str, Any]]) -> str:
+    """Quote what bears on the question; search for it once if nothing that is shown does."""
+    question = next((each["text"] for each in records if each["is"] == "question"), "")
+    wanted = set(words_of(question))
+    shown = [each for each in records if each["is"] in ("fact", "said before")]
+    told = list(_told(body))
+    known = [each for each in (*told, *shown) if wanted & set(words_of(each["text"]))] or told
+    if not known and body.get("tools") and not _was_told(body):
+        return calling(answer.TOOL_NAME, {"query": question[:500], "limit": 3})
+    if not known:
+        return "I do not know that: nobody has told me."
+    return "Here is what I know. " + " ".join(f"“{each['text']}” [{each['n']}]." for each in known[:3])
+
+
+def _results(body: Mapping[str, Any]) -> list[str]:
+    parts = [part for content in body.get("contents", ()) for part in content.get("parts", ())]
+    return [
+        str(part["functionResponse"].get("response", {}).get("result", ""))
+        for part in parts
+        if "functionResponse" in part
+    ]
+
+
+def _was_told(body: Mapping[str, Any]) -> bool:
+    return bool(_results(body))
+
+
+def _told(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the records of what searches found."""
+    for result in _results(body):
+        if result.startswith("<data"):
+            yield from fence.opened(result)
 
 
 def _extracted(records: list[dict[str, Any]]) -> str:

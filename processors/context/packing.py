@@ -56,14 +56,14 @@ class _Tier:
     Both are tokens, the heading included.
     """
 
-    def __init__(self, tier: Tier, share: int, limit: int, count: TokenCounter) -> None:
+    def __init__(self, tier: Tier, share: int, limit: int, heading: int) -> None:
         self.tier = tier
         self.share = share
         self.limit = max(0, min(share, limit))
         self.tokens = 0
         self.inside: list[ContextItem] = []
         self.outside: list[ContextItem] = []
-        self._heading = count(wording.HEADINGS[tier])
+        self._heading = heading
 
     def room(self) -> int:
         """Return the tokens that one more item may have."""
@@ -92,11 +92,12 @@ class _Tier:
 
 
 class Packer:
-    """Fills the tiers, in the order of their claims.  ``count`` counts tokens."""
+    """Fills the tiers, in the order of their claims.  ``count`` counts tokens, of what reads as ``reads``."""
 
-    def __init__(self, budget: Budget, count: TokenCounter) -> None:
+    def __init__(self, budget: Budget, count: TokenCounter, reads: wording.Wording = wording.PLAIN) -> None:
         self._budget = budget
         self._count = count
+        self._reads = reads
         self._left = budget.total
         self._tiers: list[_Tier] = []
 
@@ -128,7 +129,10 @@ class Packer:
         return Packed((*inside, *outside), tuple(tier.use() for tier in self._tiers), tokens)
 
     def _open(self, tier: Tier, share: int, reserved: int = 0) -> _Tier:
-        return _Tier(tier, share, self._left - reserved, self._count)
+        return _Tier(tier, share, self._left - reserved, self._heading(tier))
+
+    def _heading(self, tier: Tier) -> int:
+        return self._count(self._reads.headings.get(tier, ""))
 
     def _close(self, tier: _Tier) -> None:
         self._left -= tier.tokens
@@ -203,7 +207,7 @@ class Packer:
         if not found:
             return 0
         costs = [self._item(kind, each).tokens for each in _best_first(found)[: self._budget.most]]
-        heading = self._count(wording.HEADINGS[kind])
+        heading = self._heading(kind)
         wanted = heading + sum(cost for cost in costs if heading + cost <= share)
         return min(self._budget.least, wanted)
 
@@ -212,7 +216,7 @@ class Packer:
             tier=Tier.RECENT,
             id=turn.turn_id,
             text=text,
-            tokens=wording.cost(Tier.RECENT, text, self._count, turn.role, turn.speaker),
+            tokens=self._reads.cost(Tier.RECENT, text, self._count, turn.role, turn.speaker),
             found_by=FoundBy.RECENT,
             cut=cut,
             role=turn.role,
@@ -232,7 +236,7 @@ class Packer:
             tier=kind,
             id=each.id,
             text=each.text,
-            tokens=wording.cost(kind, each.text, self._count, each.role, each.speaker),
+            tokens=self._reads.cost(kind, each.text, self._count, each.role, each.speaker),
             found_by=each.found_by,
             cut=each.cut,
             role=each.role,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, Protocol
 
 from models.context import Context, ContextItem, Tier
 from models.messages import Role
@@ -40,6 +41,26 @@ def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, s
     if tier is Tier.RECENT and role is not None:
         tokens = max(tokens, message_tokens(role.value, text, count))
     return tokens
+
+
+class Cost(Protocol):
+    """What an item costs, in tokens."""
+
+    def __call__(
+        self, tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = ""
+    ) -> int:
+        """Return the tokens of an item."""
+        ...
+
+
+class Wording(NamedTuple):
+    """How a prompt reads, as far as it costs: what stands above a tier, and what its items take."""
+
+    headings: Mapping[Tier, str]
+    cost: Cost
+
+
+PLAIN = Wording(HEADINGS, cost)
 
 
 def prompt(context: Context) -> str:

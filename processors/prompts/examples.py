@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from models.answers import AnswerItem
+from models.context import FoundBy, Tier
 from models.messages import Role
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 
@@ -61,3 +63,20 @@ EXTRACTED = """{"windows": [{"window": 1, "statements": [
   "polarity": "affirmed", "assertion": "holds", "statement": "Wants short answers",
   "quote": "please keep your answers short", "sources": [4], "confidence": 0.9, "event_at": "",
   "event_precision": "", "completes": ""}]}]}"""
+
+
+def _item(n: int, tier: Tier, name: str, text: str, role: Role | None = None) -> AnswerItem:
+    found_by = FoundBy.RECENT if tier is Tier.RECENT else FoundBy.MEANING
+    return AnswerItem(tier=tier, id=name, text=text, tokens=20, found_by=found_by, n=n, role=role, at=_BEGAN)
+
+
+#: What an answer may be made of, the question at the end.
+ANSWER_ITEMS = (
+    _item(1, Tier.INSTRUCTIONS, "f-1", "Wants short answers"),
+    _item(2, Tier.FACTS, "f-2", "Lives in Munich"),
+    _item(3, Tier.EPISODES, "t-1", "I don't like the coffee at work.", Role.USER),
+    _item(4, Tier.RECENT, "q", "Which city do I live in?", Role.USER),
+)
+
+#: What a model should answer then.
+ANSWERED = "In Munich [2]. (Short, as you wish [1].)"

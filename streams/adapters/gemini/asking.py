@@ -24,9 +24,9 @@ from models.memo import Memo, Outcome, memo_id
 from models.ports import TryLater
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
+from streams.adapters.gemini.account import Account, pause_of
 from streams.adapters.gemini.client import DEPENDENCY, Declined, GeminiClient, Said, Throttled
 from streams.adapters.gemini.limiter import Limiter
-from streams.adapters.gemini.prices import cost, price_of
 from streams.adapters.memo.memo import MemoLog
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -34,11 +34,8 @@ from streams.telemetry.metrics import Metrics
 #: Of the time that a stage's step may take, how much is spent on waiting and calling.
 _SHARE_OF_STEP = 0.8
 
-#: The wait after a 429 that asks for none.
-_PAUSE_SECONDS = 2.0
-
 #: What else an answer depends on, besides prompt, model and material: how it is sampled.
-_PARAMETERS = "temperature=0"
+PARAMETERS = "temperature=0"
 
 #: Characters of an answer that are kept: what is longer was not asked for.
 _MOST_CHARACTERS = 200_000
@@ -91,9 +88,12 @@ class Asking:
         self._metrics = metrics
         self._count = count
         self._clock = clock
-        self._price = price_of(self.model, settings.own_prices)
-        #: What open calls may still cost, by tenant.
-        self._reserved: defaultdict[str, float] = defaultdict(float)
+        self._account = Account(settings, self.model, memos, metrics, clock)
+
+    @property
+    def account(self) -> Account:
+        """What all purposes together may spend."""
+        return self._account
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater]:
         """Return what became of each question, in their order.
@@ -102,7 +102,7 @@ class Asking:
             DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.
         """
         ids = [
-            memo_id(purpose.version, self.model, _PARAMETERS, each.tenant_id, each.user_id, each.asked)
+            memo_id(purpose.version, self.model, PARAMETERS, each.tenant_id, each.user_id, each.asked)
             for each in questions
         ]
         found: dict[str, Memo | TryLater] = {**await self._memos.find(ids)}
@@ -153,27 +153,20 @@ class _Errand:
         asking, tenant = self._asking, self._questions[group[0]].tenant_id
         prompt = self._purpose.compose(group)
         tokens = asking._count(prompt.system) + asking._count(prompt.user)
-        most = cost(asking._price, tokens, prompt.most_tokens)
-        if await self._is_spent(tenant, most):
-            await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
-            return
-        asking._reserved[tenant] += most
-        try:
-            said = await self._call(prompt, tokens + prompt.most_tokens // len(group) // 4)
-        except DependencyUnavailable as error:
-            if error.dependency != DEPENDENCY:
-                raise
-            later = TryLater(str(error), unanswered=isinstance(error, Unanswered))
-            self.found |= {self._ids[number]: later for number in group}
-            return
-        finally:
-            asking._reserved[tenant] -= most
+        most = asking._account.cost(tokens, prompt.most_tokens)
+        async with asking._account.reserve(tenant, most) as granted:
+            if not granted:
+                await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
+                return
+            try:
+                said = await self._call(prompt, tokens + prompt.most_tokens // len(group) // 4)
+            except DependencyUnavailable as error:
+                if error.dependency != DEPENDENCY:
+                    raise
+                later = TryLater(str(error), unanswered=isinstance(error, Unanswered))
+                self.found |= {self._ids[number]: later for number in group}
+                return
         await self._take(group, said)
-
-    async def _is_spent(self, tenant: str, most: float) -> bool:
-        budget = self._asking._settings.model_budget_usd
-        spent = await self._asking._memos.spent(tenant, self._asking._clock())
-        return spent + self._asking._reserved[tenant] + most > budget
 
     async def _take(self, group: Sequence[int], said: Said | Declined) -> None:
         """Write down what was answered; one of several that was not is asked about alone."""
@@ -199,7 +192,7 @@ class _Errand:
                     message=said.message if isinstance(said, Declined) else "",
                     input_tokens=input_tokens,
                     output_tokens=output_tokens,
-                    cost_usd=cost(self._asking._price, input_tokens, output_tokens),
+                    cost_usd=self._asking._account.cost(input_tokens, output_tokens),
                 )
             )
         await self._write(memos)
@@ -256,30 +249,16 @@ class _Errand:
 
     async def _turn(self, prompt: Prompt, tokens: int) -> Said | Declined:
         asking = self._asking
-        labels = (self._purpose.name, asking.model)
         async with asking._limiter.turn(tokens, self._deadline):
-            began = asyncio.get_running_loop().time()
-            outcome = "failed"
-            try:
-                said = await asking._client.generate(asking.model, prompt)
-                outcome = "refused" if isinstance(said, Declined) else "answered"
-            except Throttled as error:
-                outcome = "throttled"
-                await asking._limiter.pause(_PAUSE_SECONDS if error.retry_after is None else error.retry_after)
-                raise
-            finally:
-                asking._metrics.model_calls_total.labels(*labels, outcome).inc()
-                took = asyncio.get_running_loop().time() - began
-                asking._metrics.model_call_seconds.labels(*labels).observe(took)
-        self._count_cost(said, labels)
+            with asking._account.call(self._purpose.name) as call:
+                try:
+                    said = await asking._client.generate(asking.model, prompt)
+                except Throttled as error:
+                    call.outcome = "throttled"
+                    await asking._limiter.pause(pause_of(error))
+                    raise
+                call.ended(said, "refused" if isinstance(said, Declined) else "answered")
         return said
-
-    def _count_cost(self, said: Said | Declined, labels: tuple[str, str]) -> None:
-        metrics = self._asking._metrics
-        metrics.model_tokens_total.labels(*labels, "input").inc(said.input_tokens)
-        metrics.model_tokens_total.labels(*labels, "output").inc(said.output_tokens)
-        spent = cost(self._asking._price, said.input_tokens, said.output_tokens)
-        metrics.model_cost_usd_total.labels(*labels).inc(spent)
 
 
 def _shares(said: Said | Declined, count: int) -> list[tuple[int, int]]:

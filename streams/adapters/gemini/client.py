@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
@@ -44,6 +44,8 @@ _BLOCKED = frozenset(
     }
 )
 
+_UNREAD = "Gemini refuses to read it"
+
 _DELAY = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
@@ -70,6 +72,10 @@ class Throttled(DependencyUnavailable):
     def __init__(self, message: str, retry_after: float | None) -> None:
         super().__init__(DEPENDENCY, message)
         self.retry_after = retry_after
+
+
+class Misconfigured(DependencyUnavailable):
+    """A setting is wrong, as it turned out while working: key, model or URL; the message says which."""
 
 
 class _TooLong(Exception):
@@ -166,6 +172,31 @@ class GeminiClient:
             return self._failed(error)
         return _answer(response)
 
+    async def stream(
+        self, model: str, contents: Sequence[types.Content], config: types.GenerateContentConfig
+    ) -> AsyncGenerator[types.GenerateContentResponse | Declined]:
+        """Yield an answer as it comes, each piece within the timeout; see the module for what is raised."""
+        config = config.model_copy(update={"temperature": 0.0, "thinking_config": _thinking(model)})
+        events: Any = None
+        try:
+            async with asyncio.timeout(self._timeout):
+                events = await self._client.aio.models.generate_content_stream(
+                    model=model, contents=list(contents), config=config
+                )
+            while True:
+                async with asyncio.timeout(self._timeout):
+                    event = await anext(events, None)
+                if event is None:
+                    return
+                yield event
+        except _TooLong:
+            return  # without an end: it was cut
+        except _FAILURES as error:
+            yield self._failed(error)
+        finally:
+            if events is not None:
+                await events.aclose()
+
     async def embed(self, model: str, texts: Sequence[str], dimensions: int) -> list[list[float]]:
         """Return a vector per text, not of unit length; see the module for what is raised."""
         config = types.EmbedContentConfig(output_dimensionality=dimensions, task_type="SEMANTIC_SIMILARITY")
@@ -196,13 +227,15 @@ class GeminiClient:
                 return Declined("model_refused_request", _first_line(error.message), 0, 0)
             raise self._unavailable(error) from error
         if isinstance(error, ValueError):
-            raise DependencyUnavailable(DEPENDENCY, self._no_api()) from error
+            raise Misconfigured(DEPENDENCY, self._no_api()) from error
         raise self._unavailable(error) from error
 
     def _unavailable(self, error: Exception) -> DependencyUnavailable:
         if isinstance(error, errors.APIError):
             wrong = self._wrong_setting(error, "the model", "SWITCHBOARD_GEMINI_MODEL")
-            message = wrong or f"{error.code} {error.status or ''}: {_first_line(error.message)}"
+            if wrong is not None:
+                return Misconfigured(DEPENDENCY, wrong)
+            message = f"{error.code} {error.status or ''}: {_first_line(error.message)}"
             return Throttled(message, _retry_after(error)) if error.code == 429 else _down(message)
         if isinstance(error, TimeoutError | httpx.ReadTimeout):
             return Unanswered(DEPENDENCY, f"no answer within {self._timeout:g} s")
@@ -236,22 +269,34 @@ def _thinking(model: str) -> types.ThinkingConfig | None:
     return types.ThinkingConfig(thinking_budget=0) if model.startswith("gemini-2.5-flash") else None
 
 
-def _answer(response: types.GenerateContentResponse) -> Said | Declined:
+def paid(response: types.GenerateContentResponse) -> tuple[int, int]:
+    """Return the tokens that a response says were paid, in and out."""
     usage = response.usage_metadata or types.GenerateContentResponseUsageMetadata()
-    spent = (
-        usage.prompt_token_count or 0,
-        (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0),
+    return usage.prompt_token_count or 0, (usage.candidates_token_count or 0) + (
+        usage.thoughts_token_count or 0
     )
+
+
+def _answer(response: types.GenerateContentResponse) -> Said | Declined:
+    spent = paid(response)
     candidate = response.candidates[0] if response.candidates else None
     parts = (candidate.content.parts if candidate is not None and candidate.content is not None else None) or ()
     text = "".join(part.text or "" for part in parts if not part.thought)
-    blocked = response.prompt_feedback.block_reason if response.prompt_feedback is not None else None
-    finished = candidate.finish_reason if candidate is not None else None
-    if blocked is not None:
-        return Declined("model_refused", f"Gemini refuses to read it: {blocked.value}", *spent)
-    if not text and finished is not None and finished.value in _BLOCKED:
-        return Declined("model_refused", f"Gemini refuses to answer: {finished.value}", *spent)
+    why = refusal_of(response)
+    if why and (not text or why.startswith(_UNREAD)):
+        return Declined("model_refused", why, *spent)
     return Said(text, *spent)
+
+
+def refusal_of(response: types.GenerateContentResponse) -> str:
+    """Return why Gemini will not read or answer something, ``""`` if it does not say so."""
+    feedback = response.prompt_feedback
+    if feedback is not None and feedback.block_reason is not None:
+        return f"{_UNREAD}: {feedback.block_reason.value}"
+    finished = response.candidates[0].finish_reason if response.candidates else None
+    if finished is not None and finished.value in _BLOCKED:
+        return f"Gemini refuses to answer: {finished.value}"
+    return ""
 
 
 def _retry_after(error: errors.APIError) -> float | None:

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis
 
-from models.errors import DependencyUnavailable
-from streams.adapters.gemini.client import DEPENDENCY
+from streams.adapters.gemini.client import Throttled
 from streams.adapters.redis_client import answered
 from streams.namespace import Namespace
 
@@ -73,7 +72,7 @@ class Limiter:
         """Wait for a turn to make a call of about so many tokens, until ``deadline`` (the event loop's time).
 
         Raises:
-            DependencyUnavailable: there is none before the deadline, or Redis does not answer.
+            Throttled: there is none before the deadline.  DependencyUnavailable: Redis does not answer.
         """
         name = uuid.uuid4().hex
         await self._wait(name, tokens, deadline)
@@ -93,7 +92,7 @@ class Limiter:
             wait = _LOOK_SECONDS if answer < 0 else answer / 1000
             if loop.time() + wait > deadline:
                 what = "too many calls are open" if answer < 0 else f"the next call may begin in {wait:.1f} s"
-                raise DependencyUnavailable(DEPENDENCY, f"the limits of {self._model} are reached: {what}")
+                raise Throttled(f"the limits of {self._model} are reached: {what}", None)
             await asyncio.sleep(wait)
 
     async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:

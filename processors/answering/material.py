@@ -1,0 +1,173 @@
+"""What an answer is made of: all that was found, by tiers, and what of it is in the prompt (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from models.answers import AnswerItem
+from models.context import Context, ContextItem, LeftOut, Tier, TierUse
+from models.turns import Turn
+from models.understanding import QueryUnderstanding
+from processors.context.packing import Budget, Packer
+from processors.context.ranking import CONFIDENCE, SIMILARITY, Candidate, ranked
+from processors.context.wording import Wording, excerpt
+from processors.prompts import answer
+from processors.recall.question import words_of
+from processors.text.tokens import TokenCounter
+
+#: How items read in the prompt of an answer: a record each, without headings.
+RECORDS = Wording({}, answer.cost)
+
+#: Characters of a remembered turn that are shown.
+_EXCERPT = 240
+
+#: The order of records in a prompt: what is known first, then what was said, the question at the end.
+_ORDER = (Tier.INSTRUCTIONS, Tier.FACTS, Tier.EPISODES, Tier.RECENT)
+_PLACES = {tier: place for place, tier in enumerate((*_ORDER, Tier.TOOLS))}
+
+
+class Found(NamedTuple):
+    """What a search found: statements, and what was said.  ``similarity`` is how well each answers, 0..1."""
+
+    facts: tuple[Candidate, ...] = ()
+    said: tuple[Candidate, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all of it."""
+        return tuple(each.id for each in (*self.facts, *self.said))
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question and what is at hand to answer it.
+
+    ``turn`` is the question as a turn of its conversation, ``recent`` those before it; ``found`` what a search
+    with the question found, ``context`` what was made after the turn before, if there is one.  ``style`` is
+    what the application wants besides; ``blind``: memory does not answer, so nothing is known of it.
+    """
+
+    turn: Turn
+    understanding: QueryUnderstanding
+    recent: tuple[Turn, ...] = ()
+    found: Found = Found()
+    context: Context | None = None
+    style: str = ""
+    blind: bool = False
+
+
+class Material(NamedTuple):
+    """Everything that was found, what is in first, and the tokens of each tier."""
+
+    items: tuple[AnswerItem, ...]
+    tiers: tuple[TierUse, ...]
+    tokens: int
+
+    def inside(self) -> list[AnswerItem]:
+        """Return what is in the prompt but for what the model searched for, in the prompt's order."""
+        return [item for tier in _ORDER for item in self.items if item.tier is tier and item.left_out is None]
+
+    def searched(self, ids: Iterable[str]) -> list[AnswerItem]:
+        """Return what is in of a search's results."""
+        wanted = set(ids)
+        tools = [item for item in self.items if item.tier is Tier.TOOLS and item.left_out is None]
+        return [item for item in tools if item.id in wanted]
+
+
+def material(
+    asked: Asked,
+    searched: Sequence[Found],
+    room: int,
+    now: datetime,
+    count: TokenCounter,
+    numbers: dict[str, int],
+) -> Material:
+    """Pack everything that was found into ``room`` tokens.
+
+    ``numbers`` is what each item that was in a prompt of this answer is called there; new ones are added.
+    """
+    context = _of_context(asked.context)
+    tools = _first_of(each for found in searched for each in (*found.facts, *found.said))
+    taken = {each.id for each in tools} | {asked.turn.turn_id, *(turn.turn_id for turn in asked.recent)}
+    facts = _first_of((*asked.found.facts, *context[Tier.FACTS]), taken)
+    said = _first_of((*asked.found.said, *context[Tier.EPISODES]), taken)
+    instructions = _first_of(context[Tier.INSTRUCTIONS], taken | {each.id for each in facts})
+    wanted = words_of(asked.turn.text)
+    packed = Packer(Budget(total=max(0, room)), count, RECORDS).pack(
+        [*asked.recent, asked.turn],
+        instructions=ranked(instructions, now),
+        facts=ranked(facts, now),
+        episodes=ranked([_shortened(each, wanted) for each in said], now),
+        tools=ranked([_shortened(each, wanted) for each in tools], now),
+    )
+    return Material(_numbered(packed.items, numbers), packed.tiers, packed.tokens)
+
+
+def _numbered(items: Sequence[ContextItem], numbers: dict[str, int]) -> tuple[AnswerItem, ...]:
+    for item in sorted(items, key=lambda item: _PLACES[item.tier]):
+        if item.left_out is None and item.id not in numbers:
+            numbers[item.id] = len(numbers) + 1
+    made = []
+    for item in items:
+        n = numbers.get(item.id, 0) if item.left_out is None else 0
+        made.append(AnswerItem(**{name: getattr(item, name) for name in item.__struct_fields__}, n=n))
+    return tuple(made)
+
+
+def _of_context(context: Context | None) -> Mapping[Tier, list[Candidate]]:
+    """Return what was found without being asked for, by its tier."""
+    found: dict[Tier, list[Candidate]] = {tier: [] for tier in Tier}
+    for item in context.items if context is not None else ():
+        if item.text and item.left_out not in (LeftOut.ERASED, LeftOut.ENDED):
+            found[item.tier].append(_candidate(item))
+    return found
+
+
+def _candidate(item: ContextItem) -> Candidate:
+    parts = item.parts
+    return Candidate(
+        id=item.id,
+        text=item.text,
+        found_by=item.found_by,
+        similarity=parts.similarity / SIMILARITY if parts is not None else item.score,
+        confidence=parts.confidence / CONFIDENCE if parts is not None else 1.0,
+        at=item.at or _LONG_AGO,
+        words=tuple(words_of(item.text)),
+        role=item.role,
+        speaker=item.speaker,
+        message_ids=item.message_ids,
+        conversation_id=item.conversation_id,
+        cut=item.cut,
+    )
+
+
+_LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
+
+
+def _first_of(candidates: Iterable[Candidate], besides: Iterable[str] = ()) -> list[Candidate]:
+    """Return each candidate once, as it came first, but for some."""
+    known = set(besides)
+    found: dict[str, Candidate] = {}
+    for each in candidates:
+        if each.id not in known:
+            found.setdefault(each.id, each)
+    return [*found.values()]
+
+
+def _shortened(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
+    """Return what was said with the part of it that bears on the question; a statement stays whole."""
+    if candidate.role is None:
+        return candidate
+    said = " ".join(candidate.text.split())
+    shown = excerpt(said, wanted, _EXCERPT, words_of)
+    return msgspec.structs.replace(candidate, text=shown, cut=candidate.cut or shown != said)
+
+
+def answering(asked: Asked, items: Iterable[AnswerItem]) -> list[AnswerItem]:
+    """Return what the question itself found, best first: what answers it without a model."""
+    found = {each.id: each.similarity for each in (*asked.found.facts, *asked.found.said)}
+    mine = [item for item in items if item.id in found and item.left_out is None and item.n]
+    return sorted((item for item in mine if item.tier is not Tier.RECENT), key=lambda item: -found[item.id])

@@ -1,0 +1,63 @@
+"""An answer without a language model: what is remembered, quoted with its sources, or that nothing is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from models.answers import AnswerItem, AnswerKind
+from models.messages import Role
+from models.understanding import QueryUnderstanding
+
+#: Items that are quoted.
+_MOST = 5
+
+#: What is asked rather than told.
+_ASKS = re.compile(
+    r"\?\s*$|^\W*(?:who|whom|whose|what|which|when|where|why|how|do|does|did|is|are|was|were|am|has|have|had|can|"
+    r"could|will|would|should|may|might|shall|tell|show|remind|list|find|give|explain|describe|recommend|suggest)\b",
+    re.I,
+)
+
+NOTHING = "I know nothing about that: nobody has told me so far."
+NOTED = "Noted. No language model is set up to reply; ask me for it, and I quote it."
+
+
+def is_asked(text: str) -> bool:
+    """Say whether somebody wants something answered, rather than tells something."""
+    return _ASKS.search(text.strip()) is not None
+
+
+BLIND = "I cannot look at what I remember now. Ask me again in a while."
+
+
+def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[str, AnswerKind]:
+    """Return what is remembered about ``text``, each with its source, and what sort of answer that is."""
+    if not is_asked(text):
+        return NOTED, AnswerKind.NOTED
+    if not items:
+        return BLIND if blind else NOTHING, AnswerKind.UNKNOWN
+    lines = [f"- {_quoted(item)}" for item in items[:_MOST]]
+    return "\n".join(["This is what I remember about that:", *lines]), AnswerKind.ANSWERED
+
+
+def _quoted(item: AnswerItem) -> str:
+    said = " ".join(item.text.split())
+    source = [_whose(item)] if item.role is not None else ["a fact"]
+    if item.at is not None:
+        source.append(f"{item.at.day} {item.at:%B %Y}")
+    return f"“{said}” [{item.n}] ({', '.join(source)})"
+
+
+def _whose(item: AnswerItem) -> str:
+    who = {Role.USER: "you", Role.ASSISTANT: "the assistant", Role.TOOL: "a tool", Role.SYSTEM: "the system"}
+    return item.speaker or who.get(item.role or Role.USER, "somebody")
+
+
+def asked_back(understanding: QueryUnderstanding) -> str:
+    """Return the readings of an open question and what would settle it (seed 004)."""
+    lines = ["Which of these do you mean?"]
+    lines += [f"{n}. {each}" for n, each in enumerate(understanding.possible_interpretations, 1)]
+    if understanding.clarifying_questions:
+        lines += ["", *understanding.clarifying_questions]
+    return "\n".join(lines)

@@ -1,0 +1,93 @@
+"""What a model may cost and has cost: the day's budget of a tenant, and the metrics of each call."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+
+from streams.adapters.gemini.client import Declined, Said, Throttled
+from streams.adapters.gemini.prices import cost, price_of
+from streams.adapters.memo.memo import MemoLog
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+#: The wait after a 429 that asks for none.
+_PAUSE_SECONDS = 2.0
+
+
+class Account:
+    """The account of one model.  What was spent is what the memo says, plus what open calls may still cost."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        model: str,
+        memos: MemoLog,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._model = model
+        self._memos = memos
+        self._metrics = metrics
+        self._clock = clock
+        self._budget = settings.model_budget_usd
+        self._price = price_of(model, settings.own_prices)
+        self._reserved: defaultdict[str, float] = defaultdict(float)
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Return what so many tokens cost, in US dollars."""
+        return cost(self._price, input_tokens, output_tokens)
+
+    @asynccontextmanager
+    async def reserve(self, tenant_id: str, most: float) -> AsyncIterator[bool]:
+        """Say whether a call that may cost ``most`` US dollars is within the tenant's budget of the day.
+
+        Raises:
+            DependencyUnavailable: the memo cannot be reached.
+        """
+        spent = await self._memos.spent(tenant_id, self._clock())
+        if spent + self._reserved[tenant_id] + most > self._budget:
+            yield False
+            return
+        self._reserved[tenant_id] += most
+        try:
+            yield True
+        finally:
+            self._reserved[tenant_id] -= most
+
+    @contextmanager
+    def call(self, purpose: str) -> Iterator[Call]:
+        """Count a call, how long it takes and what becomes of it."""
+        call = Call()
+        began = time.monotonic()
+        try:
+            yield call
+        finally:
+            labels, metrics = (purpose, self._model), self._metrics
+            metrics.model_calls_total.labels(*labels, call.outcome).inc()
+            metrics.model_call_seconds.labels(*labels).observe(time.monotonic() - began)
+            metrics.model_tokens_total.labels(*labels, "input").inc(call.input_tokens)
+            metrics.model_tokens_total.labels(*labels, "output").inc(call.output_tokens)
+            spent = self.cost(call.input_tokens, call.output_tokens)
+            metrics.model_cost_usd_total.labels(*labels).inc(spent)
+
+
+class Call:
+    """An open call: what became of it, and what it took."""
+
+    outcome = "failed"
+    input_tokens = 0
+    output_tokens = 0
+
+    def ended(self, said: Said | Declined, outcome: str) -> None:
+        """Note how it ended."""
+        self.outcome = outcome
+        self.input_tokens, self.output_tokens = said.input_tokens, said.output_tokens
+
+
+def pause_of(error: Throttled) -> float:
+    """Return how long no call is made after this error (seconds)."""
+    return _PAUSE_SECONDS if error.retry_after is None else error.retry_after

@@ -1,0 +1,169 @@
+"""Answering a person: drives :mod:`processors.answering` with a memory, a model and a clock.
+
+::
+
+    async for event in Answerer(memory, count, responder).answer(turn):
+        ...  # QueryUnderstanding, PromptLaid, MemorySearched, Notice, Spoken; at the end the Answer
+
+A memory that does not answer costs what it would have told, and the answer says so; so does a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Protocol, TypeAlias, TypeVar
+
+import msgspec
+import structlog
+
+from models.answers import (
+    Answer,
+    Ended,
+    MemorySearched,
+    Notice,
+    PromptLaid,
+    Responder,
+    Spoken,
+    Trouble,
+)
+from models.context import Context
+from models.errors import DependencyUnavailable
+from models.turns import Turn
+from models.understanding import QueryUnderstanding
+from processors.answering.answering import Ask, Heard, Reply, Rules, Say, answering
+from processors.answering.material import Asked, Found
+from processors.answering.searching import Search
+from processors.text.tokens import TokenCounter
+
+log = structlog.get_logger("streams.answering")
+
+T = TypeVar("T")
+
+#: What a turn shows while it is answered.
+Event: TypeAlias = QueryUnderstanding | PromptLaid | MemorySearched | Notice | Spoken | Answer
+
+#: Turns before the question that are looked at.
+RECENT = 5
+
+#: Longest wait for one thing that memory is asked (seconds).
+_PATIENCE_SECONDS = 10.0
+
+
+class Memory(Protocol):
+    """What is remembered of one person.  Every method raises :class:`DependencyUnavailable`."""
+
+    async def recent(self, turn: Turn, count: int) -> list[Turn]:
+        """Return the turns of the conversation before this one, oldest first."""
+        ...
+
+    async def understand(self, turn: Turn) -> QueryUnderstanding:
+        """Return what the turn means."""
+        ...
+
+    async def context(self, turn: Turn) -> Context | None:
+        """Return the context that was made after the turn before."""
+        ...
+
+    async def search(self, turn: Turn, search: Search) -> Found:
+        """Return what is remembered of the person who said the turn."""
+        ...
+
+
+class Answerer:
+    """Answers turns.  ``budget``: tokens of a prompt; ``style``: what the application wants besides."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        count: TokenCounter,
+        responder: Responder | None = None,
+        *,
+        budget: int = 1500,
+        style: str = "",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._memory = memory
+        self._responder = responder
+        self._rules = Rules(count, budget, responder.name if responder is not None else "")
+        self._style = style
+        self._clock = clock
+
+    async def answer(self, turn: Turn) -> AsyncGenerator[Event]:
+        """Yield what happens while a turn is answered, and the answer itself at the end.
+
+        Close it to stop: the model is let go of, and nothing more is paid.
+        """
+        asked, notices = await self._asked(turn)
+        yield asked.understanding
+        for notice in notices:
+            yield notice
+        way = answering(asked, self._rules, self._clock())
+        reply: Reply = None
+        try:
+            while True:
+                step = way.send(reply)
+                reply = None
+                if isinstance(step, Ask):
+                    text, ended = "", Ended()
+                    async with aclosing(self._stream(step)) as pieces:
+                        async for piece in pieces:
+                            if isinstance(piece, Ended):
+                                ended = piece
+                            else:
+                                text += piece.text
+                                yield piece
+                    reply = Heard(text, ended)
+                elif isinstance(step, Search):
+                    reply = await self._search(turn, step)
+                elif isinstance(step, Say):
+                    yield Spoken(step.text)
+                else:
+                    yield step
+        except StopIteration as done:
+            answer: Answer = done.value
+            yield msgspec.structs.replace(answer, notices=(*notices, *answer.notices))
+
+    def _stream(self, step: Ask) -> AsyncGenerator[Spoken | Ended]:
+        assert self._responder is not None
+        return self._responder.stream(step.dialogue)
+
+    async def _asked(self, turn: Turn) -> tuple[Asked, list[Notice]]:
+        """Gather what is at hand; what memory does not tell is left out, and said once."""
+        understanding = QueryUnderstanding(
+            query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text
+        )
+        got = await asyncio.gather(
+            self._told(self._memory.recent(turn, RECENT)),
+            self._told(self._memory.understand(turn)),
+            self._told(self._memory.context(turn)),
+        )
+        (recent, one), (understood, two), (context, three) = got
+        understanding = understood or understanding
+        query = understanding.rewritten_query or turn.text
+        found, four = await self._told(self._memory.search(turn, Search(query)))
+        asked = Asked(
+            turn=turn,
+            understanding=understanding,
+            recent=tuple(recent or ()),
+            found=found or Found(),
+            blind=found is None,
+            context=context,
+            style=self._style,
+        )
+        return asked, [each for each in (one, two, three, four) if each is not None][:1]
+
+    async def _told(self, asked: Awaitable[T]) -> tuple[T | None, Notice | None]:
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                return await asked, None
+        except (DependencyUnavailable, TimeoutError) as error:
+            log.warning("memory does not answer, so an answer goes without", error=str(error) or "too slow")
+            message = f"Memory does not answer now, so this is without it: {error or 'it is too slow'}."
+            return None, Notice(problem=Trouble.MEMORY, message=message)
+
+    async def _search(self, turn: Turn, search: Search) -> Found | str:
+        found, notice = await self._told(self._memory.search(turn, search))
+        return found if found is not None else notice.message if notice is not None else ""

@@ -1,0 +1,159 @@
+"""What is remembered of a person, as an answer needs it: from search, understanding, contexts and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from models.context import Context, FoundBy
+from models.errors import NotFound
+from models.turns import Turn
+from models.understanding import QueryUnderstanding
+from processors.answering.material import Found
+from processors.answering.searching import Search
+from processors.context.ranking import Candidate
+from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, words_of
+from streams.context_reading import ContextAnswer
+from streams.search import Result, SearchType, Wanted
+
+#: Results of the search that is made with the question itself.
+_LIMIT = 8
+
+
+class Searches(Protocol):
+    """As :class:`streams.search.MemorySearch`."""
+
+    async def search(self, wanted: Wanted) -> Sequence[Result]:
+        """Return what answers, best first."""
+        ...
+
+
+class Understands(Protocol):
+    """As :class:`streams.understanding.Understanding`."""
+
+    async def read(
+        self, query: str, user_id: str, tenant_id: str, conversation_id: str = ""
+    ) -> QueryUnderstanding:
+        """Return what a question means."""
+        ...
+
+
+class ReadsContexts(Protocol):
+    """As :class:`streams.context_reading.ContextReader`."""
+
+    async def read(self, tenant_id: str, user_id: str, conversation_id: str) -> ContextAnswer:
+        """Return the context of a person in a conversation."""
+        ...
+
+
+class Log(Protocol):
+    """As :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
+        """Return the last turns of a conversation, oldest first."""
+        ...
+
+
+class Recollection:
+    """Implements :class:`streams.answering.Memory`, each turn in the name of who said it."""
+
+    def __init__(self, searches: Searches, understands: Understands, contexts: ReadsContexts, log: Log) -> None:
+        self._searches = searches
+        self._understands = understands
+        self._contexts = contexts
+        self._log = log
+
+    async def recent(self, turn: Turn, count: int) -> list[Turn]:
+        """Return the turns of the conversation before this one, oldest first."""
+        turns = await self._log.last_turns(turn.tenant_id, turn.conversation_id, count + 1)
+        return [each for each in turns if each.message_id != turn.message_id][-count:]
+
+    async def understand(self, turn: Turn) -> QueryUnderstanding:
+        """Return what the turn means: of a long one, what its beginning does."""
+        query = _query(turn.text)
+        if not query:
+            return _plain(turn)
+        try:
+            return await self._understands.read(query, turn.user_id, turn.tenant_id, turn.conversation_id)
+        except NotFound:
+            # The conversation's first message, which nobody has read yet.
+            return await self._understands.read(query, turn.user_id, turn.tenant_id)
+        except InvalidQuestion:
+            return _plain(turn)
+
+    async def context(self, turn: Turn) -> Context | None:
+        """Return the context that was made after the turn before."""
+        try:
+            answer = await self._contexts.read(turn.tenant_id, turn.user_id, turn.conversation_id)
+        except NotFound:
+            return None
+        return answer.context
+
+    async def search(self, turn: Turn, search: Search) -> Found:
+        """Return what is remembered of the person who said the turn, but for the turn itself."""
+        query = _query(search.query)
+        if not query:
+            return Found()
+        wanted = Wanted(
+            query=query,
+            user_id=turn.user_id,
+            tenant_id=turn.tenant_id,
+            search_type=_TYPES[search.search_type],
+            limit=search.limit if search.query != turn.text else _LIMIT,
+        )
+        try:
+            results = await self._searches.search(wanted)
+        except InvalidQuestion:
+            return Found()  # nothing in it can be looked for, such as an emoji
+        return found_of([each for each in results if turn.message_id not in each.message_ids])
+
+
+#: What the tool's words mean here: "episodes" is what was said, turn by turn (seed 002's episodic memory).
+_TYPES: Mapping[str, SearchType] = {
+    "facts": SearchType.FACTS,
+    "episodes": SearchType.TURNS,
+    "both": SearchType.BOTH,
+}
+
+
+def found_of(results: Sequence[Result]) -> Found:
+    """Return search results as candidates for a prompt."""
+    facts = tuple(_candidate(each) for each in results if each.fact is not None)
+    said = tuple(_candidate(each) for each in results if each.fact is None)
+    return Found(facts, said)
+
+
+def _candidate(result: Result) -> Candidate:
+    fact, turn, episode = result.fact, result.turn, result.episode
+    at, confidence, names = _LONG_AGO, 1.0, result.message_ids
+    if fact is not None:
+        at = max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
+        confidence = fact.confidence
+    elif turn is not None:
+        at = turn.sent_at
+    return Candidate(
+        id=fact.fact_id if fact else turn.turn_id if turn else episode.episode_id if episode else "-",
+        text=result.text,
+        found_by=FoundBy.TOOL,
+        similarity=result.score,
+        confidence=confidence,
+        at=at,
+        words=tuple(words_of(result.text)),
+        role=turn.role if turn is not None else None,
+        speaker=turn.speaker if turn is not None else "",
+        message_ids=names,
+        conversation_id=result.conversation_id,
+    )
+
+
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _query(text: str) -> str:
+    """Return as much of a text as can be searched for."""
+    return " ".join(text[:LONGEST_QUESTION].split())
+
+
+def _plain(turn: Turn) -> QueryUnderstanding:
+    return QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text)

@@ -1,0 +1,250 @@
+"""From a question to its answer: what is in the prompt, what the model may do, what is said without one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from answer_samples import COUNT, Driven, asked, called, clear, fact, said, turn
+from hypothesis import given
+from hypothesis import strategies as st
+from injections import ATTEMPTS
+
+from models.answers import AnswerItem, AnswerKind, Ended, MemorySearched, Notice, PromptLaid, ToolCall, Trouble
+from models.context import LeftOut, Tier
+from models.messages import Role
+from models.understanding import QueryUnderstanding, Reason
+from processors.answering.answering import Heard
+from processors.answering.material import Found
+from processors.answering.plain import NOTHING
+from processors.answering.searching import search_of
+from processors.prompts import answer as prompts
+from processors.prompts import fence
+
+DOG = fact("f-dog", "User has a dog called Bello")
+HOME = fact("f-home", "User lives in Munich", 0.6)
+MOVED = said("t-moved", "I moved to Munich in January with the dog.")
+MEMORY = Found((DOG, HOME), (MOVED,))
+
+
+def by_id(items: tuple[AnswerItem, ...]) -> dict[str, AnswerItem]:
+    return {item.id: item for item in items}
+
+
+class TestWithoutAModel:
+    def test_what_is_remembered_is_quoted_with_its_source(self) -> None:
+        found = Driven(asked("Where do I live?", MEMORY)).answer
+        assert (found.kind, found.by) == (AnswerKind.ANSWERED, "builtin")
+        items = by_id(found.prompt.items)
+        for each in (DOG, HOME, MOVED):
+            assert f"“{each.text}” [{items[each.id].n}]" in found.text
+            assert items[each.id].quoted and items[each.id].message_ids == each.message_ids
+        assert "7 March 2026" in found.text
+
+    def test_what_was_not_found_is_not_known(self) -> None:
+        found = Driven(asked("Where do I live?")).answer
+        assert (found.text, found.kind, found.quoted) == (NOTHING, AnswerKind.UNKNOWN, ())
+
+    def test_what_the_context_brought_along_answers_nothing(self) -> None:
+        """It was found for what was said before, so quoting it would be no answer."""
+        found = Driven(asked("Where do I live?", recent=(turn("I like tea.", 8),))).answer
+        assert found.text == NOTHING
+        assert by_id(found.prompt.items)["t-8"].quoted is False
+
+    def test_what_is_told_is_noted(self) -> None:
+        found = Driven(asked("I live in Munich now.", MEMORY)).answer
+        assert found.kind is AnswerKind.NOTED and "Bello" not in found.text
+
+    def test_a_memory_that_does_not_answer_knows_neither_yes_nor_no(self) -> None:
+        found = Driven(asked("Where do I live?", blind=True)).answer
+        assert found.text != NOTHING and "cannot look" in found.text
+
+    def test_an_open_question_is_asked_back_and_no_model_is_asked(self) -> None:
+        understanding = QueryUnderstanding(
+            query="What is her job?",
+            is_ambiguous=True,
+            score=0.4,
+            reasons=(Reason.REFERENCE,),
+            possible_interpretations=("What is Anna's job?", "What is Julia's job?"),
+            clarifying_questions=("By “her”, do you mean Anna or Julia?", "Or somebody else?"),
+        )
+        driven = Driven(asked("What is her job?", understanding=understanding), [Heard("Nurse.", Ended())])
+        assert driven.dialogues == []
+        assert driven.answer.kind is AnswerKind.CLARIFYING
+        assert "1. What is Anna's job?\n2. What is Julia's job?" in driven.answer.text
+        assert "By “her”" in driven.answer.text
+
+
+class TestPrompt:
+    def test_the_tiers_add_up_and_keep_to_the_budget(self) -> None:
+        recent = tuple(turn(f"Message {n}. " + "word " * 80, n) for n in range(5))
+        facts = tuple(fact(f"f-{n}", f"User owns {n} red cars and a {n}-metre boat", 0.9) for n in range(9))
+        driven = Driven(asked("What do I own?", Found(facts), recent=recent), [Heard("Cars [1].", Ended())])
+        laid = driven.answer.prompt
+        assert laid.tokens == sum(use.tokens for use in laid.tiers) <= laid.budget == 1500
+        (dialogue,) = driven.dialogues
+        sent = COUNT(dialogue.system) + COUNT(dialogue.user) + COUNT(json.dumps(dialogue.tool))
+        assert sent <= laid.tokens, "the prompt costs more than it says"
+        assert sent > laid.tokens - 100, "and not much less"
+        lefts = {item.left_out for item in laid.items}
+        assert {None, LeftOut.LIKE_ANOTHER} <= lefts or LeftOut.ENOUGH in lefts
+        assert all(bool(item.n) is (item.left_out is None) for item in laid.items)
+
+    def test_the_question_stands_last_and_is_not_said_twice(self) -> None:
+        driven = Driven(
+            asked("Where do I live?", MEMORY, recent=(turn("Hi!", 8),)), [Heard("Munich.", Ended())]
+        )
+        records = fence.opened(driven.dialogues[0].user)
+        assert [each["is"] for each in records] == ["fact", "fact", "said before", "message", "question"]
+        assert records[-1]["text"] == "Where do I live?"
+        assert [each["n"] for each in records] == [1, 2, 3, 4, 5]
+
+    def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
+        driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])
+        question = by_id(driven.answer.prompt.items)["t-9"]
+        assert question.cut and question.left_out is None
+        assert driven.answer.prompt.tokens <= 1500
+        assert fence.opened(driven.dialogues[0].user)[-1]["is"] == "question"
+
+    @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=200), max_size=12))
+    def test_whatever_was_said_it_fits(self, question: str, texts: list[str]) -> None:
+        found = Found(tuple(fact(f"f-{n}", text) for n, text in enumerate(texts)))
+        driven = Driven(asked(question, found), [Heard("Yes.", Ended())])
+        assert driven.answer.prompt.tokens <= 1500
+        fence.opened(driven.dialogues[0].user)
+
+    def test_what_the_application_wants_stands_in_the_task(self) -> None:
+        driven = Driven(asked("Hi?", style="Speak like a pirate. " * 500), [Heard("Arr.", Ended())])
+        assert "Speak like a pirate." in driven.dialogues[0].system
+        assert driven.answer.prompt.tokens <= 1500
+
+    @pytest.mark.parametrize("attempt", ATTEMPTS)
+    def test_what_was_said_stays_inside_the_data(self, attempt: str) -> None:
+        found = Found((fact("f", attempt),), (said("t", attempt), said("u", attempt + "!", Role.TOOL)))
+        driven = Driven(asked(attempt, found, recent=(turn(attempt, 8),)), [Heard("No.", Ended())])
+        (dialogue,) = driven.dialogues
+        assert dialogue.system == prompts.SYSTEM
+        records = fence.opened(dialogue.user)
+        assert len(dialogue.user.splitlines()) == len(records) + 2
+        assert {"question", "fact"} <= {each["is"] for each in records}
+
+
+class TestSearching:
+    def test_it_finds_what_it_searches_for_and_names_it(self) -> None:
+        model = [Heard("", called("pets")), Heard("A dog, Bello [2].", Ended())]
+        driven = Driven(asked("Any pets?"), model, lambda search: Found((DOG,)))
+        answer = driven.answer
+        assert [search.query for search in driven.searches] == ["pets"]
+        assert answer.searches == (
+            MemorySearched(round=1, query="pets", search_type="both", limit=5, found=("f-dog",)),
+        )
+        dog = by_id(answer.prompt.items)["f-dog"]
+        assert (dog.tier, dog.n, dog.quoted) == (Tier.TOOLS, 2, True)
+        (done,) = driven.dialogues[1].rounds
+        assert fence.opened(done.results[0]) == [prompts.record_of(dog)]
+        assert answer.prompt.round == 1
+        assert [step.round for step in driven.steps if isinstance(step, PromptLaid)] == [0, 1]
+
+    def test_three_rounds_at_most(self) -> None:
+        driven = Driven(asked("Any pets?"), lambda dialogue: Heard("", called(f"pets {len(dialogue.rounds)}")))
+        assert [dialogue.tool is not None for dialogue in driven.dialogues] == [True, True, True, False]
+        assert len(driven.searches) == 3
+        assert driven.answer.notices[0].problem is Trouble.EMPTY, "who only searches has answered nothing"
+        assert driven.answer.text == NOTHING
+
+    def test_numbers_stay_the_same_from_round_to_round(self) -> None:
+        model = [Heard("", called("a")), Heard("", called("b")), Heard("[1] [2] [3]", Ended())]
+        finds = {"a": Found((DOG,)), "b": Found((HOME, DOG))}
+        driven = Driven(asked("Any pets?"), model, lambda search: finds[search.query])
+        first = fence.opened(driven.dialogues[1].rounds[0].results[0])
+        again = fence.opened(driven.dialogues[2].rounds[0].results[0])
+        later = fence.opened(driven.dialogues[2].rounds[1].results[0])
+        assert first == again
+        assert [each["text"] for each in later] == [HOME.text], "what was found twice is told once"
+        assert len({item.n for item in driven.answer.prompt.items if item.n}) == 3
+
+    def test_a_search_that_fails_is_told_and_the_model_goes_on(self) -> None:
+        driven = Driven(
+            asked("Any pets?"),
+            [Heard("", called("pets")), Heard("I cannot look that up.", Ended())],
+            lambda search: "Memory does not answer now.",
+        )
+        assert driven.dialogues[1].rounds[0].results == ("Memory does not answer now.",)
+        assert driven.answer.searches[0].problem == "Memory does not answer now."
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            ToolCall(name="delete_memory", arguments={"query": "x"}),
+            ToolCall(name="search_memory", arguments={}),
+            ToolCall(name="search_memory", arguments={"query": 7}),
+            ToolCall(name="search_memory", arguments={"query": "   "}),
+            ToolCall(name="search_memory", arguments={"query": "x" * 9000}),
+        ],
+    )
+    def test_what_cannot_be_searched_is_said_and_nothing_is_searched(self, call: ToolCall) -> None:
+        model = [Heard("", Ended(calls=(call,))), Heard("Well.", Ended())]
+        driven = Driven(asked("Any pets?"), model)
+        assert driven.searches == []
+        assert driven.answer.searches[0].problem
+
+    def test_whose_memory_is_searched_is_not_the_models_to_say(self) -> None:
+        call = ToolCall(
+            name="search_memory",
+            arguments={
+                "query": "x",
+                "user_id": "eve",
+                "tenant_id": "other",
+                "limit": 500,
+                "search_type": "all",
+            },
+        )
+        assert search_of(call) == ("x", "both", 5, "")
+
+    @given(st.dictionaries(st.text(max_size=12), st.none() | st.text(max_size=9) | st.floats() | st.integers()))
+    def test_no_arguments_break_it(self, arguments: dict[str, object]) -> None:
+        found = search_of(ToolCall(name="search_memory", arguments={"query": "q", **arguments}))
+        assert found.problem or 1 <= found.limit <= prompts.MOST_RESULTS
+
+
+class TestTrouble:
+    @pytest.mark.parametrize("problem", [Trouble.DOWN, Trouble.SLOW, Trouble.REFUSED, Trouble.OVER_BUDGET])
+    def test_a_model_that_fails_leaves_what_is_remembered(self, problem: Trouble) -> None:
+        notice = Notice(problem=problem, message="It is gone.")
+        driven = Driven(asked("Where do I live?", MEMORY), [Heard("", Ended(trouble=notice))])
+        assert notice in driven.steps and driven.answer.notices == (notice,)
+        assert "Munich" in driven.answer.text
+        assert driven.answer.by == f"builtin ({problem.value.replace('_', ' ')})"
+
+    def test_an_answer_that_was_cut_stays_as_far_as_it_goes(self) -> None:
+        notice = Notice(problem=Trouble.CUT, message="It ends.")
+        driven = Driven(asked("Where do I live?", MEMORY), [Heard("You live in", Ended(trouble=notice))])
+        assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
+
+    def test_numbers_that_nothing_has_quote_nothing(self) -> None:
+        driven = Driven(asked("Where?", MEMORY), [Heard("There [44], [0], [999].", Ended())])
+        assert driven.answer.quoted == ()
+
+    def test_what_is_named_is_quoted_and_no_more(self) -> None:
+        driven = Driven(asked("Where?", MEMORY), [Heard("In Munich [2, 3].", Ended())])
+        assert [item.n for item in driven.answer.quoted] == [2, 3]
+
+    def test_tokens_and_money_of_all_rounds_are_added_up(self) -> None:
+        ended = called("x").__class__(calls=called("x").calls, input_tokens=10, output_tokens=2, cost_usd=0.5)
+        model = [Heard("", ended), Heard("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0))]
+        found = Driven(asked("Hm?"), model).answer
+        assert (found.input_tokens, found.output_tokens, found.cost_usd) == (30, 6, 1.5)
+
+
+def test_the_example_is_read_as_it_should_be() -> None:
+    from processors.prompts import examples
+
+    records = [prompts.record_of(item, question=item.id == "q") for item in examples.ANSWER_ITEMS]
+    dialogue = prompts.prompt(examples.ANSWER_ITEMS, "q", may_search=True)
+    assert fence.opened(dialogue.user) == records
+    assert prompts.cited(examples.ANSWERED) == {1, 2}
+
+
+def test_an_emoji_is_answered() -> None:
+    found = Driven(asked("🦊", understanding=clear("🦊"))).answer
+    assert found.text and found.kind in (AnswerKind.NOTED, AnswerKind.UNKNOWN)
