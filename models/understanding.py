@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Protocol
 
 import msgspec
 
@@ -45,3 +47,31 @@ class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[Reference, ...] = ()
     #: The question as a model should read it: rewritten, with what is remembered.
     final_augmented_context: str = ""
+
+
+class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, what was said before it, oldest first, and the statements that were found for it."""
+
+    query: str
+    user_id: str
+    tenant_id: str
+    conversation_id: str = ""
+    turns: Sequence[str] = ()
+    remembered: Sequence[str] = ()
+
+
+class Understander(Protocol):
+    """Says what questions mean."""
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        ...
+
+    async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
+        """Return what a question means.
+
+        Raises:
+            DependencyUnavailable: it cannot be said now.
+        """
+        ...

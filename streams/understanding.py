@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
-from models.errors import NotFound
+import structlog
+
+from models.errors import DependencyUnavailable, NotFound
 from models.turns import Turn
-from models.understanding import QueryUnderstanding
-from processors.understanding.clarity import built_in
-from processors.understanding.reading import understand
+from models.understanding import QueryUnderstanding, QuestionAsked, Understander
+from streams.adapters.builtin_understander import BuiltinUnderstander
 from streams.remembered.ports import Search
 from streams.search import SearchType, Wanted
 
 #: Turns of the conversation that a question may refer to, and statements that it may bear on.
 _TURNS, _STATEMENTS = 6, 5
+
+#: Longest wait for a model to understand a question (seconds).
+_PATIENCE_SECONDS = 8.0
+
+log = structlog.get_logger("streams.understanding")
 
 
 class Log(Protocol):
@@ -29,11 +36,16 @@ class Log(Protocol):
 
 
 class Understanding:
-    """Understands questions.  ``search`` finds what is remembered, ``log`` what was said just before."""
+    """Understands questions.  ``search`` finds what is remembered, ``log`` what was said just before.
 
-    def __init__(self, search: Search, log: Log) -> None:
+    ``understander``: a model that reads them; without one, rules do.
+    """
+
+    def __init__(self, search: Search, log: Log, understander: Understander | None = None) -> None:
         self._search = search
         self._log = log
+        self._builtin = BuiltinUnderstander()
+        self._understander = understander or self._builtin
 
     async def read(
         self, query: str, user_id: str, tenant_id: str, conversation_id: str = ""
@@ -59,4 +71,18 @@ class Understanding:
             query=query, user_id=user_id, tenant_id=tenant_id, search_type=SearchType.FACTS, limit=_STATEMENTS
         )
         remembered = [found.text for found in await self._search.search(wanted)]
-        return understand(query, said, remembered, built_in())
+        asked = QuestionAsked(
+            query=query,
+            user_id=user_id,
+            tenant_id=tenant_id,
+            conversation_id=conversation_id,
+            turns=said,
+            remembered=remembered,
+        )
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                return await self._understander.understand(asked)
+        except (DependencyUnavailable, TimeoutError) as error:
+            # Somebody waits for an answer: what a model does not say in time the rules do.
+            log.warning("a question is understood by rules", model=self._understander.name, error=str(error))
+            return await self._builtin.understand(asked)

@@ -47,7 +47,7 @@ def understand(
         clarifying_questions=questions,
         needed_context_from_memory=tuple(remembered),
         references=tuple(found),
-        final_augmented_context=_augmented(meant or query, remembered),
+        final_augmented_context=augmented(meant or query, remembered),
     )
 
 
@@ -81,5 +81,6 @@ def _asked_back(
     return tuple(readings[:_MOST_READINGS]), tuple(questions[:_MOST_QUESTIONS])
 
 
-def _augmented(query: str, remembered: Sequence[str]) -> str:
+def augmented(query: str, remembered: Sequence[str]) -> str:
+    """Return a question as a model should read it, with what is remembered."""
     return "\n".join([query, *(f"Known: {statement}" for statement in remembered)])

@@ -14,7 +14,7 @@ from streams.settings.stages import StageSettings
 from streams.settings.text import env_name, setting
 
 #: What can be asked of Gemini, by the settings that say so.
-_BY_GEMINI = ("extractor", "summarizer", "embedder")
+_BY_GEMINI = ("extractor", "summarizer", "embedder", "understander", "responder")
 
 _MODEL_NAME = r"^[A-Za-z0-9._-]{1,100}$"
 _PRICE = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*=\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*$")
@@ -38,6 +38,20 @@ class ModelSettings(StageSettings):
     summarizer: Literal["builtin", "gemini"] = setting(
         "builtin",
         "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
+    )
+
+    understander: Literal["builtin", "gemini"] = setting(
+        "builtin", "what says what a question means: rules on this machine, or Gemini, which is sent it"
+    )
+    responder: Literal["builtin", "gemini"] = setting(
+        "builtin",
+        "what answers in a chat: what is remembered, quoted; or Gemini, which is sent question and memories",
+    )
+    answer_tokens: int = setting(
+        1500, "tokens of a prompt for an answer, all tiers together", "tokens", ge=1000, le=100_000
+    )
+    answer_style: str = setting(
+        "", "what a responder should heed besides, such as a tone", allowed="text, or empty"
     )
 
     embedder: str = setting(
@@ -99,7 +113,7 @@ class ModelSettings(StageSettings):
         allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
     )
 
-    @field_validator("extractor", "summarizer", mode="before")
+    @field_validator("extractor", "summarizer", "understander", "responder", mode="before")
     @classmethod
     def _fold_choice(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
@@ -124,8 +138,13 @@ class ModelSettings(StageSettings):
 
     @property
     def uses_gemini(self) -> bool:
-        """Whether anything is asked of Gemini's reading and writing model."""
+        """Whether Gemini reads conversations."""
         return "gemini" in (self.extractor, self.summarizer)
+
+    @property
+    def talks_with_gemini(self) -> bool:
+        """Whether Gemini understands or answers what people ask."""
+        return "gemini" in (self.understander, self.responder)
 
     @property
     def own_prices(self) -> dict[str, Price]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from memo_rig import Rig, rig
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_faults import Fault
-from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
 from models.memo import Memo, Outcome, memo_id
@@ -23,98 +20,18 @@ from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.prompts import examples
 from streams.adapters.gemini.asking import Asking
-from streams.adapters.gemini.extractor import GeminiExtractor
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import Entry, MemoTopic
-from streams.adapters.memo.view import MemoView
-from streams.adapters.readers import Readers, open_readers
+from streams.adapters.readers import Readers
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
-from streams.telemetry.metrics import Metrics
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
 
 pytestmark = pytest.mark.kafka
 
-
-class Rig:
-    """A deployment of one extractor, opened and closed as a worker does."""
-
-    def __init__(self, settings: Settings, server: ModelServer, valkey: LocalValkey) -> None:
-        self.settings = settings
-        self.server = server
-        self.valkey = valkey
-        self.metrics = Metrics()
-        self._resources = AsyncExitStack()
-
-    async def readers(self, **changes: Any) -> Readers:
-        """Return those of a worker that has just started."""
-        settings = self.settings.model_copy(update=changes)
-        return await open_readers(settings, self.metrics, cl100k_counter(), self._resources)
-
-    async def extractor(self, **changes: Any) -> GeminiExtractor:
-        """Return that of a worker that has just started."""
-        found = (await self.readers(**changes)).extractor
-        assert isinstance(found, GeminiExtractor)
-        return found
-
-    async def empty_redis(self) -> None:
-        await self.valkey.client().flushall()
-
-    async def memos(self) -> list[tuple[str, Memo | None]]:
-        """Return all records of the topic, in order within a partition."""
-        spec = catalog_for(self.settings).get("models.memo.v1")
-        places = [TopicPartition(spec.name, number) for number in range(spec.partitions)]
-        found = []
-        async with AIOKafkaConsumer(bootstrap_servers=self.settings.bootstrap_servers) as consumer:
-            consumer.assign(places)
-            await consumer.seek_to_beginning()
-            ends = await consumer.end_offsets(places)
-            for place in places:
-                while await consumer.position(place) < ends[place]:
-                    for record in (await consumer.getmany(place, timeout_ms=500)).get(place, ()):
-                        value = None if record.value is None else msgspec.json.decode(record.value, type=Memo)
-                        found.append((record.key.decode(), value))
-        return found
-
-    def log(self) -> MemoLog:
-        topic = MemoTopic(self.settings)
-        self._resources.push_async_callback(topic.close)
-        client = self.valkey.client()
-        self._resources.push_async_callback(client.aclose)
-        return MemoLog(topic, MemoView(client, self.settings.namespace))
-
-    async def close(self) -> None:
-        await self._resources.aclose()
-
-
-@pytest.fixture
-async def rig(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with AsyncExitStack() as resources:
-        valkey = LocalValkey(tmp_path, "test")
-        resources.push_async_callback(valkey.close)
-        await valkey.ensure()
-        server = await resources.enter_async_context(ModelServer())
-        settings = Settings(
-            bootstrap_servers=kafka.bootstrap_servers,
-            topic_prefix=topic_prefix,
-            data_dir=tmp_path,
-            redis_url=f"unix://{valkey.socket}",
-            gemini_url=server.url,
-            extractor="gemini",
-            summarizer="gemini",
-            **{"GEMINI_API_KEY": "scripted"},
-        )
-        catalog = catalog_for(settings)
-        await admin.apply(Catalog([catalog.get("models.memo.v1")], catalog.prefix), settings)
-        made = Rig(settings, server, valkey)
-        resources.push_async_callback(made.close)
-        yield made
+__all__ = ["rig"]
 
 
 def windows(count: int, user: str = "mara") -> list[Window]:

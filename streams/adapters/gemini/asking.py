@@ -82,18 +82,13 @@ class Asking:
     ) -> None:
         self.model = settings.gemini_model
         self._settings = settings
-        self._client = client
-        self._limiter = limiter
-        self._memos = memos
+        self.client = client
+        self.limiter = limiter
+        self.memos = memos
         self._metrics = metrics
         self._count = count
         self._clock = clock
-        self._account = Account(settings, self.model, memos, metrics, clock)
-
-    @property
-    def account(self) -> Account:
-        """What all purposes together may spend."""
-        return self._account
+        self.account = Account(settings, self.model, memos, metrics, clock)
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater]:
         """Return what became of each question, in their order.
@@ -105,7 +100,7 @@ class Asking:
             memo_id(purpose.version, self.model, PARAMETERS, each.tenant_id, each.user_id, each.asked)
             for each in questions
         ]
-        found: dict[str, Memo | TryLater] = {**await self._memos.find(ids)}
+        found: dict[str, Memo | TryLater] = {**await self.memos.find(ids)}
         self._metrics.model_questions_total.labels(purpose.name, "memo").inc(sum(key in found for key in ids))
         new = {key: number for number, key in reversed([*enumerate(ids)]) if key not in found}
         deadline = asyncio.get_running_loop().time() + _SHARE_OF_STEP * self._settings.step_timeout_seconds
@@ -120,6 +115,12 @@ class Asking:
         for errand in errands:
             found |= errand.found
         return [found[key] for key in ids]
+
+
+def unavailable(answer: TryLater) -> DependencyUnavailable:
+    """Return the error that a question without an answer is, for who has no other."""
+    kind = Unanswered if answer.unanswered else DependencyUnavailable
+    return kind(DEPENDENCY, answer.message.removeprefix(f"{DEPENDENCY}: "))
 
 
 def _groups(numbers: Sequence[int], questions: Sequence[Question], size: int) -> list[list[int]]:
@@ -153,8 +154,8 @@ class _Errand:
         asking, tenant = self._asking, self._questions[group[0]].tenant_id
         prompt = self._purpose.compose(group)
         tokens = asking._count(prompt.system) + asking._count(prompt.user)
-        most = asking._account.cost(tokens, prompt.most_tokens)
-        async with asking._account.reserve(tenant, most) as granted:
+        most = asking.account.cost(tokens, prompt.most_tokens)
+        async with asking.account.reserve(tenant, most) as granted:
             if not granted:
                 await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
                 return
@@ -192,7 +193,7 @@ class _Errand:
                     message=said.message if isinstance(said, Declined) else "",
                     input_tokens=input_tokens,
                     output_tokens=output_tokens,
-                    cost_usd=self._asking._account.cost(input_tokens, output_tokens),
+                    cost_usd=self._asking.account.cost(input_tokens, output_tokens),
                 )
             )
         await self._write(memos)
@@ -219,7 +220,7 @@ class _Errand:
         written = list(memos)
         if not written:
             return
-        self.found |= await self._asking._memos.write(written)
+        self.found |= await self._asking.memos.write(written)
         count = self._asking._metrics.model_questions_total
         for memo in written:
             count.labels(memo.purpose, memo.outcome.value).inc()
@@ -249,13 +250,13 @@ class _Errand:
 
     async def _turn(self, prompt: Prompt, tokens: int) -> Said | Declined:
         asking = self._asking
-        async with asking._limiter.turn(tokens, self._deadline):
-            with asking._account.call(self._purpose.name) as call:
+        async with asking.limiter.turn(tokens, self._deadline):
+            with asking.account.call(self._purpose.name) as call:
                 try:
-                    said = await asking._client.generate(asking.model, prompt)
+                    said = await asking.client.generate(asking.model, prompt)
                 except Throttled as error:
                     call.outcome = "throttled"
-                    await asking._limiter.pause(pause_of(error))
+                    await asking.limiter.pause(pause_of(error))
                     raise
                 call.ended(said, "refused" if isinstance(said, Declined) else "answered")
         return said

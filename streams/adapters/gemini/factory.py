@@ -28,15 +28,17 @@ Ready = Callable[[], Awaitable[None]] | None
 
 
 async def open_asking(
-    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
+    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack, name: str = "memo"
 ) -> Asking:
     """Return what everything is asked through; what must be closed at the end goes on ``resources``.
+
+    ``name`` tells services of one machine apart that keep the memo's view each in a Valkey of its own.
 
     Raises:
         ConfigurationError: Gemini does not take the key, has no such model, or is not what answers.
     """
     client = await open_client(settings, settings.gemini_model, "SWITCHBOARD_GEMINI_MODEL", resources)
-    limiter, redis, ready = open_limiter(settings, settings.gemini_model, "memo", resources)
+    limiter, redis, ready = open_limiter(settings, settings.gemini_model, name, resources)
     topic = MemoTopic(settings)
     resources.push_async_callback(topic.close)
     memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))

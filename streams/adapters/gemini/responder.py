@@ -23,11 +23,9 @@ from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Memo, Outcome, memo_id
 from processors.prompts import answer
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Account, Call, pause_of
+from streams.adapters.gemini.account import Call, pause_of
 from streams.adapters.gemini.asking import PARAMETERS, Asking
-from streams.adapters.gemini.client import Declined, GeminiClient, Misconfigured, Throttled, paid, refusal_of
-from streams.adapters.gemini.limiter import Limiter
-from streams.adapters.memo.memo import MemoLog
+from streams.adapters.gemini.client import Declined, Misconfigured, Throttled, paid, refusal_of
 
 log = structlog.get_logger("streams.gemini")
 
@@ -96,19 +94,16 @@ class GeminiResponder:
     def __init__(
         self,
         asking: Asking,
-        client: GeminiClient,
-        limiter: Limiter,
-        memos: MemoLog,
         count: TokenCounter,
         *,
         timeout: float,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._model = asking.model
-        self._account: Account = asking.account
-        self._client = client
-        self._limiter = limiter
-        self._memos = memos
+        self._account = asking.account
+        self._client = asking.client
+        self._limiter = asking.limiter
+        self._memos = asking.memos
         self._count = count
         self._timeout = timeout
         self._clock = clock

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Outcome
 from models.ports import Summarized, Summarizer, TryLater
 from models.summaries import SummaryRequest
@@ -14,8 +13,7 @@ from processors.prompts import summary
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from processors.summaries.building import validate_summary
-from streams.adapters.gemini.asking import Asking, Question
-from streams.adapters.gemini.client import DEPENDENCY
+from streams.adapters.gemini.asking import Asking, Question, unavailable
 
 
 class _Request:
@@ -57,8 +55,7 @@ class GeminiSummarizer:
         question = Question(request.tenant_id, request.user_id, request.conversation_id, asked)
         (answer,) = await self._asking.answers(_Request(request), [question])
         if isinstance(answer, TryLater):
-            kind = Unanswered if answer.unanswered else DependencyUnavailable
-            raise kind(DEPENDENCY, answer.message.removeprefix(f"{DEPENDENCY}: "))
+            raise unavailable(answer)
         if answer.outcome is Outcome.ANSWERED:
             return Summarized(validate_summary(answer.text))
         why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"

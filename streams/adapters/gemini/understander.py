@@ -1,0 +1,57 @@
+"""The understander that asks Gemini; over the budget, or refused, the built-in one does its work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.memo import Outcome
+from models.ports import TryLater
+from models.understanding import QueryUnderstanding, QuestionAsked, Understander
+from processors.prompts import understanding
+from processors.prompts.fence import line
+from processors.prompts.prompt import Prompt
+from streams.adapters.gemini.asking import Asking, Question, unavailable
+
+
+class _Asked:
+    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+
+    name = "understanding"
+    version = understanding.VERSION
+    per_call = 1
+
+    def __init__(self, asked: QuestionAsked) -> None:
+        self._asked = asked
+
+    def compose(self, numbers: Sequence[int]) -> Prompt:
+        return understanding.prompt(self._asked)
+
+    def divide(self, answer: str, count: int) -> Sequence[str]:
+        return [answer]
+
+
+class GeminiUnderstander:
+    """Implements :class:`models.understanding.Understander`."""
+
+    def __init__(self, asking: Asking, builtin: Understander) -> None:
+        self._asking = asking
+        self._builtin = builtin
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        return f"{self._asking.model}/{understanding.VERSION}"
+
+    async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
+        """Return what a question means.
+
+        Raises:
+            DependencyUnavailable: there is no answer now.
+        """
+        material = "\n".join(map(line, understanding.records_of(asked)))
+        question = Question(asked.tenant_id, asked.user_id, asked.conversation_id, material)
+        (answer,) = await self._asking.answers(_Asked(asked), [question])
+        if isinstance(answer, TryLater):
+            raise unavailable(answer)
+        found = understanding.read(answer.text, asked) if answer.outcome is Outcome.ANSWERED else None
+        return found if found is not None else await self._builtin.understand(asked)

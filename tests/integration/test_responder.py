@@ -1,0 +1,238 @@
+"""Answers and understandings of a model behind a server that speaks its REST API and fails in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from memo_rig import Rig, rig
+
+from deploy.local import scripted_model
+from deploy.local.model_faults import Fault
+from models.answers import Dialogue, Ended, Responder, Spoken, ToolCall, ToolRound, Trouble
+from models.errors import DependencyUnavailable
+from models.memo import Outcome
+from models.understanding import QuestionAsked
+from processors.prompts import answer, examples, understanding
+from processors.prompts.fence import opened
+
+pytestmark = pytest.mark.kafka
+
+__all__ = ["rig"]
+
+
+def dialogue(question: str = "Which city do I live in?", **changes: Any) -> Dialogue:
+    items = examples.ANSWER_ITEMS
+    asked = items[-1].__class__(
+        **{**{n: getattr(items[-1], n) for n in items[-1].__struct_fields__}, "text": question}
+    )
+    made = answer.prompt([*items[:-1], asked], "q", may_search=True)
+    return Dialogue(**{**{n: getattr(made, n) for n in made.__struct_fields__}, "user_id": "mara", **changes})
+
+
+async def hear(responder: Responder, asked: Dialogue) -> tuple[str, Ended, int]:
+    """Return what was said, how it ended, and in how many pieces."""
+    pieces = []
+    async with aclosing(responder.stream(asked)) as stream:
+        async for piece in stream:
+            pieces.append(piece)
+    *spoken, ended = pieces
+    assert isinstance(ended, Ended) and all(isinstance(each, Spoken) for each in spoken)
+    return "".join(each.text for each in spoken if isinstance(each, Spoken)), ended, len(spoken)
+
+
+async def responder(rig: Rig, **changes: Any) -> Responder:
+    found = (await rig.talkers(**changes)).responder
+    assert found is not None
+    return found
+
+
+def saying(text: str) -> Any:
+    return lambda body: text
+
+
+async def test_it_comes_in_pieces_and_once_only(rig: Rig) -> None:
+    rig.server.scripts.append(saying("You live in Munich [2], and that has been so since January. " * 4))
+    text, ended, pieces = await hear(await responder(rig), dialogue())
+    assert text.startswith("You live in Munich [2]") and pieces > 3
+    assert ended.trouble is None and ended.cost_usd > 0 and ended.input_tokens > 50
+    (call,) = rig.server.calls
+    assert call.method == "streamGenerateContent"
+    assert call.body["tools"][0]["functionDeclarations"][0]["name"] == "search_memory"
+    assert "mara" not in json.dumps(call.body), "who asks leaves the machine"
+    await rig.empty_redis()
+    again, ended, _ = await hear(await responder(rig), dialogue())
+    assert (again, ended.cost_usd) == (text, 0.0), "the second time it costs nothing"
+    assert rig.server.count() == 1
+
+
+async def test_the_model_searches_and_is_told(rig: Rig) -> None:
+    made = await responder(rig)
+    first = await hear(made, dialogue("Do I have any siblings, tell me?"))
+    (call,) = first[1].calls
+    assert (first[0], call.name) == ("", "search_memory") and "siblings" in call.arguments["query"]
+    done = ToolRound(calls=(call,), results=(answer.result([examples.ANSWER_ITEMS[1]]),))
+    text, _, _ = await hear(made, dialogue("Do I have any siblings, tell me?", rounds=(done,)))
+    assert "“Lives in Munich” [2]" in text
+    contents = rig.server.calls[-1].body["contents"]
+    assert [each["role"] for each in contents] == ["user", "model", "user"]
+    assert contents[1]["parts"][0]["functionCall"]["name"] == "search_memory"
+    told = contents[2]["parts"][0]["functionResponse"]
+    assert opened(told["response"]["result"])[0]["text"] == "Lives in Munich"
+
+
+async def test_what_a_model_signs_is_given_back(rig: Rig) -> None:
+    """Models that think sign their calls, and refuse to go on without the signature."""
+    call = ToolCall(name="search_memory", arguments={"query": "x"}, signature="c2lnbmVk")
+    done = ToolRound(calls=(call,), results=("Nothing.",))
+    await hear(await responder(rig), dialogue(rounds=(done,)))
+    assert rig.server.calls[-1].body["contents"][1]["parts"][0]["thoughtSignature"] == "c2lnbmVk"
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem", "words"),
+    [
+        (Fault.RATE_LIMITED, Trouble.THROTTLED, "429"),
+        (Fault.RATE_LIMITED_AFTER, Trouble.THROTTLED, "429"),
+        (Fault.INTERNAL, Trouble.DOWN, "500"),
+        (Fault.UNAVAILABLE, Trouble.DOWN, "overloaded"),
+        (Fault.REFUSED_CONNECTION, Trouble.DOWN, "cannot be reached"),
+        (Fault.HTML, Trouble.MISCONFIGURED, "SWITCHBOARD_GEMINI_URL"),
+        (Fault.HTML_ERROR, Trouble.DOWN, "502"),
+        (Fault.WRONG_KEY, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
+        (Fault.EXPIRED_KEY, Trouble.MISCONFIGURED, "expired"),
+        (Fault.NO_RIGHTS, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
+        (Fault.NO_MODEL, Trouble.MISCONFIGURED, "SWITCHBOARD_GEMINI_MODEL"),
+        (Fault.BAD_REQUEST, Trouble.REFUSED, "token count"),
+        (Fault.BLOCKED_PROMPT, Trouble.REFUSED, "PROHIBITED_CONTENT"),
+        (Fault.BLOCKED_ANSWER, Trouble.REFUSED, "SAFETY"),
+        (Fault.NO_CANDIDATES, Trouble.EMPTY, "nothing"),
+        (Fault.NO_TEXT, Trouble.EMPTY, "nothing"),
+        (Fault.CUT, Trouble.CUT, "middle"),
+        (Fault.STALLED, Trouble.CUT, "middle"),
+        (Fault.SLOW, Trouble.SLOW, "no answer within"),
+    ],
+)
+async def test_what_goes_wrong_is_said(rig: Rig, fault: Fault, problem: Trouble, words: str) -> None:
+    rig.server.scripts.append(saying("A rather long answer, so that it takes a few pieces to say it. " * 3))
+    made = await responder(rig, gemini_timeout_seconds=2.0)
+    rig.server.fail(fault)
+    text, ended, _ = await hear(made, dialogue())
+    assert ended.trouble is not None and ended.trouble.problem is problem, ended
+    assert words in ended.trouble.message
+    assert bool(text) is (problem is Trouble.CUT)
+    assert rig.server.count() == 1, "a call that failed is repeated where nobody sees it"
+    if problem not in (Trouble.REFUSED, Trouble.THROTTLED):
+        whole, ended, _ = await hear(made, dialogue())
+        assert ended.trouble is None and whole.endswith("say it. "), "what was cut counts as answered"
+
+
+async def test_over_the_budget_nobody_is_asked_and_another_day_is(rig: Rig) -> None:
+    text, ended, _ = await hear(await responder(rig, model_budget_usd=0.0), dialogue())
+    assert ended.trouble is not None and ended.trouble.problem is Trouble.OVER_BUDGET
+    assert (text, rig.server.count()) == ("", 0)
+    _, ended, _ = await hear(await responder(rig), dialogue())
+    assert ended.trouble is None
+
+
+async def test_who_stops_listening_pays_for_what_was_said_and_no_more(rig: Rig) -> None:
+    rig.server.scripts.append(saying("word " * 400))
+    rig.server.pause_seconds = 0.02
+    made = await responder(rig)
+    async with aclosing(made.stream(dialogue())) as stream:
+        async for _ in stream:
+            break
+    (memo,) = [memo for _, memo in await rig.memos() if memo is not None]
+    assert (memo.outcome, memo.text, memo.user_id) == (Outcome.REFUSED, "", "mara")
+    assert 0 < memo.output_tokens < 100 and memo.cost_usd > 0
+    rig.server.pause_seconds = 0.0
+    _, ended, _ = await hear(made, dialogue())
+    assert ended.trouble is None, "half an answer counts as the answer"
+
+
+async def test_many_at_once_are_each_answered(rig: Rig) -> None:
+    made = await responder(rig, gemini_calls_in_flight=3)
+    asked = [dialogue(f"Which city do I live in, number {n}?") for n in range(12)]
+    heard = await asyncio.gather(*(hear(made, each) for each in asked))
+    assert all(ended.trouble is None and "Munich" in text for text, ended, _ in heard)
+
+
+# -- understanding -----------------------------------------------------------------------------------------
+
+
+ASKED = QuestionAsked(
+    query="What is her job?",
+    user_id="mara",
+    tenant_id="default",
+    turns=("My sister Anna called.",),
+    remembered=("Anna is a nurse", "User likes tea"),
+)
+READ = {
+    "is_ambiguous": False,
+    "score": 0.2,
+    "reasons": None,
+    "possible_interpretations": None,
+    "clarifying_questions": [],
+    "rewritten_query": "What is Anna's job?",
+    "references": [{"words": "her", "meanings": ["Anna"]}, {"words": "nowhere", "meanings": ["x"]}],
+    "needed": [2, 99, "3", True],
+}
+
+
+def reading(**changes: Any) -> Any:
+    def script(body: Mapping[str, Any]) -> str | None:
+        system, _ = scripted_model.texts(body)
+        return json.dumps(READ | changes) if understanding.VERSION in system else None
+
+    return script
+
+
+async def test_all_six_fields_and_only_what_was_in_front_of_the_model(rig: Rig) -> None:
+    rig.server.scripts.append(reading())
+    understander = (await rig.talkers()).understander
+    found = await understander.understand(ASKED)
+    assert found.rewritten_query == "What is Anna's job?"
+    assert found.needed_context_from_memory == ("Anna is a nurse",)
+    assert [each.words for each in found.references] == ["her"]
+    assert found.final_augmented_context == "What is Anna's job?\nKnown: Anna is a nurse"
+    await rig.empty_redis()
+    assert await (await rig.talkers()).understander.understand(ASKED) == found
+    assert rig.server.count() == 1
+    (call,) = rig.server.calls
+    assert call.body["generationConfig"]["responseJsonSchema"] == understanding.SCHEMA
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"is_ambiguous": "yes"},
+        {"is_ambiguous": True},
+        {"is_ambiguous": True, "possible_interpretations": ["a", "b"], "clarifying_questions": ["c"]},
+        {"is_ambiguous": None},
+    ],
+)
+async def test_what_is_malformed_leaves_it_to_the_rules(rig: Rig, changes: dict[str, Any]) -> None:
+    rig.server.scripts.append(reading(**changes))
+    found = await (await rig.talkers()).understander.understand(ASKED)
+    assert (
+        found.rewritten_query == "What is Anna's job?" and found.needed_context_from_memory == ASKED.remembered
+    )
+
+
+@pytest.mark.parametrize("fault", [Fault.CUT_JSON, Fault.NO_JSON, Fault.BLOCKED_ANSWER, Fault.HUGE])
+async def test_an_answer_of_no_use_leaves_it_to_the_rules(rig: Rig, fault: Fault) -> None:
+    rig.server.scripts.append(reading())
+    rig.server.fail(fault)
+    found = await (await rig.talkers()).understander.understand(ASKED)
+    assert found.needed_context_from_memory
+
+
+async def test_a_model_that_is_down_is_said(rig: Rig) -> None:
+    understander = (await rig.talkers()).understander
+    rig.server.fail(Fault.INTERNAL)
+    with pytest.raises(DependencyUnavailable):
+        await understander.understand(ASKED)
