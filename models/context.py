@@ -34,8 +34,8 @@ class FoundBy(StrEnum):
     """How an item came to be considered.
 
     ``recent``: one of the last turns; ``tool``: a search that somebody asked for; ``kind``: an instruction to
-    the assistant, whatever it is about; ``meaning``, ``words``: it is like what was just said; ``any``: little
-    like it was found by words, and it is known.
+    the assistant, an allergy or a constraint, whatever it is about; ``meaning``, ``words``: it is like what was
+    just said; ``any``: little like it was found by words, and it is known.
     """
 
     RECENT = "recent"
@@ -78,7 +78,9 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ``tokens`` are those of its line in the prompt, or of what that would be.  ``left_out`` says why it is not
     in; ``None``: it is.  ``cut``: ``text`` is a part of what was said.  ``score`` ranks it in its tier, 0..1,
     and ``parts`` says what it is made of.  ``like`` is the id of what says
-    nearly the same.  ``at``: when it was said, or last said.
+    nearly the same.  ``at``: when it was said, or last said.  In the tier of episodes ``id`` is that of an
+    episode, or of a turn that is in none yet; ``message_ids`` and ``text`` are those of the turns that bear on
+    what was just said, with who said it where they are several people's.
     """
 
     tier: Tier

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from models import ids
 from models.context import Context, ContextItem, LeftOut, Tier
 from models.errors import DependencyUnavailable, NotFound
 from models.facts import Fact, FactStatus
@@ -143,7 +144,7 @@ class ContextReader:
         turns: dict[str, list[str]] = {context.conversation_id: []}
         for item in context.items:
             if item.tier not in _OF_FACTS and item.conversation_id:
-                turns.setdefault(item.conversation_id, []).append(item.id)
+                turns.setdefault(item.conversation_id, []).extend(_turn_ids(item, context.tenant_id))
         fact_ids = [item.id for item in context.items if item.tier in _OF_FACTS]
         erased, facts = await asyncio.gather(
             self._log.erasures(context.tenant_id, context.user_id, turns),
@@ -155,7 +156,11 @@ class ContextReader:
         known = {fact.fact_id: fact for fact in facts}
         gone = {}
         for item in context.items:
-            why = _why_fact(known.get(item.id), context) if item.tier in _OF_FACTS else _why_turn(item, erased)
+            why = (
+                _why_fact(known.get(item.id), context)
+                if item.tier in _OF_FACTS
+                else _why_turn(item, erased, context.tenant_id)
+            )
             if why is not None:
                 gone[item.id] = why
         return without(context, gone) if gone else context
@@ -171,10 +176,17 @@ def _why_fact(fact: Fact | None, context: Context) -> LeftOut | None:
     return None if fact.status is FactStatus.ACTIVE else LeftOut.ENDED
 
 
-def _why_turn(item: ContextItem, erased: Erasures) -> LeftOut | None:
+def _why_turn(item: ContextItem, erased: Erasures, tenant_id: str) -> LeftOut | None:
+    """Return why what was said is out: a turn, or an episode of which one of the turns shown was erased."""
     until = max(erased.person, erased.conversations.get(item.conversation_id, -1))
     said = item.at.timestamp() * 1000 if item.at is not None else 0
-    return LeftOut.ERASED if item.id in erased.turns or said <= until else None
+    is_erased = said <= until or not erased.turns.isdisjoint(_turn_ids(item, tenant_id))
+    return LeftOut.ERASED if is_erased else None
+
+
+def _turn_ids(item: ContextItem, tenant_id: str) -> list[str]:
+    """Return the ids of the turns that an item shows."""
+    return [ids.turn_id(tenant_id, item.conversation_id, name) for name in item.message_ids]
 
 
 def _remembers(context: Context) -> bool:

@@ -9,35 +9,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeAlias, TypeVar
 
-import msgspec
-import numpy as np
 import structlog
-from numpy.typing import NDArray
 
 from models.context import Context, ContextRequest, FoundBy
+from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.messages import Role
-from models.ports import FactFilter, FactIndex, SearchIndex, TurnFilter
+from models.ports import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter
 from models.statements import Kind
 from models.turns import Turn
 from processors.context.packing import Budget, Packer
-from processors.context.ranking import Candidate, Ranked, is_related, likeness, ranked
-from processors.context.wording import excerpt
-from processors.facts.confidence import RATES, confidence_at
-from processors.recall.question import words_of
+from processors.context.ranking import Candidate, Ranked, ranked
+from processors.context.remembering import Found, remembered
+from processors.facts.confidence import FOREVER, RATES, confidence_at, is_lasting
 from processors.text.tokens import TokenCounter
-from streams.agents.recall.turns import EMBEDDED_CHARACTERS
-from streams.context_requests import SPEAKERS
+from streams.context_candidates import (
+    Said,
+    Vector,
+    compared,
+    embedded,
+    episode_candidate,
+    made_from,
+    query_of,
+    shortened,
+    turn_candidate,
+    vector_of,
+    words_said,
+)
 from streams.vector_queue import VectorQueue
 
 log = structlog.get_logger("streams.contexts")
 
 TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
-Vector: TypeAlias = NDArray[np.float32]
+EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
 
 Item = TypeVar("Item")
 Filter = TypeVar("Filter")
@@ -48,20 +55,11 @@ CANDIDATES = 20
 #: Instructions of one person that are looked at.
 _MOST_INSTRUCTIONS = 200
 
-#: Turns that the context is made from: N-2 and N-1.
-_MADE_FROM = 2
-
-#: What the person said bears more on what comes than what was answered.
-_WEIGHTS = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
-
-#: Characters of a turn that are searched for by words.
-_SEARCHED = {Role.USER: 600, Role.ASSISTANT: 200}
+#: What is surely there for ever: what never fades is found by it.
+_NEVER_FADES = FOREVER - timedelta(days=1)
 
 #: Contexts that are made at once, so that the first of many is not kept waiting by the last.
 _AT_ONCE = 4
-
-#: Characters of a remembered turn that are shown.
-_EXCERPT = 240
 
 _OTHER_KINDS = tuple(kind for kind in Kind if kind is not Kind.INSTRUCTION)
 
@@ -72,20 +70,6 @@ class Log(Protocol):
     async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
         """Return the turns that there are at these indices, by conversation."""
         ...
-
-
-class Said(NamedTuple):
-    """What was just said: the last turns in order, those to be looked up with, and their words and vector."""
-
-    turns: list[Turn]
-    latest: list[Turn]
-    words: tuple[str, ...]
-    vector: Vector | None
-
-    @property
-    def last(self) -> Turn:
-        """Return the turn that the context comes after."""
-        return self.turns[-1]
 
 
 class ContextMaker:
@@ -104,12 +88,14 @@ class ContextMaker:
         *,
         budget: Budget | None = None,
         rates: Mapping[Kind, float] = RATES,
+        episodes: EpisodeIndex | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         log_timeout: float = 0.25,
         missed: Callable[[], None] = lambda: None,
     ) -> None:
         self._facts = facts
         self._turns = turns
+        self._episodes = episodes
         self._vectors = vectors
         self._log = log
         self._count = count
@@ -129,11 +115,12 @@ class ContextMaker:
             DependencyUnavailable: an index is down.
         """
         turns = await self._last_turns(requests)
-        latest = [_made_from(some) for some in turns]
-        texts = [_embedded(turn) for some in latest for turn in some]
+        latest = [made_from(some) for some in turns]
+        texts = [embedded(turn) for some in latest for turn in some]
         vectors = await self._vectors.get([text for text in texts if text], patience)
         said = [
-            Said(some, of, _words(of), _vector(of, vectors)) for some, of in zip(turns, latest, strict=True)
+            Said(some, of, words_said(of), vector_of(of, vectors))
+            for some, of in zip(turns, latest, strict=True)
         ]
         return await asyncio.gather(
             *[self._one(request, each) for request, each in zip(requests, said, strict=True)]
@@ -178,12 +165,16 @@ class ContextMaker:
             user_id=last.user_id, tenant_id=last.tenant_id, kinds=(Kind.INSTRUCTION,), passive_at=now
         )
         past = TurnFilter(user_id=last.user_id, tenant_id=last.tenant_id)
-        query = _query(said.latest)
-        found_facts, found_turns, (instructions, _) = await asyncio.gather(
+        sure = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, passive_at=_NEVER_FADES)
+        query = query_of(said.latest)
+        found_facts, found_turns, episodes, (instructions, _), (lasting, _) = await asyncio.gather(
             _find(self._facts, query, said.vector, known),
             _find(self._turns, query, said.vector, past),
+            self._found_episodes(query, said),
             self._facts.page(told, _MOST_INSTRUCTIONS),
+            self._facts.page(sure, _MOST_INSTRUCTIONS),
         )
+        instructions = [*instructions, *(fact for fact in lasting if is_lasting(fact))]
         facts = {fact.fact_id: (fact, FoundBy.WORDS) for fact in found_facts}
         if len(facts) < self._budget.fewest:
             others, _ = await self._facts.page(known, CANDIDATES)
@@ -194,12 +185,25 @@ class ContextMaker:
             self._facts.vectors([*facts]), self._turns.vectors([*turns])
         )
         candidates = [self._fact(fact, by, said, fact_vectors, now) for fact, by in facts.values()]
-        episodes = _top([_turn(turn, said, turn_vectors) for turn in turns.values()], now)
+        of_kind = [each for each in candidates if each.found_by is FoundBy.KIND]
+        is_told = {fact_id for fact_id, (fact, _) in facts.items() if fact.kind is Kind.INSTRUCTION}
+        recent = {turn.turn_id for turn in said.turns}
+        earlier = [
+            shortened(turn_candidate(turn, said, turn_vectors), said)
+            for turn in turns.values()
+            if turn.turn_id not in recent
+        ]
+        past_episodes = [
+            Found(each.episode, shortened(each.candidate, said))
+            for each in episodes
+            if recent.isdisjoint(each.episode.turn_ids)
+        ]
         packed = Packer(self._budget, self._count).pack(
             said.turns,
-            instructions=ranked([each for each in candidates if each.found_by is FoundBy.KIND], now),
+            instructions=ranked([each for each in of_kind if each.id in is_told], now),
             facts=_top([each for each in candidates if each.found_by is not FoundBy.KIND], now),
-            episodes=[_shortened(each, said) for each in episodes],
+            lasting=ranked([each for each in of_kind if each.id not in is_told], now),
+            episodes=_top(remembered(earlier, past_episodes), now),
         )
         return Context(
             conversation_id=last.conversation_id,
@@ -218,11 +222,20 @@ class ContextMaker:
             items=packed.items,
         )
 
+    async def _found_episodes(self, query: str, said: Said) -> list[Found]:
+        """Return the person's episodes that are near what was just said, each once."""
+        if self._episodes is None:
+            return []
+        of = EpisodeFilter(user_id=said.last.user_id, tenant_id=said.last.tenant_id)
+        found = {each.episode_id: each for each in await _find(self._episodes, query, said.vector, of)}
+        vectors = await self._episodes.vectors([*found])
+        return [Found(each, episode_candidate(each, said, vectors)) for each in found.values()]
+
     def _fact(
         self, fact: Fact, found_by: FoundBy, said: Said, vectors: Mapping[str, Vector], now: datetime
     ) -> Candidate:
         vector = vectors.get(fact.fact_id)
-        words, similarity, by_meaning = _compared(fact.statement, vector, said)
+        words, similarity, by_meaning = compared(fact.statement, vector, said)
         latest = max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
         return Candidate(
             id=fact.fact_id,
@@ -251,72 +264,8 @@ def _top(candidates: Sequence[Candidate], now: datetime) -> list[Ranked]:
     return ranked(candidates, now)[:CANDIDATES]
 
 
-def _turn(turn: Turn, said: Said, vectors: Mapping[str, Vector]) -> Candidate:
-    vector = vectors.get(turn.turn_id)
-    words, similarity, by_meaning = _compared(turn.text, vector, said)
-    return Candidate(
-        id=turn.turn_id,
-        text=turn.text,
-        found_by=FoundBy.MEANING if by_meaning else FoundBy.WORDS,
-        similarity=similarity,
-        at=turn.sent_at,
-        words=words,
-        vector=vector,
-        role=turn.role,
-        speaker=turn.speaker,
-        message_ids=(turn.message_id,),
-        conversation_id=turn.conversation_id,
-    )
-
-
-def _shortened(found: Ranked, said: Said) -> Ranked:
-    """Return a remembered turn with the part of it that bears on what was just said."""
-    each = found.candidate
-    text = " ".join(each.text.split())
-    wanted = said.words if is_related(each) else ()
-    shown = excerpt(text, wanted, _EXCERPT, words_of)
-    return found._replace(candidate=msgspec.structs.replace(each, text=shown, cut=shown != text))
-
-
-def _compared(text: str, vector: Vector | None, said: Said) -> tuple[tuple[str, ...], float, bool]:
-    """Return a text's words, if they are needed, how like it is to what was said, and whether by meaning."""
-    if vector is not None and said.vector is not None:
-        return (), float(np.dot(vector, said.vector)), True
-    words = tuple(words_of(text))
-    return words, likeness(said.words, words), False
-
-
 def _together(turns: Sequence[Turn], earlier: Sequence[Turn]) -> list[Turn]:
     """Return the turns of one life of a conversation, in order, up to the one that was asked about."""
     last = turns[-1]
     found = {turn.index: turn for turn in (*earlier, *turns) if turn.began_at == last.began_at}
     return [turn for index, turn in sorted(found.items()) if index <= last.index]
-
-
-def _made_from(turns: Sequence[Turn]) -> list[Turn]:
-    spoken = [turn for turn in turns if turn.role in SPEAKERS and turn.text.strip()]
-    return spoken[-_MADE_FROM:]
-
-
-def _embedded(turn: Turn) -> str:
-    """Return the text whose vector the turn has, so that no text is embedded twice."""
-    return turn.text[:EMBEDDED_CHARACTERS].strip()
-
-
-def _vector(turns: Sequence[Turn], vectors: Mapping[str, Vector]) -> Vector | None:
-    """Return the vector of what was just said; ``None`` unless the last turn has one."""
-    if not turns or _embedded(turns[-1]) not in vectors:
-        return None
-    rows = [(_WEIGHTS[turn.role], vectors.get(_embedded(turn))) for turn in turns]
-    total = sum(weight * row for weight, row in rows if row is not None)
-    length = float(np.linalg.norm(total))
-    return np.asarray(total / length, dtype=np.float32) if length else None
-
-
-def _words(turns: Sequence[Turn]) -> tuple[str, ...]:
-    return tuple(words_of(_query(turns)))
-
-
-def _query(turns: Sequence[Turn]) -> str:
-    """Return the words to search for: the latest turn's first."""
-    return " ".join(" ".join(turn.text.split())[: _SEARCHED[turn.role]] for turn in reversed(turns))

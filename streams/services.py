@@ -137,6 +137,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         cl100k_counter(),
         budget=Budget(total=settings.context_tokens),
         rates=settings.decay_rates,
+        episodes=episodes,
         missed=metrics.context_log_misses_total.inc,
     )
     stages = [

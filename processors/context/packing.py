@@ -108,9 +108,11 @@ class Packer:
         facts: Sequence[Ranked] = (),
         episodes: Sequence[Ranked] = (),
         tools: Sequence[Ranked] = (),
+        lasting: Sequence[Ranked] = (),
     ) -> Packed:
         """Return what of all this is in the prompt.  The order of what is given does not matter.
 
+        ``lasting`` are facts that are in whatever is spoken of, above the share and the number of facts.
         ``recent`` are the latest turns of the conversation; one that is among ``episodes``, too, counts here.
         """
         budget = self._budget
@@ -120,8 +122,9 @@ class Packer:
         self._all(Tier.TOOLS, tools, budget.tools)
         for_facts = self._least(Tier.FACTS, budget.facts, facts)
         for_episodes = self._least(Tier.EPISODES, budget.episodes, past)
-        self._all(Tier.INSTRUCTIONS, instructions, budget.total, for_facts + for_episodes)
-        self._some(Tier.FACTS, facts, budget.facts, for_episodes, self._is_one_more_fact)
+        for_lasting = sum(self._item(Tier.FACTS, each).tokens for each in lasting)
+        self._all(Tier.INSTRUCTIONS, instructions, budget.total, for_facts + for_lasting + for_episodes)
+        self._some(Tier.FACTS, facts, budget.facts, for_episodes, self._is_one_more_fact, lasting)
         self._some(Tier.EPISODES, past, budget.episodes, 0, self._is_one_more_episode)
         inside = [item for tier in self._tiers for item in tier.inside]
         outside = [item for tier in self._tiers for item in tier.outside]
@@ -170,15 +173,20 @@ class Packer:
         share: int,
         reserved: int,
         is_one_more: Callable[[Candidate, int], LeftOut | None],
+        sure: Sequence[Ranked] = (),
     ) -> None:
-        """Take a few that differ, the best first, until one finds no room."""
-        tier = self._open(kind, share, reserved)
+        """Take whatever is ``sure``; then a few that differ, the best first, until one finds no room."""
+        items = [self._item(kind, each) for each in _best_first(sure)]
+        tier = self._open(kind, share + sum(item.tokens for item in items), reserved)
+        for item in items:
+            tier.take(item)
+        surely = len(tier.inside)
         kept, instead = diverse(_best_first(found))
         standing = {each.candidate.id for each in kept}
         stopped = False
         for each in kept:
             item = self._item(kind, each)
-            why = is_one_more(each.candidate, len(tier.inside))
+            why = is_one_more(each.candidate, len(tier.inside) - surely)
             if why is not None:
                 tier.leave(item, why)
             elif stopped:

@@ -36,7 +36,12 @@ _DAY = timedelta(days=1)
 
 def rate_of(fact: Fact, rates: Mapping[Kind, float] = RATES) -> float:
     """Return how fast a fact fades, per day; ``rates`` are those of each kind."""
-    return 0.0 if fact.attribute.partition("/")[0].casefold() in LASTING else rates.get(fact.kind, 0.0)
+    return 0.0 if is_lasting(fact) else rates.get(fact.kind, 0.0)
+
+
+def is_lasting(fact: Fact) -> bool:
+    """Whether it never fades, and is offered whatever is spoken of: an allergy is."""
+    return fact.attribute.partition("/")[0].casefold() in LASTING
 
 
 def confidence_at(fact: Fact, now: datetime, rates: Mapping[Kind, float] = RATES) -> float:

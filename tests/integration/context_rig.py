@@ -20,17 +20,19 @@ from numpy.typing import NDArray
 
 from models import ids
 from models.context import Context, ContextItem, ContextRequest, Tier
+from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.messages import Role
-from models.ports import FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
+from models.ports import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
 from models.statements import Kind
 from models.turns import Turn, TurnSource
+from models.windows import WindowSource
 from processors.context.packing import Budget
 from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_kinds import FACTS, TURNS
+from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.recall.context import ContextStage
 from streams.agents.recall.context_log import ContextView
@@ -131,8 +133,10 @@ class Rig:
         settings: Settings,
         facts: FactIndex,
         turns: SearchIndex[Turn, TurnFilter],
+        episodes: SearchIndex[Episode, EpisodeFilter],
     ) -> None:
         self.valkey, self.log, self.contexts, self.facts, self.turns = valkey, log, contexts, facts, turns
+        self.episodes = episodes
         self.embedder = WordEmbedder()
         self.now: datetime = NOW
         self.misses = 0
@@ -145,6 +149,7 @@ class Rig:
             log,
             cl100k_counter(),
             budget=Budget(total=settings.context_tokens),
+            episodes=episodes,
             clock=lambda: self.now,
             missed=self._missed,
         )
@@ -190,6 +195,38 @@ class Rig:
         if embedded:
             vectors = await self.embedder.embed([each.text for each in turns])
             await self.turns.store_vectors([each.turn_id for each in turns], vectors, "words")
+
+    async def remember(self, *turns: Turn) -> Episode:
+        """Put turns into the log and the indexes, and the episode that they are."""
+        await self.hear(*turns)
+        first, last = turns[0], turns[-1]
+        made = Episode(
+            episode_id=ids.episode_id(
+                first.tenant_id, first.conversation_id, first.message_id, last.message_id
+            ),
+            conversation_id=first.conversation_id,
+            user_id=first.user_id,
+            reason=EpisodeReason.CLOSED,
+            message_ids=tuple(each.message_id for each in turns),
+            turn_ids=tuple(each.turn_id for each in turns),
+            text="\n".join(f"{each.role}: {each.text}" for each in turns),
+            from_index=first.index,
+            to_index=last.index,
+            overlap=0,
+            people=(first.user_id,),
+            first_sent_at=first.sent_at,
+            last_sent_at=last.sent_at,
+            arrived_at=last.arrived_at,
+            began_at=first.began_at,
+            source=WindowSource(
+                topic="chat.messages.v1", partition=0, first_offset=first.index, last_offset=last.index
+            ),
+            tenant_id=first.tenant_id,
+        )
+        await self.episodes.upsert([made])
+        vectors = await self.embedder.embed([made.text])
+        await self.episodes.store_vectors([made.episode_id], vectors, "words")
+        return made
 
     async def ask(self, *requests: ContextRequest | tuple[Turn, ...]) -> list[Context]:
         """Let the stage take requests, one batch; return the contexts that it published."""
@@ -253,6 +290,8 @@ async def open_rig(folder: Path, **changed: Any) -> AsyncIterator[Rig]:
         resources.push_async_callback(facts.close)
         turns = open_index(settings, TURNS, space)
         resources.push_async_callback(turns.close)
-        rig = Rig(valkey, log, contexts, settings, facts, turns)
+        episodes = open_index(settings, EPISODES, space)
+        resources.push_async_callback(episodes.close)
+        rig = Rig(valkey, log, contexts, settings, facts, turns, episodes)
         resources.push_async_callback(rig.vectors.close)
         yield rig

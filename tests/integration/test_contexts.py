@@ -14,6 +14,7 @@ from context_rig import NOW, Rig, fact, inside, open_rig, outside, turn
 from models.context import Context, ContextRequest, FoundBy, LeftOut, Tier
 from models.errors import ConsistencyError, DependencyUnavailable, NotFound
 from models.facts import FactStatus
+from models.messages import Role
 from models.statements import Kind
 from streams.agents.recall.context import MOST_ATTEMPTS
 from streams.context_reading import ContextStatus
@@ -129,6 +130,41 @@ class TestMaking:
         again = START + timedelta(days=100)
         made = await rig.ask((turn(1, QUESTION, began_at=again),))
         assert inside(made[0], Tier.RECENT) == [QUESTION]
+
+    async def test_an_episode_shows_its_turns_that_bear_on_what_was_said(self, rig: Rig) -> None:
+        told = turn(0, "Blueberries with porridge are my breakfast.", "old")
+        known = await rig.remember(told, turn(1, "Noted.", "old"), turn(2, "Rain all week.", "old"))
+        other = await rig.remember(turn(0, "The tram was late again.", "older"))
+        await rig.hear(turn(0, "For breakfast I had blueberries.", "open"))
+        made = await rig.say(turn(0, QUESTION))
+        by_id = {item.id: item for item in made.items if item.tier is Tier.EPISODES}
+        assert {key for key, item in by_id.items() if item.left_out is None} == {
+            known.episode_id,
+            turn(0, conversation="open").turn_id,
+        }
+        shown = by_id[known.episode_id]
+        assert (shown.text, shown.message_ids, shown.role) == (told.text, ("m0",), Role.USER)
+        assert (shown.found_by, shown.tokens > 0, shown.score > 0) == (FoundBy.MEANING, True, True)
+        assert by_id[other.episode_id].left_out is LeftOut.UNLIKE
+        assert told.turn_id not in by_id
+
+    async def test_what_is_going_on_is_no_episode_of_the_past(self, rig: Rig) -> None:
+        said = turn(0, "Blueberries for breakfast."), turn(1, "Noted."), turn(2, QUESTION)
+        await rig.remember(*said)
+        made = await rig.say(*said)
+        assert inside(made, Tier.EPISODES) == []
+        assert inside(made, Tier.RECENT) == [each.text for each in said]
+
+    async def test_allergies_and_constraints_are_in_whatever_is_spoken_of(self, rig: Rig) -> None:
+        sure = [fact("Is allergic to wasps", attribute="allergy", kind=Kind.STATE)]
+        sure += [fact("Cannot climb stairs", attribute="constraint", kind=Kind.STATE)]
+        await rig.know(*sure, *[fact(f"Likes blueberries number {n} for breakfast") for n in range(30)])
+        made = await rig.say(turn(0, QUESTION))
+        facts = [item for item in made.items if item.tier is Tier.FACTS and item.left_out is None]
+        assert {item.text for item in facts if item.found_by is FoundBy.KIND} == {
+            each.statement for each in sure
+        }
+        assert [item for item in facts if item.found_by is not FoundBy.KIND]
 
 
 class TestOthersMemory:
@@ -298,6 +334,18 @@ class TestReading:
         assert said[erased.fact_id] == (LeftOut.ERASED, "")
         assert said[ended.fact_id] == (LeftOut.ENDED, "Has breakfast late")
         assert "Muesli" not in answer.prompt and "best" not in answer.prompt
+
+    async def test_an_episode_goes_with_a_turn_that_it_shows(self, rig: Rig) -> None:
+        told = turn(0, "Blueberries for breakfast are best.", "old")
+        await rig.remember(told, turn(1, "Noted.", "old"))
+        assert inside(await rig.say(turn(0, QUESTION)), Tier.EPISODES) == [told.text]
+        await rig.log.erase_turn(
+            "default", "old", told.turn_id, int((NOW + timedelta(hours=1)).timestamp() * 1000)
+        )
+        answer = await rig.read()
+        assert answer.context is not None
+        assert inside(answer.context, Tier.EPISODES) == []
+        assert "best" not in answer.prompt
 
     @pytest.mark.parametrize("of", ["person", "conversation"])
     async def test_of_an_erased_person_or_conversation_nothing_is_left(self, rig: Rig, of: str) -> None:

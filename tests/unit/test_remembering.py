@@ -1,0 +1,92 @@
+"""Episodes as a context offers them: with the turns of theirs that bear on what was just said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from models.context import FoundBy
+from models.episodes import Episode, EpisodeReason
+from models.messages import Role
+from models.windows import WindowSource
+from processors.context.ranking import Candidate
+from processors.context.remembering import SHOWN_CHARACTERS, Found, remembered
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def candidate(name: str, similarity: float, text: str = "", role: Role | None = Role.USER) -> Candidate:
+    return Candidate(
+        id=name,
+        text=text or f"said in {name}",
+        found_by=FoundBy.MEANING,
+        similarity=similarity,
+        at=NOON,
+        role=role,
+        message_ids=(f"m-{name}",),
+        conversation_id="c",
+    )
+
+
+def episode(name: str, *turns: str, similarity: float = 0.5) -> Found:
+    made = Episode(
+        episode_id=name,
+        conversation_id="c",
+        user_id="ada",
+        reason=EpisodeReason.CLOSED,
+        message_ids=tuple(f"m-{each}" for each in turns),
+        turn_ids=turns,
+        text="all of it",
+        from_index=0,
+        to_index=len(turns) - 1,
+        overlap=0,
+        people=("ada",),
+        first_sent_at=NOON,
+        last_sent_at=NOON,
+        arrived_at=NOON,
+        began_at=NOON,
+        source=WindowSource(topic="t", partition=0, first_offset=0, last_offset=1),
+    )
+    return Found(
+        made,
+        msgspec.structs.replace(candidate(name, similarity, "all of it", None), message_ids=made.message_ids),
+    )
+
+
+def test_turns_speak_for_their_episode_in_the_order_in_which_they_were_said() -> None:
+    (found,) = remembered([candidate("b", 0.9), candidate("a", 0.6)], [episode("e", "a", "b", "x")])
+    assert (found.id, found.text) == ("e", "said in a … said in b")
+    assert (found.similarity, found.message_ids, found.role) == (0.9, ("m-a", "m-b"), Role.USER)
+
+
+def test_who_said_what_is_shown_where_several_spoke() -> None:
+    turns = [candidate("a", 0.6), candidate("b", 0.9, role=Role.ASSISTANT)]
+    (found,) = remembered(turns, [episode("e", "a", "b")])
+    assert (found.text, found.role) == ("user: said in a … assistant: said in b", None)
+
+
+def test_a_turn_that_has_nothing_to_do_with_it_is_not_shown_nor_by_itself() -> None:
+    (found,) = remembered([candidate("a", 0.1)], [episode("e", "a")])
+    assert (found.id, found.text, found.message_ids) == ("e", "all of it", ("m-a",))
+
+
+def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> None:
+    turns = [candidate("a", 0.8), candidate("open", 0.7)]
+    found = remembered(
+        turns, [episode("later", "a", "c", similarity=0.4), episode("first", "a", similarity=0.6)]
+    )
+    assert {each.id: each.text for each in found} == {
+        "first": "said in a",
+        "later": "all of it",
+        "open": "said in open",
+    }
+
+
+def test_an_episode_does_not_fill_its_tier_alone() -> None:
+    turns = [candidate(name, 0.9 - n / 100, name * 200) for n, name in enumerate("abcd")]
+    (found,) = remembered(turns, [episode("e", *"abcd")])
+    assert found.message_ids == ("m-a", "m-b")
+    assert len(found.text) <= SHOWN_CHARACTERS
+    (long,) = remembered([candidate("a", 0.9, "a" * 900)], [episode("e", "a")])
+    assert long.message_ids == ("m-a",)
