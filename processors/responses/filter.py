@@ -51,7 +51,7 @@ _BITE = 4096
 _REST = "line"
 
 #: Words in the middle of an element, and what they follow: nothing that they could decide.
-_WORDS = re.compile(r" ?[A-Za-z0-9]+(?:,? [A-Za-z0-9]+)*")
+_WORDS = re.compile(r" ?[^\W_]+(?:(?:[,;:]? |[-'’/])[^\W_]+)*,?")
 _IN_WORDS = re.compile(r"[a-z]{2}[ ,]?\Z")
 
 
@@ -64,11 +64,12 @@ class ResponseFilter:
 
     def push(self, state: FilterState, text: str, now: float, *, final: bool = False) -> Filtered:
         """Add ``text`` to the response; ``final`` if nothing follows.  ``now`` in epoch seconds."""
+        expired = self._expired(state, now)
+        if not final and not expired and _goes_on(state, text):
+            return Filtered(_with_words(state, text), text)
         step = _Step(state, self.policy, self._find)
-        if self.policy.threshold >= 1.0 or self._expired(state, now):
+        if self.policy.threshold >= 1.0 or expired:
             step.let_go()
-        elif not final and step.goes_on(text):
-            return Filtered(step.state, text)
         return step.take(text, now, final)
 
     def tick(self, state: FilterState, now: float) -> Filtered:
@@ -92,6 +93,24 @@ class ResponseFilter:
         return due is not None and now >= due
 
 
+def _goes_on(state: FilterState, text: str) -> bool:
+    """Say whether ``text`` is nothing but more words of an element that is leaving."""
+    length = len(state.text)
+    return (
+        0 < state.sent == length < LONGEST_SENTENCE - len(text)
+        and _WORDS.fullmatch(text) is not None
+        and _IN_WORDS.search(state.text, length - 3) is not None
+    )
+
+
+def _with_words(state: FilterState, text: str) -> FilterState:
+    state = copy.copy(state)
+    state.text += text
+    state.sent = len(state.text)
+    state.white = len(text) - len(text.rstrip())
+    return state
+
+
 class _Step:
     """One step over a response: a copy of its state, which it changes, and what comes out."""
 
@@ -100,21 +119,6 @@ class _Step:
         self.state = copy.copy(state)
         self._release = Release(self.state)
         self._decisions = Decisions(self.state, self._release, policy, find)
-
-    def goes_on(self, text: str) -> bool:
-        """Add more words to an element that is leaving; say whether ``text`` was nothing else."""
-        state = self.state
-        length = len(state.text)
-        if not (
-            0 < state.sent == length < LONGEST_SENTENCE - len(text)
-            and _WORDS.fullmatch(text)
-            and _IN_WORDS.search(state.text, length - 3)
-        ):
-            return False
-        state.text += text
-        state.sent = len(state.text)
-        state.white = len(text) - len(text.rstrip())
-        return True
 
     def let_go(self) -> None:
         """Let everything visible leave."""

@@ -123,14 +123,13 @@ def sentences_of(kind: int, text: str) -> tuple[str, ...]:
         return ()
     _, at = line_kind(text, 0, final=True)
     at = box.end() if (box := _BOX.match(text, at)) else at
-    label = _LABEL.match(text, at)
-    starts = [at, label.end()] if label else [at]
-    found = []
-    for start in starts:
-        while start < len(text) and not is_quoted(text[start:].lstrip()):
-            end = read_sentence(text, start, final=True).end
-            found.append(canonical(text[start:end].strip()))
-            start = end + 1 if end > start else len(text)
+    # No sentence with a label is a repetition by itself.
+    label = _LABEL.match(text, at) if is_label(text[at:]) else None
+    start, found = label.end() if label else at, list[str]()
+    while start < len(text) and not is_quoted(text[start:].lstrip()):
+        end = read_sentence(text, start, final=True).end
+        found.append(canonical(text[start:end].strip()))
+        start = max(end, start + 1)
     return tuple(dict.fromkeys(filter(None, found)))
 
 

@@ -8,7 +8,7 @@ from processors.responses.duplicates import Match
 from processors.responses.elements import BOLD_LEVEL, Kind
 from processors.responses.filter_state import Duplicate, FilterState, Held
 from processors.responses.gaps import join_gaps, last_gap
-from processors.responses.history import MEMORY, Said, after
+from processors.responses.history import MEMORY, Said, after, sentences_of
 
 
 class Release:
@@ -45,6 +45,7 @@ class Release:
 
     def remember(self, said: Said) -> None:
         state = self._state
+        sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
         gone = len(state.said) + 1 - MEMORY
         state.said, state.run = (*state.said, said)[-MEMORY:], ()
         if gone > 0 and state.shown:

@@ -17,6 +17,9 @@ from processors.responses.lines import LineKind, line_end, line_kind
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
 
+#: No abbreviation is longer; where a word began further back does not matter.
+_LONGEST_WORD = 40
+
 #: A sentence is wrapped into no more lines: to read hundreds of them again with every piece would take long.
 _MOST_LINES = 30
 
@@ -24,6 +27,8 @@ _TOKEN = re.compile(
     r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
     r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
 )
+#: Where a token may begin: much faster to look for than the tokens.
+_TOKEN_BEGINS = re.compile('[`\r\n.!?…؟۔।॥。！？｡()\\[\\]「」『』（）【】《》"“”„«»*_~]')
 _CLOSES = dict(zip(")]」』）】》", "([「『（【《", strict=True))
 _OPENING = "([{「『（【《\"“„«'‘/—–-"
 _SPACE = re.compile(r"\s*")
@@ -77,7 +82,11 @@ class _Reader:
 
     def read(self) -> Extent:
         text, at = self._text, self._start
-        while token := _TOKEN.search(text, at):
+        while begins := _TOKEN_BEGINS.search(text, at):
+            token = _TOKEN.match(text, begins.start())
+            if token is None:
+                at = begins.end()
+                continue
             if token.end() == len(text) and not self._final and token.lastgroup != "break":
                 return self._unsettled(len(text))
             read = getattr(self, f"_{token.lastgroup}")
@@ -112,7 +121,8 @@ class _Reader:
             return self._settled(closed) if self._final else self._unsettled(closed)
         following = _SPACE.match(text, closed)
         after = following.end() if following else closed
-        if after == closed and not self._open and _WORD_BEFORE.search(text, self._start, start):
+        word_at = max(self._start, start - _LONGEST_WORD)
+        if after == closed and not self._open and _WORD_BEFORE.search(text, word_at, start):
             # "... at nine.The museum": between two chunks there may be no space.
             if _WORD_AFTER.match(text, closed):
                 return self._settled(closed)
@@ -120,7 +130,7 @@ class _Reader:
                 return self._unsettled(closed)
         if after == closed or self._open:
             return closed
-        word = _LAST_WORD.search(text, self._start, start)
+        word = _LAST_WORD.search(text, word_at, start)
         before = word[0] if word else ""
         line_ends = text.find("\n", closed, after)
         if line_ends >= 0:
