@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import BOLD_LEVEL, Element, Kind, may_be_bold_line
+from processors.responses.elements import Element, Kind, may_be_bold_line
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
-from processors.responses.history import History, Said, after, introduces, may_stand_alone, stands_in_verse
+from processors.responses.history import History, Said, introduces, may_stand_alone, stands_in_verse
 from processors.responses.passages import is_repetition, may_begin, may_join
 from processors.responses.release import Release
 
@@ -114,7 +114,7 @@ class Decisions:
             self.break_off()
         match = self._match(said, in_verse=in_verse)
         repeats = match[0].sentence if match and match[1] and short else ""
-        places = self._try(lambda: self._places(said, element.level, repeats), _NOWHERE) if short else _NOWHERE
+        places = self._try(lambda: self._places(said, repeats), _NOWHERE) if short else _NOWHERE
         gap, at = state.text[: element.gap], state.position + element.gap
         held = Held(said, text[len(said.text) :], gap, at, element.level, repeats, bool(run and not state.held))
         if run and (state.held or not repeats):
@@ -132,11 +132,13 @@ class Decisions:
         else:
             self._hold(held, places)
 
-    def _places(self, said: Said, level: int, repeats: str) -> tuple[int, ...]:
+    def _places(self, said: Said, repeats: str) -> tuple[int, ...]:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
         if repeats:
             return self._saying(said.text) or self._saying(repeats)
-        return self._begun(said, level)
+        if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
+            return _NOWHERE
+        return History(self.state.said).beginning_with(said.kind, said.text)
 
     def _saying(self, text: str) -> tuple[int, ...]:
         return self._try(lambda: History(self.state.said).saying(text), _NOWHERE)
@@ -156,22 +158,13 @@ class Decisions:
         state.shown = (min(ahead), began) if ahead else None
         return state.shown is not None
 
-    def _begun(self, said: Said, level: int) -> tuple[int, ...]:
-        """Return the places of a passage that begins like this element."""
-        if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
-            return _NOWHERE
-        history = History(self.state.said)
-        places = history.beginning_with(said.kind, said.text)
-        # What only introduces something goes with it in its own section: elsewhere it need not wait.
-        label = level in (0, BOLD_LEVEL) if said.kind == Kind.HEADING else introduces(said.text)
-        return history.in_reach(places) if label else places
-
     def _hold(self, held: Held, run: tuple[int, ...]) -> None:
         self.state.held, self.state.run = (*self.state.held, held), run
 
     def _match(self, said: Said, *, in_verse: bool) -> tuple[Match, bool] | None:
         """Return what a sentence repeats, and whether it goes; ``None`` if it repeats nothing by itself."""
-        if said.kind != Kind.SENTENCE or in_verse or (self.state.held and self._after() == Kind.LINE):
+        held = self.state.held
+        if said.kind != Kind.SENTENCE or in_verse or (held and introduces(held[-1].element.text)):
             return None
         return self._try(lambda: self._find_match(said.text), None)
 
@@ -179,17 +172,11 @@ class Decisions:
         if not may_stand_alone(sentence, self._policy.minimum_words):
             return None
         said = self.state.said
-        for place in History(said).saying(sentence):
-            # What an overview lists is said again where it is explained.
-            if said[place].kind != Kind.ITEM or self._after() != Kind.HEADING:
-                return Match(said[place].text, 1.0), True
+        if places := History(said).saying(sentence):
+            return Match(said[places[0]].text, 1.0), True
         earlier = [each.text for each in said if each.kind == Kind.SENTENCE]
         found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return None if found is None else (found, self._policy.fuzzy)
-
-    def _after(self) -> int:
-        """Return what stands before the next element, if it must not stand alone."""
-        return after(self.state.held[-1].element) if self.state.held else self.state.after
 
     def close(self, following: Kind | None) -> None:
         """A block ends; ``following`` begins, or nothing: what is held goes if it is a passage said before."""

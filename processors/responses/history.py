@@ -191,17 +191,9 @@ class History:
 
     def in_same_section(self, run: Iterable[int]) -> bool:
         """Say whether what is said next stands under the heading under which it stood at a run's places."""
-        now = self._section()
-        return any(at >= now for at in run)
-
-    def in_reach(self, places: Iterable[int]) -> tuple[int, ...]:
-        """Return which places stand in the section that is open, or begin a response."""
-        now = self._section()
-        return tuple([at for at in places if at >= now or self.starts_response((at,), 1)])
-
-    def _section(self) -> int:
         headings = (at for at in reversed(range(len(self._said))) if self._said[at].kind == Kind.HEADING)
-        return next(headings, -1)
+        section = next(headings, -1)
+        return any(at >= section for at in run)
 
     def may_begin(self, kinds: Collection[int], text: str, *, alone: bool) -> bool:
         """Say whether an element that begins with ``text`` may begin a repeated block or repeat a sentence."""

@@ -188,7 +188,7 @@ def _asked(said: _Conversation, turn: Turn, question: Sentence) -> tuple[Section
         return None
     answer = reply.sentences[0]
     agreed = is_proposal(question.plain) and is_agreed(said.turns, question)
-    if answer.asks or (len(answer.words) >= ELLIPTIC and not agreed):
+    if answer.asks or is_fragment(answer.plain) or (len(answer.words) >= ELLIPTIC and not agreed):
         return None
     section = Section.DECISIONS if agreed else Section.KEY_FACTS
     asked, told = question.text, answer.lead + answer.text

@@ -23,8 +23,12 @@ _COMMAND = any_of(
     r"seat|a look)|have a (?:seat|look|nice)|sit down|calm down|never mind|guess what|be (?:careful|"
     r"quiet))\b",
 )
-#: Unfinished, or only a condition.
-_FRAGMENT = re.compile(r"(?:\.\s*\.|[,:–—-])\s*\Z|\A(?:if|when|because|unless)\b[^,]*\Z", re.IGNORECASE)
+#: Unfinished, only a condition or a denial of what is left out, or a word that one begins with.
+_FRAGMENT = any_of(
+    r"(?:\.\s*\.|[,:–—-])\s*\Z",
+    r"\A(?:if|when|because|unless|not)\b[^,]*\Z",
+    r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
+)
 _CONTRADICTION = any_of(
     r"^\W*(?:(?:oh|well|but|hm+)[, ]+)*(?:no\b(?! (?:problem|wonder|doubt|kidding))|nope|not (?:really|"
     r"exactly|at all|"
@@ -71,6 +75,15 @@ _PHATIC = any_of(
     r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",
 )
 _PHATIC_WORDS = 8
+
+#: At any length, unless a clause or a number follows.
+_THANKS = any_of(
+    r"^\W*(?:many thanks|thanks|thank you|i hope to hear from)\b[^,;\d]*$",
+    r"^\W*(?:i(?:'ve| have)? (?:really )?enjoyed|"
+    r"(?:it (?:was|is|has been)|it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) "
+    r"(?:to (?:see|meet)|(?:talking|speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
+    r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
+)
 
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|sure|ok|okay|of course|certainly|right|exactly|"
@@ -160,8 +173,9 @@ def is_yes_or_no(reply: str) -> bool:
 
 
 def is_phatic(sentence: str) -> bool:
-    """Tell whether a sentence only greets, thanks, agrees or offers help; those are short."""
-    return len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence) is not None
+    """Tell whether a sentence only greets, thanks, agrees or offers help."""
+    short = len(sentence.split()) <= _PHATIC_WORDS
+    return (short and _PHATIC.search(sentence) is not None) or _THANKS.search(sentence) is not None
 
 
 def is_evasive(reply: str) -> bool:

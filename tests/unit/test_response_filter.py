@@ -99,9 +99,8 @@ class Stream:
         "def f():\n    return 1\n\ndef f():\n    return 1\n",
         '{"name": "ada", "age": 36}\n\n{"name": "ada", "age": 36}\n',
         "name: the old town hall\nopen: at nine in the morning\n\nname: the old town hall\nopen: at ten\n",
-        # What stands under a heading goes with it only: labels, what an overview lists and then explains.
+        # What stands under a heading goes with it only: labels.
         f"# A\n\n**Guide**\nOld town, 2020\n\n- {OPENING}\n\n# B\n\n**Guide**\nOld town, 2020\n\n- {TICKETS}\n",
-        f"1. **One**: {OPENING}\n2. **Two**: {PARKING}\n\n## One\n\n{OPENING}\n\n## Two\n\n{PARKING}",
         f'# A\n\n**Body:**\n"{OPENING}"\n\n# B\n\n**Body:**\n"{OPENING}"\n\nBye.',
         f"# A\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\n# B\n\n**Guide**\n- {OPENING}\n- {PARKING}\n\nBye.",
         # Written in bold the second time, a list is another one.
@@ -155,6 +154,8 @@ def test_a_duplicate_goes_and_leaves_clean_white_space(text: str, kept: str) -> 
         # Under another heading it says something about another thing.
         f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n",
         f"# A\n\n{OPENING} {PARKING}\n\n# B\n\n{OPENING} {PARKING} {TICKETS}\n",
+        # What an overview lists is said again where it is explained.
+        f"1. **One**: {OPENING}\n2. **Two**: {PARKING}\n\n## One\n\n{OPENING}\n\n## Two\n\n{PARKING}",
         # A draft, and the draft revised: after a line or a heading that announces it, with or without rules.
         f"A draft:\n\n{OPENING} {PARKING}\n\nRevised:\n\n{OPENING} Bring a friend. {PARKING}\n\nBye.",
         f"# Draft\n\n---\n\n{OPENING}\n\n{PARKING}\n\n# Final\n\n---\n\n{OPENING}\n\n{PARKING}\n\n---\n\nBye.",

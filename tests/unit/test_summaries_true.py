@@ -332,6 +332,27 @@ def test_role_lines_and_greetings_are_nothing() -> None:
     assert lines(summarize(*said)) == ["I live in Oslo with two cats."]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Thank you very much for giving me so much of your time today.",
+        "It has been very pleasant talking with you about the garden.",
+        "The pleasure's all mine, dear Ada.",
+        "I hope to hear from you about the garden very soon.",
+        "Not for the next few weeks in the garden.",
+    ],
+)
+def test_thanks_and_what_says_nothing_by_itself_are_left_out(said: str) -> None:
+    assert lines(summarize(("ada", "I live in Oslo with two cats."), ("ben", said))) == [
+        "ada lives in Oslo with two cats."
+    ]
+
+
+def test_a_word_that_one_begins_with_answers_nothing() -> None:
+    said = [("ada", "What colour?"), ("ben", "Well, could you show me all of them?"), ("ada", "Here they are.")]
+    assert all("What colour" not in line for line in lines(summarize(*said)))
+
+
 def test_a_greeting_answers_nothing() -> None:
     said = [("user", "Any ideas for breakfast in five minutes?"), ("assistant", "Good morning!")]
     assert all("Good morning" not in line for line in lines(summarize(*said)))
