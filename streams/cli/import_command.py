@@ -1,0 +1,232 @@
+"""``switchboard import``: bring the conversations in that were had elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from models.errors import ConfigurationError, InvalidRecord, NotFound, SwitchboardError
+from models.messages import DEFAULT_TENANT
+from processors.importing import chatgpt, claude, jsonl, whatsapp
+from processors.importing.drafts import Draft, Owner, Skipped
+from processors.importing.whatsapp import DateOrder
+from streams.cli.output import count, moment, print_json, printable
+from streams.exits import EXIT_INVALID
+from streams.importing.files import Export, open_exports
+from streams.importing.publishing import Count, Importer
+from streams.printing import encode_json, error_text
+from streams.settings import load_settings
+
+#: So many of each reason are shown; ``--report`` has all.
+_SHOWN = 3
+_TELL_AFTER_SECONDS = 2.0
+
+Drafts = Iterator[Draft | Skipped]
+
+
+class Source(StrEnum):
+    """Where an export comes from."""
+
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    WHATSAPP = "whatsapp"
+    JSONL = "jsonl"
+
+
+def bring_in(
+    source: Annotated[Source, typer.Argument(help="What kind of export it is.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The file, or the .zip that it came in.", show_default=False)],
+    user: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--user", "-u", help="Whose memory it is. WhatsApp: NAME=ID for each person, NAME= leaves one out."
+        ),
+    ] = None,
+    tenant: Annotated[str, typer.Option("--tenant", help="The tenant that it belongs to.")] = DEFAULT_TENANT,
+    conversation: Annotated[
+        str, typer.Option("--conversation", help="WhatsApp, jsonl: name of the conversation, if none is said.")
+    ] = "",
+    dates: Annotated[
+        DateOrder | None, typer.Option("--dates", help="WhatsApp: how dates are written, if it is not plain.")
+    ] = None,
+    timezone: Annotated[
+        str, typer.Option("--timezone", help="WhatsApp: the phone's, e.g. Europe/Berlin.")
+    ] = "UTC",
+    branches: Annotated[
+        bool, typer.Option("--branches", help="ChatGPT: what was edited or answered anew, too.")
+    ] = False,
+    close: Annotated[
+        bool,
+        typer.Option("--close/--no-close", help="Say that the conversations are over, so that they are read."),
+    ] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Count only; no broker is needed.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write each thing that was skipped to this file, as JSON lines."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
+) -> None:
+    """Import an export of another chat, with its own times; what is there already is not added again."""
+    settings = load_settings()
+    people, owner = _who(source, user or [], tenant)
+    zone = _zone(timezone)
+    exports = open_exports(file, source.value)
+    shown: dict[str, list[Skipped]] = {}
+    problem: SwitchboardError | None = None
+    with ExitStack() as resources:
+        written = None if report is None else resources.enter_context(_open(report))
+
+        def note(skipped: Skipped) -> None:
+            some = shown.setdefault(skipped.reason, [])
+            if len(some) < _SHOWN:
+                some.append(skipped)
+            if written is not None:
+                written.write(encode_json(skipped._asdict()) + b"\n")
+
+        counted = Count(note)
+        importer = Importer(settings, owner, counted, dry=dry_run, close=close)
+        for export in exports:
+            try:
+                drafts = _drafts(source, export, people, owner, conversation, dates, zone, branches)
+                asyncio.run(importer.run(drafts, _teller()))
+            except InvalidRecord as error:
+                problem = InvalidRecord(error.reason, f"{export.name}: {error}")
+    if json:
+        print_json(_as_dict(counted, shown, dry_run, problem))
+    else:
+        _print(counted, shown, dry_run)
+    if problem is not None:
+        raise problem
+    if counted.broken:
+        raise typer.Exit(EXIT_INVALID)
+
+
+def _who(source: Source, given: list[str], tenant: str) -> tuple[dict[str, str], Owner]:
+    """Return names with their ids, and whose export it is."""
+    if source is Source.WHATSAPP:
+        people = {}
+        for each in given:
+            name, equals, identity = each.rpartition("=")
+            if not equals or not name:
+                raise ConfigurationError(
+                    f"--user {printable(each)!r}: WhatsApp has many, write 'Ada Lovelace=ada'"
+                )
+            people[name] = identity
+        return people, Owner(source, "", tenant)
+    if len(given) > 1 or (not given and source is not Source.JSONL):
+        raise ConfigurationError("say whose memory it is, with one --user ID")
+    return {}, Owner(source, given[0] if given else "", tenant)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise ConfigurationError(
+            f"--timezone {printable(name)!r} is none: write one like Europe/Berlin"
+        ) from None
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise NotFound(f"--report {printable(str(path))} cannot be written: {error.strerror}") from error
+
+
+def _drafts(
+    source: Source,
+    export: Export,
+    people: dict[str, str],
+    owner: Owner,
+    conversation: str,
+    dates: DateOrder | None,
+    zone: ZoneInfo,
+    branches: bool,
+) -> Drafts:
+    match source:
+        case Source.CHATGPT:
+            return chatgpt.read(export.pieces(), branches=branches)
+        case Source.CLAUDE:
+            return claude.read(export.pieces())
+        case Source.JSONL:
+            return jsonl.read(
+                export.pieces(), user_id=owner.user_id, tenant_id=owner.tenant_id, conversation_id=conversation
+            )
+        case Source.WHATSAPP:
+            order = dates or whatsapp.date_order(export.pieces())
+            return whatsapp.read(export.pieces(), people, order=order, zone=zone, conversation=conversation)
+
+
+def _teller() -> Callable[[Count], None]:
+    """Return what shows at a terminal how far it is: after two seconds, then each second."""
+    told = time.monotonic() + _TELL_AFTER_SECONDS - 1
+
+    def tell(counted: Count) -> None:
+        nonlocal told
+        if sys.stderr.isatty() and time.monotonic() - told >= 1:
+            told = time.monotonic()
+            print(
+                f"\r{counted.read:,} messages read, {counted.sent:,} sent",
+                end="\r",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    return tell
+
+
+def _as_dict(
+    counted: Count, shown: dict[str, list[Skipped]], dry: bool, problem: SwitchboardError | None
+) -> dict[str, object]:
+    return {
+        "dry_run": dry,
+        "messages": counted.read,
+        "conversations": len(counted.conversations),
+        "already_there": counted.known,
+        "sent": counted.sent,
+        "closed": counted.closed,
+        "from": counted.first,
+        "to": counted.last,
+        "people": [
+            {"user_id": person.user_id, "name": person.name, "messages": number}
+            for person, number in counted.people.most_common()
+        ],
+        "skipped": {
+            reason: {"count": number, "examples": [each._asdict() for each in shown[reason]]}
+            for reason, number in counted.skipped.most_common()
+        },
+        "problem": None if problem is None else error_text(problem),
+    }
+
+
+def _print(counted: Count, shown: dict[str, list[Skipped]], dry: bool) -> None:
+    found = f"{count(counted.read, 'message')} in {count(len(counted.conversations), 'conversation')}"
+    if counted.first is not None and counted.last is not None:
+        found += f", {moment(counted.first.timestamp())} to {moment(counted.last.timestamp())}"
+    print(found)
+    for person, number in counted.people.most_common():
+        called = f" ({printable(person.name)})" if person.name and person.name != person.user_id else ""
+        print(f"  {printable(person.user_id)}{called}: {number:,}")
+    if dry:
+        print("dry run: nothing was sent")
+    else:
+        closed = f"; {count(counted.closed, 'conversation')} closed" if counted.closed else ""
+        print(f"sent {counted.sent:,}, already there {counted.known:,}{closed}")
+    if counted.skipped:
+        print(f"skipped {sum(counted.skipped.values()):,}:")
+    for reason, number in counted.skipped.most_common():
+        print(f"  {reason}: {number:,}")
+        for each in shown[reason]:
+            print(f"    {printable(each.where)}: {error_text(each.message)}")
+        if number > len(shown[reason]):
+            print(f"    and {number - len(shown[reason]):,} more (--report FILE names them)")

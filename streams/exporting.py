@@ -1,0 +1,156 @@
+"""A conversation as lines: its messages with their tokens, whether a summary covers them, and its summaries.
+
+One JSON object per line, ``type`` ``message`` or ``summary``.  Messages are
+those of ``memory.turns.v1`` (kept for a year, masked); their ``metadata`` stands in ``chat.messages.v1`` only,
+and is empty once that has let go of them.  ``switchboard import jsonl`` reads what this writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+from aiokafka import TopicPartition
+
+from models.messages import DEFAULT_TENANT
+from models.summaries import Summary
+from models.turns import Turn
+from processors.text.tokens import TokenCounter, message_tokens
+from streams.adapters.tokenizer import open_counter
+from streams.adapters.turn_topic import TurnTopic
+from streams.cli.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics import catalog_for
+
+T = TypeVar("T")
+
+SUMMARIES = "memory.summaries.v1"
+MESSAGES = "chat.messages.v1"
+
+
+class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag="message"):
+    """One message of an export.  ``masked``: passages that are not kept verbatim."""
+
+    message_id: str
+    conversation_id: str
+    user_id: str
+    tenant_id: str
+    role: str
+    content: str
+    sent_at: str
+    index: int
+    token_count: int
+    is_summarized: bool
+    metadata: dict[str, Any]
+    masked: int = 0
+
+
+class ExportedSummary(msgspec.Struct, frozen=True, kw_only=True, tag="summary"):
+    """One summary of an export; ``summary`` as in ``memory.summaries.v1``."""
+
+    summary_id: str
+    conversation_id: str
+    from_index: int
+    to_index: int
+    tokens: int
+    created_at: str
+    summary: Any
+    replaces: tuple[str, ...] = ()
+
+
+Exported = ExportedMessage | ExportedSummary
+
+
+class _Known(msgspec.Struct, frozen=True):
+    message_id: str
+    conversation_id: str
+    tenant_id: str = DEFAULT_TENANT
+    metadata: dict[str, Any] = {}
+
+
+async def export_conversation(settings: Settings, tenant_id: str, conversation_id: str) -> list[Exported]:
+    """Return the lines of a conversation, messages by index and then summaries; none if nobody knows it.
+
+    Raises :class:`DependencyUnavailable` when the broker does not answer.
+    """
+    turns = await TurnTopic(settings).turns(tenant_id, conversation_id)
+    if not turns:
+        return []
+    summaries = [
+        each async for each in _of(settings, SUMMARIES, conversation_id, Summary) if each.tenant_id == tenant_id
+    ]
+    latest = {each.summary_id: each for each in summaries}
+    metadata = {
+        each.message_id: each.metadata
+        async for each in _of(settings, MESSAGES, conversation_id, _Known)
+        if each.tenant_id == tenant_id
+    }
+    return lines(turns, list(latest.values()), metadata, open_counter(settings.tokenizer))
+
+
+def lines(
+    turns: Iterable[Turn],
+    summaries: Iterable[Summary],
+    metadata: dict[str, dict[str, Any]],
+    count: TokenCounter,
+) -> list[Exported]:
+    """Return the lines of one conversation."""
+    turns = list(turns)
+    found = [each for each in summaries if turns and each.created_at >= turns[0].began_at]
+    covered = {index for each in found for index in range(each.from_index, each.to_index + 1)}
+    messages: list[Exported] = [
+        ExportedMessage(
+            message_id=turn.message_id,
+            conversation_id=turn.conversation_id,
+            user_id=turn.user_id,
+            tenant_id=turn.tenant_id,
+            role=turn.role,
+            content=turn.text,
+            sent_at=turn.sent_at.isoformat(),
+            index=turn.index,
+            token_count=message_tokens(turn.role, turn.text, count),
+            is_summarized=turn.index in covered,
+            metadata=metadata.get(turn.message_id, {}),
+            masked=turn.masked,
+        )
+        for turn in turns
+    ]
+    written: list[Exported] = [
+        ExportedSummary(
+            summary_id=each.summary_id,
+            conversation_id=each.conversation_id,
+            from_index=each.from_index,
+            to_index=each.to_index,
+            tokens=each.tokens,
+            created_at=each.created_at.isoformat(),
+            summary=msgspec.to_builtins(each.summary),
+            replaces=each.replaces,
+        )
+        for each in sorted(found, key=lambda each: (each.from_index, each.created_at))
+    ]
+    return messages + written
+
+
+async def _of(settings: Settings, contract: str, conversation_id: str, kind: type[T]) -> AsyncIterator[T]:
+    """Yield what a topic that is keyed by conversation holds of one; what cannot be read is passed over."""
+    topic = catalog_for(settings).name(contract)
+    partitions = (await partitions_of(settings, [topic])).get(topic)
+    if partitions is None:
+        return
+    key, decode = conversation_id.encode(), msgspec.json.Decoder(kind).decode
+    place = TopicPartition(topic, partition_of(key, partitions))
+    async with reading(settings) as consumer:
+        consumer.assign([place])
+        ends, begins = await ends_of(consumer, [place]), await beginnings_of(consumer, [place])
+        if ends[place] <= begins[place]:
+            return
+        async for batch in batches_until(consumer, ends):
+            for record in batch:
+                if record.key != key or record.value is None:
+                    continue
+                try:
+                    yield decode(record.value)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                    continue  # no message: a punctuation, or what the services dead-letter

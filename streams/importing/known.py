@@ -1,0 +1,116 @@
+"""Which messages are in the log already, so that an import repeated adds nothing.
+
+The services tell a producer's retry by the latest ids of a conversation; an import may come back after months.
+So turns (kept for a year) and messages (a month, but there before their turns are) are looked through first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import msgspec
+from aiokafka import TopicPartition
+
+from models.ids import turn_id
+from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
+from streams.cli.broker import batches_until, beginnings_of, ends_of, reading
+from streams.runtime.records import SourceRecord, header
+from streams.settings import Settings
+from streams.topics import catalog_for
+from streams.topics.catalog import TURNS
+
+MESSAGES = "chat.messages.v1"
+
+
+class _Said(msgspec.Struct, frozen=True):
+    message_id: str
+    conversation_id: str
+    user_id: str
+    tenant_id: str = DEFAULT_TENANT
+
+
+class _Erased(msgspec.Struct, frozen=True):
+    conversation_id: str
+    user_id: str = ""
+    tenant_id: str = DEFAULT_TENANT
+
+
+_decode_said = msgspec.json.Decoder(_Said).decode
+_decode_erased = msgspec.json.Decoder(_Erased).decode
+
+
+class Known:
+    """The messages that there are, as numbers made of their ids: a million take some 100 MB."""
+
+    def __init__(self) -> None:
+        self._turns: set[int] = set()
+        self._messages: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+
+    def has(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> bool:
+        """Say whether a message is there, and was not erased."""
+        number = _number(turn_id(tenant_id, conversation_id, message_id))
+        place = hash((tenant_id, conversation_id)), hash(user_id)
+        return number in self._turns or number in self._messages.get(place, ())
+
+    def add(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> None:
+        """A message was published."""
+        number = _number(turn_id(tenant_id, conversation_id, message_id))
+        self._messages[hash((tenant_id, conversation_id)), hash(user_id)].add(number)
+
+    def see_turn(self, record: SourceRecord) -> None:
+        """Take a record of ``memory.turns.v1``; one without a value erases."""
+        if record.key is None or header(record.headers, PUNCTUATION_HEADER):
+            return
+        number = _number(record.key.decode(errors="replace"))
+        if record.value is None:
+            self._turns.discard(number)
+        else:
+            self._turns.add(number)
+
+    def see_message(self, record: SourceRecord) -> None:
+        """Take a record of ``chat.messages.v1``."""
+        try:
+            kind = header(record.headers, PUNCTUATION_HEADER)
+            if kind is None:
+                said = _decode_said(record.value or b"")
+                self.add(said.tenant_id, said.conversation_id, said.user_id, said.message_id)
+            elif kind == PunctuationKind.ERASE.encode():
+                erased = _decode_erased(record.value or b"")
+                self._erase(hash((erased.tenant_id, erased.conversation_id)), erased.user_id)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return  # the services dead-letter it
+
+    def _erase(self, conversation: int, user_id: str) -> None:
+        for place in list(self._messages):
+            if place[0] == conversation and (not user_id or place[1] == hash(user_id)):
+                del self._messages[place]
+
+
+def _number(identity: str) -> int:
+    try:
+        return int(identity.replace("-", "")[:16], 16)
+    except ValueError:
+        return hash(identity)
+
+
+async def read_known(settings: Settings, partitions: Mapping[str, int]) -> Known:
+    """Read what there is by now; ``partitions``: how many each topic (name on the broker) has.
+
+    Raises :class:`DependencyUnavailable` when the broker does not send all of it.
+    """
+    known, catalog = Known(), catalog_for(settings)
+    async with reading(settings) as consumer:
+        for topic, see in ((TURNS, known.see_turn), (MESSAGES, known.see_message)):
+            name = catalog.name(topic)
+            places = [TopicPartition(name, number) for number in range(partitions.get(name, 0))]
+            if not places:
+                continue
+            consumer.assign(places)
+            ends, begins = await ends_of(consumer, places), await beginnings_of(consumer, places)
+            async for batch in batches_until(
+                consumer, {at: end for at, end in ends.items() if end > begins[at]}
+            ):
+                for record in batch:
+                    see(record)
+    return known

@@ -1,0 +1,177 @@
+"""Publishing what an export holds: each message once, confirmed, in the order of its conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaProducer
+
+from models.commands import Command
+from models.errors import InvalidRecord, NotFound
+from models.messages import ChatMessage
+from processors.importing.drafts import Draft, Owner, Ready, Skipped, make_message
+from streams import cloudevents, kafka
+from streams.cli import broker, commands
+from streams.importing.known import MESSAGES, Known, read_known
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics import catalog_for
+
+_SOURCE = "/switchboard/import"
+
+#: Unconfirmed messages at a time, and messages between two glances at the loop.
+_IN_FLIGHT = 2_000
+_GLANCE = 500
+_COMMANDS_AT_ONCE = 500
+
+
+class Person(NamedTuple):
+    """Somebody who speaks: the id here, and the name in the export ("" if it has none)."""
+
+    user_id: str
+    name: str
+
+
+class Count:
+    """What came of an import."""
+
+    def __init__(self, tell: Callable[[Skipped], None]) -> None:
+        self.read = 0  #: messages that can be imported
+        self.known = 0  #: of these, those that are there already
+        self.sent = 0  #: of these, those that were published and confirmed
+        self.closed = 0
+        self.skipped: Counter[str] = Counter()
+        self.broken = 0
+        self.people: Counter[Person] = Counter()
+        self.conversations: dict[tuple[str, str], None] = {}
+        self.first: datetime | None = None
+        self.last: datetime | None = None
+        self._tell = tell
+
+    def take(self, message: ChatMessage) -> None:
+        """A message can be imported."""
+        self.read += 1
+        name = message.metadata.get("name", "")
+        self.people[Person(message.user_id, name if isinstance(name, str) else "")] += 1
+        self.first = min(message.sent_at, self.first or message.sent_at)
+        self.last = max(message.sent_at, self.last or message.sent_at)
+        self.conversations[message.tenant_id, message.conversation_id] = None
+
+    def skip(self, skipped: Skipped) -> None:
+        """Something is not imported."""
+        self.skipped[skipped.reason] += 1
+        self.broken += skipped.broken
+        self._tell(skipped)
+
+
+class Importer:
+    """Reads drafts, and publishes what is not there yet; with ``dry`` only counts."""
+
+    def __init__(self, settings: Settings, owner: Owner, count: Count, *, dry: bool, close: bool) -> None:
+        self._settings = settings
+        self._owner = owner
+        self._count = count
+        self._dry = dry
+        self._close = close
+        self._in_flight: deque[asyncio.Future[Any]] = deque()
+
+    async def run(self, drafts: Iterable[Draft | Skipped], tell: Callable[[Count], None]) -> None:
+        """Import them.  ``tell`` is called every few hundred messages.
+
+        Raises:
+            InvalidRecord: the file cannot be read any further.  What came before is imported, all the same.
+            NotFound: the topic does not exist.
+            DependencyUnavailable: the broker does not take them.
+        """
+        if self._dry:
+            for ready in self._ready(drafts):
+                self._count.take(ready.message)
+                if self._count.read % _GLANCE == 0:
+                    tell(self._count)
+            return
+        topic = catalog_for(self._settings).name(MESSAGES)
+        partitions = await broker.partitions_of(self._settings)
+        if topic not in partitions:
+            raise NotFound(
+                f"{topic} does not exist at {self._settings.bootstrap_servers} yet: "
+                "`switchboard topics apply` creates it"
+            )
+        known = await read_known(self._settings, partitions)
+        client = kafka.make_producer(self._settings, "switchboard-import", linger_ms=20)
+        touched: dict[tuple[str, str], None] = {}
+        try:
+            async with (
+                broker.answering(self._settings),
+                kafka.connected(client, self._settings, broker.ANSWER_SECONDS) as producer,
+            ):
+                try:
+                    for ready in self._ready(drafts):
+                        await self._publish(producer, topic, partitions[topic], known, ready, touched)
+                        if self._count.read % _GLANCE == 0:
+                            tell(self._count)
+                finally:
+                    await self._confirm(0)
+        finally:
+            if self._close and touched:
+                await self._end(touched)
+
+    def _ready(self, drafts: Iterable[Draft | Skipped]) -> Iterable[Ready]:
+        for draft in drafts:
+            if isinstance(draft, Skipped):
+                self._count.skip(draft)
+                continue
+            try:
+                yield make_message(
+                    draft,
+                    self._owner,
+                    max_content_bytes=self._settings.max_content_bytes,
+                    now=datetime.now(UTC),
+                )
+            except InvalidRecord as error:
+                self._count.skip(Skipped(draft.where, error.reason, str(error), broken=True))
+
+    async def _publish(
+        self,
+        producer: AIOKafkaProducer,
+        topic: str,
+        partitions: int,
+        known: Known,
+        ready: Ready,
+        touched: dict[tuple[str, str], None],
+    ) -> None:
+        message = ready.message
+        self._count.take(message)
+        place = message.tenant_id, message.conversation_id
+        if known.has(*place, message.user_id, message.message_id):
+            self._count.known += 1
+            return
+        known.add(*place, message.user_id, message.message_id)
+        touched[place] = None
+        key = message.conversation_id.encode()
+        await self._confirm(_IN_FLIGHT)
+        async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+            confirmation = await producer.send(
+                topic,
+                key=key,
+                value=ready.value,
+                partition=partition_of(key, partitions),
+                headers=cloudevents.outgoing("chat.message.v1", _SOURCE, message.message_id),
+            )
+        self._in_flight.append(confirmation)
+
+    async def _confirm(self, left: int) -> None:
+        """Wait until no more than ``left`` messages are unconfirmed."""
+        while len(self._in_flight) > left:
+            async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+                await self._in_flight.popleft()
+            self._count.sent += 1
+
+    async def _end(self, touched: Iterable[tuple[str, str]]) -> None:
+        asked: list[Command] = [commands.closing(conversation, tenant) for tenant, conversation in touched]
+        for start in range(0, len(asked), _COMMANDS_AT_ONCE):
+            await commands.send(self._settings, asked[start : start + _COMMANDS_AT_ONCE])
+        self._count.closed = len(asked)

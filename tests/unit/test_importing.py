@@ -1,0 +1,374 @@
+"""Exports of other chats: what is taken, what is left out and why, in whatever pieces the file comes."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from models.errors import InvalidRecord
+from processors.importing import chatgpt, claude, jsonl, whatsapp
+from processors.importing.drafts import Draft, Owner, Skipped, make_message
+from processors.importing.elements import elements
+from processors.importing.lines import lines
+from processors.importing.whatsapp import DateOrder
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+OWNER = Owner("chatgpt", "ada")
+
+
+def pieces(data: bytes, seed: int = 1) -> Iterator[bytes]:
+    sizes, at = random.Random(seed), 0
+    while at < len(data):
+        size = sizes.randint(1, 40)
+        yield data[at : at + size]
+        at += size
+
+
+def node(
+    name: str, parent: str | None, role: str, text: str | None, at: float | None = None, **more: Any
+) -> Any:
+    message = None
+    if text is not None:
+        content = {"content_type": "text", "parts": [text]}
+        message = {"id": name, "author": {"role": role}, "content": content, "create_time": at} | more
+    return {"id": name, "parent": parent, "children": [], "message": message}
+
+
+def conversation(*nodes: Any, current: str | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "k-1",
+        "title": "Trip",
+        "create_time": 1767600000.0,
+        "mapping": {each["id"]: each for each in nodes},
+        "current_node": current,
+    } | more
+
+
+TREE = conversation(
+    node("root", None, "", None),
+    node("sys", "root", "system", "You are helpful."),
+    node("q1", "sys", "user", "I live in Lisbon.", 1767600001.5),
+    node("a1-old", "q1", "assistant", "Nice!", 1767600002),
+    node("a1", "q1", "assistant", "Lovely.", 1767600003),
+    node("gone", "a1", "user", "Forget this", 1767600004, weight=0),
+    node("call", "gone", "assistant", "search()", 1767600004, recipient="browser"),
+    node("tool", "call", "tool", "a page", 1767600004),
+    node("q2", "tool", "user", 'I have "two" cats: [a, b] {c}\n', None),
+    current="q2",
+)
+
+
+def drafts_of(found: Any) -> list[Draft]:
+    return [each for each in found if isinstance(each, Draft)]
+
+
+def reasons_of(found: Any) -> dict[str, str]:
+    return {each.reason: each.where for each in found if isinstance(each, Skipped)}
+
+
+class TestChatGpt:
+    def read(self, *conversations: Any, **options: Any) -> list[Draft | Skipped]:
+        return list(chatgpt.read(pieces(json.dumps(conversations, indent=1).encode()), **options))
+
+    def test_the_branch_that_a_person_sees_with_its_times(self) -> None:
+        found = self.read(TREE)
+        assert [(each.role, each.content) for each in drafts_of(found)] == [
+            ("user", "I live in Lisbon."),
+            ("assistant", "Lovely."),
+            ("user", 'I have "two" cats: [a, b] {c}\n'),
+        ]
+        first, _, last = drafts_of(found)
+        assert first.sent_at == datetime(2026, 1, 5, 8, 0, 1, 500000, UTC)
+        assert last.sent_at == datetime(2026, 1, 5, 8, 0, 4, tzinfo=UTC)  # that of the one before
+        assert first.metadata == {"title": "Trip"}
+        assert reasons_of(found).keys() == {"other_branch", "deleted", "to_a_tool", "not_said"}
+        assert reasons_of(found)["other_branch"] == "line 2, conversation 1, message a1-old"
+
+    def test_branches_are_conversations_of_their_own(self) -> None:
+        found = drafts_of(self.read(TREE, branches=True))
+        assert [each.content for each in found if each.conversation != "k-1"] == ["Nice!"]
+        assert len({(each.conversation, each.message) for each in found}) == len(found) == 4
+
+    def test_a_current_node_that_is_gone(self) -> None:
+        tree = TREE | {"current_node": "nowhere"}
+        assert [each.content for each in drafts_of(self.read(tree))][-1].startswith("I have")
+
+    def test_a_circle_ends(self) -> None:
+        tree = conversation(
+            node("a", "b", "user", "one", 1767600000), node("b", "a", "user", "two", 1767600000)
+        )
+        assert len(drafts_of(self.read(tree | {"current_node": "a"}))) == 2
+
+    def test_pictures_and_voice(self) -> None:
+        spoken = {"content_type": "audio_transcription", "text": "I ride a bike"}
+        content = {
+            "content_type": "multimodal_text",
+            "parts": [{"content_type": "image_asset_pointer"}, spoken],
+        }
+        picture = {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}]}
+        tree = conversation(
+            node("a", None, "user", "", 1767600000, content=content),
+            node("b", "a", "user", "", 1767600000, content=picture),
+            current="b",
+        )
+        found = self.read(tree)
+        assert [each.content for each in drafts_of(found)] == ["I ride a bike"]
+        assert reasons_of(found).keys() == {"no_text"}
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            {"mapping": []},
+            {"mapping": {"a": 7, "b": {"message": 7}, "c": {"message": {"author": 7, "content": 7}}}},
+            {"mapping": {"a": {"parent": ["x"], "message": {"author": {"role": {}}, "create_time": "soon"}}}},
+            {"id": 7},
+            {"current_node": {}},
+        ],
+    )
+    def test_what_is_of_another_shape_costs_nothing_else(self, broken: Any) -> None:
+        found = self.read(TREE | broken, TREE)
+        assert len(drafts_of(found)) >= 3
+
+    def test_a_broken_conversation_is_named_and_the_next_is_read(self) -> None:
+        good = json.dumps(TREE)
+        data = f'[\n{{"id": "x", "mapping": {{"a": nonsense}}}},\n{good}\n]'.encode()
+        found = list(chatgpt.read(pieces(data)))
+        assert len(drafts_of(found)) == 3
+        assert reasons_of(found)["invalid_json"] == "line 2, conversation 1"
+
+    def test_a_file_that_is_cut_off(self) -> None:
+        data = json.dumps([TREE, TREE]).encode()
+        found: list[Draft | Skipped] = []
+        with pytest.raises(InvalidRecord, match="the file ends within element 2, which begins on line 1"):
+            found.extend(chatgpt.read(pieces(data[:-50])))
+        assert len(drafts_of(found)) == 3
+
+
+def test_claude() -> None:
+    exported = [
+        {
+            "uuid": "k-1",
+            "name": "Bread",
+            "created_at": "2026-01-05T08:00:00.123456Z",
+            "chat_messages": [
+                {"uuid": "m1", "text": "old form", "sender": "human", "created_at": "2026-01-05T08:00:01Z"},
+                {
+                    "uuid": "m2",
+                    "text": "",
+                    "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "new form"}],
+                    "sender": "assistant",
+                    "created_at": "2026-01-05T08:00:02Z",
+                },
+                {"uuid": "m3", "text": "", "sender": "human", "files": [{"file_name": "a.pdf"}]},
+                {"uuid": "m4", "text": "?", "sender": ["human"]},
+                "nonsense",
+            ],
+        },
+        7,
+        {"uuid": "k-2", "chat_messages": [{"uuid": "m1", "text": "no time", "sender": "human"}]},
+    ]
+    found = list(claude.read(pieces(json.dumps(exported).encode())))
+    assert [(each.role, each.content) for each in drafts_of(found)] == [
+        ("user", "old form"),
+        ("assistant", "new form"),
+    ]
+    assert reasons_of(found).keys() == {"no_text", "not_said", "no_message", "invalid_json", "no_time"}
+
+
+IPHONE = """\u200e[13.01.26, 07:12:33] Flat 4: \u200eMessages and calls are end-to-end encrypted.
+[13.01.26, 07:12:33] Ada Lovelace: I'm allergic to nuts
+really: badly
+[13.01.26, 07:12:40] ~\u202fBob: ok
+\u200e[13.01.26, 07:12:41] ~\u202fBob: \u200eimage omitted
+[13.01.26, 07:12:42] ~\u202fBob: This message was deleted.
+[13.01.26, 07:12:50] Ada Lovelace: bye \u200e<This message was edited>
+"""
+ANDROID = """1/5/26, 7:12\u202fPM - Messages and calls are end-to-end encrypted. Tap to learn more.
+1/5/26, 7:12\u202fPM - Ada Lovelace: I'm allergic to nuts
+1/5/26, 7:12\u202fPM - Ada Lovelace: I'm allergic to nuts
+1/14/26, 12:01\u202fAM - Bob: <Media omitted>
+1/14/26, 12:02\u202fAM - Bob: ok
+"""
+
+
+class TestWhatsApp:
+    def read(self, text: str, people: dict[str, str] | None = None, zone: str = "UTC") -> list[Draft | Skipped]:
+        data = text.encode()
+        order = whatsapp.date_order(pieces(data))
+        return list(whatsapp.read(pieces(data), people or {}, order=order, zone=ZoneInfo(zone)))
+
+    def test_the_form_of_iphones(self) -> None:
+        found = self.read(IPHONE, {"Ada Lovelace": "ada"}, "Europe/Berlin")
+        assert [(each.user_id, each.speaker, each.content) for each in drafts_of(found)] == [
+            ("ada", "Ada Lovelace", "I'm allergic to nuts\nreally: badly"),
+            ("Bob", "Bob", "ok"),
+            ("ada", "Ada Lovelace", "bye"),
+        ]
+        assert drafts_of(found)[0].sent_at.astimezone(UTC) == datetime(2026, 1, 13, 6, 12, 33, tzinfo=UTC)
+        assert [each.reason for each in found if isinstance(each, Skipped)] == ["no_text", "no_text", "deleted"]
+
+    def test_the_form_of_android_with_the_month_first(self) -> None:
+        found = self.read(ANDROID, {"Bob": ""})
+        assert [each.sent_at for each in drafts_of(found)] == [datetime(2026, 1, 5, 19, 12, tzinfo=UTC)] * 2
+        assert len({each.message for each in drafts_of(found)}) == 2  # said twice is said twice
+        assert reasons_of(found) == {"notice": "line 1", "no_text": "line 4", "left_out": "line 5"}
+
+    def test_a_later_export_of_the_same_chat_has_the_same_ids(self) -> None:
+        early = drafts_of(self.read(ANDROID.rsplit("\n", 2)[0] + "\n"))
+        late = drafts_of(self.read(ANDROID))
+        assert [each.message for each in late[: len(early)]] == [each.message for each in early]
+        assert {each.conversation for each in early} == {each.conversation for each in late}
+
+    @pytest.mark.parametrize(
+        ("text", "order"),
+        [
+            ("2026-01-05, 07:12 - Ada: hi\n", DateOrder.YEAR_FIRST),
+            ("05/01/2026, 07:12 - Ada: a\n01/02/2026, 07:12 - Ada: b\n", DateOrder.DAY_FIRST),
+            ("01/05/2026, 07:12 - Ada: a\n02/01/2026, 07:12 - Ada: b\n", DateOrder.MONTH_FIRST),
+        ],
+    )
+    def test_how_dates_are_written_shows_in_the_file(self, text: str, order: DateOrder) -> None:
+        assert whatsapp.date_order([text.encode()]) == order
+
+    def test_what_can_be_read_both_ways_is_asked_for(self) -> None:
+        with pytest.raises(InvalidRecord, match="--dates dmy or --dates mdy"):
+            whatsapp.date_order([b"03/04/2026, 07:12 - Ada: a\n"])
+        with pytest.raises(InvalidRecord, match="is it a chat that WhatsApp exported"):
+            whatsapp.date_order([b"hello\n"])
+
+    def test_broken_lines_are_named_and_the_rest_goes_on(self) -> None:
+        data = b"stray\n13.01.26, 07:12 - Ada: a\n13.01.26, 07:13 - Ada: \xff\n"
+        data += b"13.01.26, 25:99 - Ada: x\n13.01.26, 07:14 - Ada: b\n"
+        found = list(whatsapp.read(pieces(data), {}, order=DateOrder.DAY_FIRST, zone=UTC))
+        assert [each.content for each in drafts_of(found)] == ["a", "b"]
+        assert reasons_of(found) == {
+            "no_beginning": "line 1",
+            "invalid_utf8": "line 3",
+            "invalid_time": "line 4",
+        }
+
+
+def test_lines_of_messages() -> None:
+    good = {"role": "user", "content": "hi", "sent_at": "2026-01-05T08:00:00Z"}
+    whole = good | {"message_id": "m-1", "conversation_id": "c-1", "user_id": "bea", "metadata": {"a": 1}}
+    rows = [
+        json.dumps(whole).encode(),
+        b"",
+        b"{broken",
+        json.dumps({"type": "summary", "summary": {}}).encode(),
+        json.dumps(good | {"conversation_id": "c-2"}).encode(),
+        json.dumps(good | {"conversation_id": "c-2"}).encode(),
+        json.dumps(good | {"role": "robot"}).encode(),
+        json.dumps(whole | {"sent_at": "2026-01-05T08:00:00"}).encode(),
+        json.dumps(good).encode(),
+        b'{"x":' * 100_000,
+        b'"' + b"x" * (5 << 20) + b'"',
+        json.dumps(whole | {"message_id": "m-2"}).encode(),
+    ]
+    found = list(jsonl.read(pieces(b"\xef\xbb\xbf" + b"\r\n".join(rows[:10]), 3), user_id="ada"))
+    found += list(jsonl.read([b"\n" * 10 + b"\n".join(rows[10:])], user_id="ada"))
+    drafts = drafts_of(found)
+    assert [(each.message, each.user_id) for each in (drafts[0], drafts[-1])] == [
+        ("m-1", "bea"),
+        ("m-2", "bea"),
+    ]
+    assert len({each.message for each in drafts}) == len(drafts) == 4
+    broken = [(each.where, each.reason) for each in found if isinstance(each, Skipped)]
+    assert broken == [
+        ("line 3", "invalid_json"),
+        ("line 4", "not_a_message"),
+        ("line 7", "invalid_field"),
+        ("line 8", "invalid_field"),
+        ("line 9", "missing_field"),
+        ("line 10", "invalid_json"),
+        ("line 11", "line_too_long"),
+    ]
+
+
+class TestMessages:
+    def test_ids_are_stable_and_of_one_person(self) -> None:
+        [draft, *_] = drafts_of(chatgpt.read([json.dumps([TREE]).encode()]))
+        one = make_message(draft, OWNER, max_content_bytes=65536, now=NOW).message
+        again = make_message(draft, OWNER, max_content_bytes=65536, now=NOW).message
+        other = make_message(draft, Owner("chatgpt", "bea"), max_content_bytes=65536, now=NOW).message
+        tenant = make_message(draft, Owner("chatgpt", "ada", "acme"), max_content_bytes=65536, now=NOW).message
+        assert one == again
+        assert len({one.conversation_id, other.conversation_id, tenant.conversation_id}) == 3
+        assert one.user_id == "ada"
+        assert one.metadata == {"title": "Trip", "imported_from": "chatgpt"}
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            ({"content": "x" * 70_000}, "content_too_large"),
+            ({"sent_at": datetime(1999, 1, 1, tzinfo=UTC)}, "absurd_time"),
+            ({"sent_at": datetime(2027, 1, 1, tzinfo=UTC)}, "absurd_time"),
+            ({"user_id": "x" * 300}, "invalid_field"),
+            ({"user_id": "a\nb"}, "control_characters"),
+            ({"metadata": {"x": "\ud800"}}, "invalid_field"),
+        ],
+    )
+    def test_what_the_services_would_refuse_is_refused_here(self, change: dict[str, Any], reason: str) -> None:
+        draft = Draft("line 1", "c", "m", "user", "hi", NOW)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRecord) as refused:
+            make_message(draft._replace(**change), OWNER, max_content_bytes=65536, now=NOW)
+        assert refused.value.reason == reason
+
+    def test_control_characters_and_halves_of_characters_go(self) -> None:
+        draft = Draft("line 1", "c", "m", "user", "a\x1b[31m\x00b\ud83d\tc", NOW, speaker="E\x1bve\n")  # type: ignore[arg-type]
+        message = make_message(draft, OWNER, max_content_bytes=65536, now=NOW).message
+        assert message.content == "a[31mb\tc"
+        assert message.metadata["name"] == "Eve"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_elements_do_not_depend_on_the_pieces(seed: int) -> None:
+    things = [{"a": 'x"]},{\\'}, [1, [2]], "s,]", 3, True, None, {}, [], {"é\n": "\\\\"}]
+    data = json.dumps(things, indent=2).encode()
+    found = list(elements(pieces(data, seed)))
+    assert [json.loads(each.data or b"") for each in found] == things
+    assert [each.line for each in found] == [each.line for each in elements([data])]
+
+
+def test_what_is_no_array() -> None:
+    for data in (b"", b"  \n", b'{"a": 1}', b"\x89PNG....", b'"text"'):
+        with pytest.raises(InvalidRecord, match="begins no JSON array"):
+            list(elements([data]))
+
+
+def test_an_element_that_is_too_large_is_passed_over() -> None:
+    data = json.dumps(["a" * 5000, {"x": ["b" * 50] * 500}, "ok"]).encode()
+    found = list(elements(pieces(data), largest=1000))
+    assert [(each.number, each.data) for each in found] == [(1, None), (2, None), (3, b'"ok"')]
+
+
+def test_a_large_file_is_not_held() -> None:
+    one = json.dumps(
+        conversation(
+            *(node(f"m{i}", f"m{i - 1}", "user", "x" * 2000, 1767600000) for i in range(50)), current="m49"
+        )
+    )
+
+    def large() -> Iterator[bytes]:
+        yield b"["
+        for _ in range(100):  # 10 MB
+            yield one.encode() + b","
+        yield b"{}]"
+
+    tracemalloc.start()
+    assert sum(1 for each in chatgpt.read(large()) if isinstance(each, Draft)) == 100 * 50
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
+
+
+def test_lines_do_not_depend_on_the_pieces() -> None:
+    data = b"\xef\xbb\xbfone\r\ntwo\n\nlast"
+    assert list(lines(pieces(data))) == [(1, b"one"), (2, b"two"), (3, b""), (4, b"last")]
