@@ -72,11 +72,15 @@ def close(
         list[str], typer.Argument(metavar="ID...", help="The conversation_id of each.", show_default=False)
     ],
     tenant: Annotated[str, typer.Option("--tenant", help="Whose conversations they are.")] = DEFAULT_TENANT,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
     """End the open window of conversations that are over, instead of waiting until they count as silent."""
     settings = load_settings()
     asked = [commands.closing(conversation_id, tenant) for conversation_id in dict.fromkeys(conversation_ids)]
     asyncio.run(_close(settings, tenant, asked))
+    if json:
+        print_json({"asked_to_close": [command.conversation_id for command in asked], "tenant_id": tenant})
+        return
     print(f"asked to close {count(len(asked), 'conversation')}, after all messages that are there by now")
 
 

@@ -35,10 +35,13 @@ from streams.cli import (
     conversations,
     costs,
     digest,
+    dlq,
     doctor,
     erase,
+    export,
     facts,
     filter_command,
+    import_command,
     search,
     serve,
     settings,
@@ -78,7 +81,7 @@ app = typer.Typer(
     help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
     epilog="Start with `make demo`, which runs everything here; `switchboard settings` lists every setting.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -96,9 +99,13 @@ app.command("facts")(facts.show)
 app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(erase.app, name="erase")
+app.command("import")(import_command.bring_in)
+app.command("export")(export.write)
 app.command("filter")(filter_command.show)
 app.command("costs")(costs.show)
 app.command("status")(status.show)
+app.command("close")(conversations.close)
+app.add_typer(dlq.app, name="dlq")
 app.command("digest")(digest.compare)
 app.command("doctor")(doctor.examine)
 app.add_typer(state.app, name="state")

@@ -118,7 +118,7 @@ def letters(records: Iterable[SourceRecord]) -> Iterator[DeadRecord]:
     open_letters: dict[tuple[str, ...], dict[int, SourceRecord]] = {}
     joined: set[tuple[str, ...]] = set()
     for record in records:
-        why = _why(record)
+        why = why_of(record)
         if "parts" not in why:
             yield join_parts([record])
             continue
@@ -132,7 +132,7 @@ def letters(records: Iterable[SourceRecord]) -> Iterator[DeadRecord]:
             yield join_parts([*open_letters.pop(name).values()])
     for parts in open_letters.values():
         some = next(iter(parts.values()))
-        yield DeadRecord(some.key, None, (), _why(some), complete=False)
+        yield DeadRecord(some.key, None, (), why_of(some), complete=False)
 
 
 def join_parts(parts: Sequence[SourceRecord]) -> DeadRecord:
@@ -141,11 +141,11 @@ def join_parts(parts: Sequence[SourceRecord]) -> DeadRecord:
     Raises:
         ValueError: a part is missing, or damaged, or belongs to another letter.
     """
-    why = _why(parts[0])
+    why = why_of(parts[0])
     if "content" not in why:
         [record] = parts
         return DeadRecord(record.key, record.value, record.headers[: -len(_WHY)], why, complete=True)
-    by_number = {int(_why(part)["part"]): part.value or b"" for part in parts}
+    by_number = {int(why_of(part)["part"]): part.value or b"" for part in parts}
     numbers = range(1, int(why["parts"]) + 1)
     if missing := [number for number in numbers if number not in by_number]:
         raise ValueError(f"parts {missing} of {len(numbers)} are missing")
@@ -205,9 +205,14 @@ def _headers(why: dict[str, object]) -> list[tuple[str, bytes | None]]:
     return [(HEADER_PREFIX + name, str(value).encode(errors="backslashreplace")) for name, value in why.items()]
 
 
-def _why(record: SourceRecord) -> dict[str, str]:
+def why_of(record: SourceRecord) -> dict[str, str]:
+    """Return what the headers of a record of the queue say, by name without prefix; ``{}``: it is no letter."""
     headers = record.headers
-    if headers[-1][0] == HEADER_PREFIX + _WHY[-1]:
+    if headers and headers[-1][0] == HEADER_PREFIX + _WHY[-1]:
         # The record's own headers come first, and may be called like ours: it was a dead letter before.
         headers = headers[-len(_WHY) :]
-    return {name.removeprefix(HEADER_PREFIX): (value or b"").decode() for name, value in headers}
+    return {
+        name.removeprefix(HEADER_PREFIX): (value or b"").decode(errors="replace")
+        for name, value in headers
+        if name.startswith(HEADER_PREFIX)
+    }

@@ -1,0 +1,366 @@
+"""What became of dead letters: listed, shown, tried again, dropped.
+
+A queue is a topic, so nothing in it is ever changed.  A letter that was tried again or dropped gets a *mark*
+behind
+it in its own partition (a record without value, with the headers ``dlq_settled``: ``retried`` or ``dropped``,
+and
+``dlq_of``: the offset of the letter); who lists the letters leaves out those that are marked.  A record that is
+refused again makes a new letter; how often that was, is told by what it holds.
+
+A record that is tried again has its own key, value and headers and goes to the partition of its key.  Of its
+headers
+only ``dlq_*`` are taken off, and those of a copy that was sent to another partition: it is no copy any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import msgspec
+from aiokafka import AIOKafkaProducer, TopicPartition
+
+from models.errors import ConfigurationError, NotFound
+from streams import kafka
+from streams.cli import broker
+from streams.runtime.deadletters import (
+    DLQ_SUFFIX,
+    HEADER_PREFIX,
+    LARGEST_LETTER,
+    DeadRecord,
+    join_parts,
+    why_of,
+)
+from streams.runtime.partitioner import partition_of
+from streams.runtime.records import REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER, Headers, SourceRecord, header
+from streams.settings import Settings
+from streams.topics import TopicSpec, catalog_for
+
+SETTLED, OF = "dlq_settled", "dlq_of"
+RETRIED, DROPPED = b"retried", b"dropped"
+
+_WHY_COUNT = 7
+_COPY = (REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER)
+
+
+class Place(NamedTuple):
+    """Where a letter lies in its queue: that of its first part."""
+
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.partition}:{self.offset}"
+
+
+class Letter(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter.
+
+    ``partition`` and ``offset`` are its place in the queue; ``topic``, ``source_partition`` and
+    ``source_offset``
+    where the record lay.  ``refused``: how often a record like it (key, value, headers) was, this time
+    included. ``retryable`` is ``""``, or says why it cannot be tried again.  ``at`` is in ms since 1970.
+    """
+
+    queue: str
+    partition: int
+    offset: int
+    at: int
+    reason: str
+    message: str
+    stage: str
+    topic: str
+    source_partition: str
+    source_offset: str
+    attempts: str
+    size: int
+    parts: int
+    refused: int
+    retryable: str
+
+    @property
+    def place(self) -> Place:
+        """Its place in the queue."""
+        return Place(self.partition, self.offset)
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Letters of one queue that have reason and stage in common.  Times are in ms since 1970."""
+
+    queue: str
+    reason: str
+    stage: str
+    count: int
+    first_at: int
+    last_at: int
+    message: str
+
+
+class Whole(NamedTuple):
+    """A letter with its record; ``record`` is ``None`` if parts of it are missing or damaged."""
+
+    letter: Letter
+    record: DeadRecord | None
+
+
+def queues(settings: Settings) -> list[str]:
+    """Return the names (on the broker) of all dead-letter queues that the catalog knows."""
+    return [spec.name for spec in catalog_for(settings) if spec.dead_letter_of]
+
+
+def queue_named(settings: Settings, name: str) -> TopicSpec:
+    """Return the queue of a topic, by the topic's name or its own.  Raises :class:`NotFound`."""
+    wanted = name.removesuffix(DLQ_SUFFIX)
+    for spec in catalog_for(settings):
+        names = (spec.contract_name.removesuffix(DLQ_SUFFIX), spec.name.removesuffix(DLQ_SUFFIX))
+        if spec.dead_letter_of and wanted in names:
+            return spec
+    raise NotFound(
+        f"no topic {name!r} has a dead-letter queue: `switchboard topics list` names those that have"
+    )
+
+
+async def groups_of(settings: Settings, names: Collection[str] = ()) -> list[Group]:
+    """Return what lies in the queues (names on the broker; all of them if none is named) and is not settled.
+
+    Raises :class:`DependencyUnavailable` when the broker does not answer.
+    """
+    found: dict[tuple[str, str, str], list[Letter]] = {}
+    present = await broker.partitions_of(settings)
+    for queue in names or queues(settings):
+        if queue in present:
+            for letter in await letters_of(settings, queue):
+                found.setdefault((letter.queue, letter.reason, letter.stage), []).append(letter)
+    groups = [
+        Group(
+            queue=queue,
+            reason=reason,
+            stage=stage,
+            count=len(some),
+            first_at=min(letter.at for letter in some),
+            last_at=max(letter.at for letter in some),
+            message=max(some, key=lambda letter: letter.at).message,
+        )
+        for (queue, reason, stage), some in found.items()
+    ]
+    return sorted(groups, key=lambda group: (group.queue, -group.count, group.reason))
+
+
+async def letters_of(settings: Settings, queue: str) -> list[Letter]:
+    """Return the letters of a queue that are not settled, the latest last."""
+    return [whole.letter for whole in await read_letters(settings, queue, with_records=False)]
+
+
+async def read_letters(
+    settings: Settings, queue: str, wanted: Collection[Place] | None = None, *, with_records: bool = True
+) -> list[Whole]:
+    """Return letters of a queue that are not settled: all of them, or those at the places ``wanted``.
+
+    Raises :class:`NotFound` for a queue that does not exist or a place where no such letter lies, and
+    :class:`DependencyUnavailable` when the broker does not answer.
+    """
+    present = await broker.partitions_of(settings, [queue])
+    if queue not in present:
+        raise NotFound(f"{queue} does not exist yet: `switchboard topics apply` creates it")
+    reader = _Reader(queue, None if wanted is None else set(wanted), with_records)
+    async for record in _records(settings, queue, present[queue]):
+        reader.take(record)
+    found = reader.letters()
+    missing = set(wanted or ()) - {whole.letter.place for whole in found}
+    if missing:
+        places = ", ".join(map(str, sorted(missing)))
+        raise NotFound(
+            f"no letter lies at {places} of {queue}, or it was retried or dropped: `switchboard dlq list`"
+        )
+    return found
+
+
+class _Reader:
+    """Puts the records of a queue together."""
+
+    def __init__(self, queue: str, wanted: set[Place] | None, with_records: bool) -> None:
+        self._queue = queue
+        self._wanted = wanted
+        self._with_records = with_records
+        self._open: dict[tuple[str, ...], dict[int, SourceRecord]] = {}
+        self._joined: set[tuple[str, ...]] = set()
+        self._found: dict[Place, Whole] = {}
+        self._prints: dict[Place, bytes] = {}
+        self._settled: set[Place] = set()
+
+    def take(self, record: SourceRecord) -> None:
+        if header(record.headers, SETTLED) is not None and record.value is None:
+            of = header(record.headers, OF) or b""
+            if of.isdigit():
+                self._settled.add(Place(record.partition, int(of)))
+            return
+        why = why_of(record)
+        if not (why.get("parts", "").isdigit() and why.get("part", "").isdigit()):
+            self._add([record], why)
+            return
+        name = (
+            str(record.partition),
+            *(why.get(field, "") for field in ("topic", "partition", "offset", "sha256")),
+        )
+        if name in self._joined:
+            return  # written twice: the stage was stopped in between
+        parts = self._open.setdefault(name, {})
+        parts[int(why["part"])] = record
+        if len(parts) == int(why["parts"]):
+            self._joined.add(name)
+            self._add([parts[number] for number in sorted(parts)], why)
+            del self._open[name]
+
+    def letters(self) -> list[Whole]:
+        """Return what was found."""
+        for parts in self._open.values():
+            ordered = [parts[number] for number in sorted(parts)]
+            self._add(ordered, why_of(ordered[0]))
+        self._open = {}
+        counts: Counter[bytes] = Counter()
+        letters = []
+        for place, whole in sorted(self._found.items(), key=lambda item: (item[1].letter.at, item[0])):
+            counts[self._prints[place]] += 1
+            if place not in self._settled and (self._wanted is None or place in self._wanted):
+                refused = counts[self._prints[place]]
+                letters.append(whole._replace(letter=msgspec.structs.replace(whole.letter, refused=refused)))
+        return letters
+
+    def _add(self, parts: Sequence[SourceRecord], why: dict[str, str]) -> None:
+        first = parts[0]
+        place = Place(first.partition, first.offset)
+        record = _joined(parts, why)
+        self._prints[place] = _fingerprint(first, record)
+        letter = Letter(
+            queue=self._queue,
+            partition=place.partition,
+            offset=place.offset,
+            at=first.timestamp,
+            reason=why.get("reason", "unknown"),
+            message=why.get("message", ""),
+            stage=why.get("stage", ""),
+            topic=why.get("topic", ""),
+            source_partition=why.get("partition", ""),
+            source_offset=why.get("offset", ""),
+            attempts=why.get("attempts", ""),
+            size=int(why["bytes"]) if why.get("bytes", "").isdigit() else len(first.value or b""),
+            parts=len(parts),
+            refused=1,
+            retryable=_why_not_retried(record, why),
+        )
+        keep = self._with_records and (self._wanted is None or place in self._wanted)
+        self._found[place] = Whole(letter, record if keep else None)
+
+
+def _joined(parts: Sequence[SourceRecord], why: dict[str, str]) -> DeadRecord | None:
+    if "content" in why:
+        try:
+            return join_parts(parts)
+        except (ValueError, KeyError):
+            return None
+    [record] = parts
+    headers = list(record.headers)
+    if headers and headers[-1][0] == f"{HEADER_PREFIX}attempts":
+        own: Headers = headers[:-_WHY_COUNT]
+    else:
+        own = [each for each in headers if not each[0].startswith(HEADER_PREFIX)]
+    return DeadRecord(record.key, record.value, own, why, complete=True)
+
+
+def _why_not_retried(record: DeadRecord | None, why: dict[str, str]) -> str:
+    if record is None:
+        return "parts of it are missing or damaged"
+    if why.get("content") == "batch":
+        return "it is a batch of the log that cannot be unpacked: have its producer send the records again"
+    if not record.complete:
+        return "only its beginning was kept: have its producer send it again, in pieces"
+    return ""
+
+
+def _fingerprint(first: SourceRecord, record: DeadRecord | None) -> bytes:
+    """Return what tells a record from another, wherever it lay."""
+    if record is None:
+        return f"{first.partition}:{first.offset}".encode()
+    own = [each for each in record.headers if each[0] not in _COPY]
+    return hashlib.blake2b(repr((record.key, record.value, own)).encode(), digest_size=16).digest()
+
+
+async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
+    """Send the records of letters to where they lay, by key, and mark the letters; return these.
+
+    Each is marked only when the broker has its record, so a letter may be sent twice and is never lost.
+
+    Raises:
+        NotFound: no such letter.  Nothing was sent.
+        ConfigurationError: one of them cannot be tried again.  Nothing was sent.
+        DependencyUnavailable: the broker does not take them.
+    """
+    found = await read_letters(settings, queue.name, wanted)
+    for letter, _ in found:
+        if letter.retryable:
+            raise ConfigurationError(f"{letter.place} of {queue.name} cannot be retried: {letter.retryable}")
+    topic = catalog_for(settings).name(queue.dead_letter_of)
+    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
+    if partitions is None:
+        raise NotFound(f"{topic}, where they belong, does not exist: `switchboard topics apply` creates it")
+    async with _producing(settings) as producer:
+        for letter, record in found:
+            assert record is not None  # or it would not be retryable
+            await _send(producer, topic, record, partitions, letter)
+            await _mark(producer, letter, RETRIED)
+    return [letter for letter, _ in found]
+
+
+async def drop(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
+    """Mark letters as done with.  Their records stay in the queue as long as it keeps any (30 days).
+
+    Raises :class:`NotFound`, :class:`DependencyUnavailable` as :func:`retry`.
+    """
+    found = await read_letters(settings, queue.name, wanted, with_records=False)
+    async with _producing(settings) as producer:
+        for letter, _ in found:
+            await _mark(producer, letter, DROPPED)
+    return [letter for letter, _ in found]
+
+
+@asynccontextmanager
+async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
+    # As large as the largest letter that is kept whole: the topic's own limit is of what is compressed.
+    client = kafka.make_producer(
+        settings, "switchboard-dlq", max_request_size=LARGEST_LETTER + 2**20, compression_type="gzip"
+    )
+    async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
+        yield producer
+
+
+async def _records(settings: Settings, queue: str, partitions: int) -> AsyncIterator[SourceRecord]:
+    places = [TopicPartition(queue, number) for number in range(partitions)]
+    async with broker.reading(settings) as consumer:
+        consumer.assign(places)
+        ends, begins = await broker.ends_of(consumer, places), await broker.beginnings_of(consumer, places)
+        async for batch in broker.batches_until(
+            consumer, {at: end for at, end in ends.items() if end > begins[at]}
+        ):
+            for record in batch:
+                yield record
+
+
+async def _send(
+    producer: AIOKafkaProducer, topic: str, record: DeadRecord, partitions: int, letter: Letter
+) -> None:
+    place = letter.partition % partitions if record.key is None else partition_of(record.key, partitions)
+    headers = [each for each in record.headers if each[0] not in _COPY]
+    async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+        await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
+
+
+async def _mark(producer: AIOKafkaProducer, letter: Letter, what: bytes) -> None:
+    headers = [(SETTLED, what), (OF, str(letter.offset).encode())]
+    async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+        await producer.send_and_wait(
+            letter.queue, None, key=str(letter.place).encode(), partition=letter.partition, headers=headers
+        )
