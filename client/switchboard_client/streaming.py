@@ -1,0 +1,75 @@
+"""A turn's stream, taken up again where it broke off: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from switchboard_client.calls import Calls
+from switchboard_client.core import EventReader, Policy, Request, Response, TransportError, read_problem
+from switchboard_client.errors import Interrupted, Malformed, SwitchboardError
+from switchboard_client.types import Event
+
+#: After it nothing comes.
+_LAST = "end"
+
+
+class TurnStream:
+    """What to send, and what came; whoever drives it sends :meth:`request` until :meth:`is_done`.
+
+    The turn has an id of ours, so saying it again after a broken connection says nothing twice.
+    """
+
+    def __init__(
+        self, calls: Calls, said: Request, turn_id: str, policy: Policy, random: Callable[[], float]
+    ) -> None:
+        self._calls, self._said, self._turn_id = calls, said, turn_id
+        self._policy, self._random = policy, random
+        self._reader = EventReader()
+        self._failures = 0
+        self._began = False
+        self._done = False
+
+    def is_done(self) -> bool:
+        """Say whether the turn has ended."""
+        return self._done
+
+    def request(self) -> Request:
+        """Return what to send: the turn itself, or the rest of its stream."""
+        self._reader.reconnected()
+        return self._calls.turn_again(self._turn_id, self._reader.last_id) if self._began else self._said
+
+    def refused(self, response: Response) -> float:
+        """It answered with a problem: return how long to wait, or raise it."""
+        failed = read_problem(response)
+        if response.status not in (429, 502, 503, 504):
+            raise failed
+        return self._wait(failed, failed.retry_after)
+
+    def broken(self, error: TransportError) -> float:
+        """The connection broke, or nobody answered: return how long to wait before it is taken up again."""
+        return self._wait(Interrupted(f"the stream of turn {self._turn_id} broke off: {error}"), None)
+
+    def feed(self, piece: bytes) -> list[Event]:
+        """Take a piece of the stream."""
+        events = []
+        for identity, kind, data in self._reader.feed(piece):
+            if kind == "bye":
+                continue  # the server stops: the rest is at another one
+            try:
+                told = msgspec.json.decode(data, type=dict[str, Any])
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise Malformed(f"event {identity} of turn {self._turn_id} cannot be read: {error}") from error
+            self._began, self._failures = True, 0
+            self._done = self._done or kind == _LAST
+            events.append(Event(identity, kind, told))
+        return events
+
+    def _wait(self, error: SwitchboardError, wait: float | None) -> float:
+        self._failures += 1
+        if self._failures >= self._policy.attempts:
+            raise error
+        pause = self._policy.first_wait * 2 ** (self._failures - 1) * (0.5 + 0.5 * self._random())
+        return float(min(self._policy.longest_wait, max(pause, wait or 0.0)))
