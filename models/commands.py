@@ -15,6 +15,7 @@ class CommandKind(StrEnum):
 
     CLOSE = "close"
     ERASE = "erase"
+    CONSOLIDATE = "consolidate"
 
 
 class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +25,18 @@ class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command about one conversation.  Key: ``conversation_id``.
+    """A command, most often about one conversation.  Key: ``conversation_id``.
 
     ``command`` is a :class:`CommandKind`: ``close`` ends the open window (``reason: closed``) after every
     message that was acknowledged before the command was sent; the conversation may go on afterwards.
     ``erase`` forgets these messages, and whatever was made of them: of everybody, or, in a conversation that
-    several people share, of the person ``user_id`` alone.  The same ``command_id`` again is the same command.
+    several people share, of the person ``user_id`` alone.
+
+    ``consolidate`` looks at what changed of the facts about ``user_id`` (empty: about everybody of the
+    tenant), and makes those one that say the same; with ``dry_run`` it only reports what it would do.  It is
+    about no conversation: its ``conversation_id`` only says where the command lies.
+
+    The same ``command_id`` again is the same command.
     """
 
     command_id: Identifier
@@ -38,3 +45,4 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     issued_at: Timestamp
     tenant_id: Identifier = DEFAULT_TENANT
     user_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    dry_run: bool = False

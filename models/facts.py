@@ -141,6 +141,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     ``last_evidence_at``: it fades as time goes by (:mod:`processors.facts.confidence`).
 
     ``version`` grows with every change; a view never lets an older version replace a newer one.
+    ``archived_at``: since when it is part of ``merged_into_id``.
     ``changes``: the latest of them, up to :data:`CHANGES_LIMIT`, the last one being this.  ``erased_until``:
     what arrived up to then was erased and is no part of it.
     """
@@ -170,6 +171,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     past: tuple[Period, ...] = ()
     superseded_by: Identifier | None = None
     merged_into_id: Identifier | None = None
+    archived_at: Timestamp | None = None
     erased_until: Timestamp | None = None
     tentative: bool = False
     changes: tuple[Revision, ...] = ()

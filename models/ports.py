@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from models.consolidation import Decision, MergeCluster
 from models.facts import Fact, FactStatus
 from models.messages import Role
 from models.statements import Kind, Statement
@@ -112,6 +113,40 @@ class Summarizer(Protocol):
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Return the summary of the request's messages (or of its earlier summaries, for a roll-up)."""
+        ...
+
+
+class MergeVerdict(msgspec.Struct, frozen=True):
+    """What becomes of a cluster; of ``fact_ids`` alone, if any are named."""
+
+    cluster_id: str
+    decision: Decision
+    fact_ids: tuple[str, ...] = ()
+
+
+class Validated(msgspec.Struct, frozen=True):
+    """What was decided about clusters; one that is not named stays as it is.  ``by``: who did, if not the one
+    asked.
+    """
+
+    verdicts: tuple[MergeVerdict, ...] = ()
+    by: str = ""
+
+
+class MergeValidator(Protocol):
+    """Decides whether facts that are near each other say the same, where no rule can (seed 002 §4)."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored in each step that follows."""
+        ...
+
+    async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
+        """Return what becomes of one person's clusters, in one call.
+
+        It is checked by whoever asked: a verdict about clusters or facts that were not asked about is dropped,
+        and what denies another, or is about somebody else, is not merged.
+        """
         ...
 
 

@@ -72,8 +72,10 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
 async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
     from streams.adapters.readers import open_readers
     from streams.adapters.tokenizer import open_counter
+    from streams.agents.memory.commands import Commands
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
+    from streams.agents.memory.merge_validation import MergeValidation
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
 
@@ -83,6 +85,8 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         Extraction(settings, readers.extractor).stage(),
         Facts(settings).stage(),
         Summaries(settings, readers.summarizer, count).stage(),
+        Commands(settings).stage(),
+        MergeValidation(settings, readers.validator).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.
         Episodes(settings).stage(),
     ]

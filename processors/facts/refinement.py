@@ -31,7 +31,11 @@ def absorbed(
     is_one_line = partial_line_id == own.line_id
     merged = recorded(
         msgspec.structs.replace(
-            partial, status=FactStatus.MERGED_INTO, merged_into_id=own.fact_id, superseded_by=None
+            partial,
+            status=FactStatus.MERGED_INTO,
+            merged_into_id=own.fact_id,
+            archived_at=cause.at,
+            superseded_by=None,
         ),
         FactChange.MERGED,
         partial.version + 1,

@@ -5,32 +5,34 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from models.ports import Extractor, Summarizer
+from models.ports import Extractor, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 
 class Readers(NamedTuple):
-    """What finds facts in windows, and what summarizes."""
+    """What finds facts in windows, what summarizes, and what says whether two facts are one."""
 
     extractor: Extractor
     summarizer: Summarizer
+    validator: MergeValidator
 
 
 async def open_readers(
     settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
 ) -> Readers:
-    """Return both; what must be closed at the end goes on ``resources``.
+    """Return all of them; what must be closed at the end goes on ``resources``.
 
     Raises:
         ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
     """
-    extractor, summarizer = BuiltinExtractor(), BuiltinSummarizer(count)
+    extractor, summarizer, validator = BuiltinExtractor(), BuiltinSummarizer(count), BuiltinMergeValidator()
     if not settings.uses_gemini:
-        return Readers(extractor, summarizer)
+        return Readers(extractor, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
     from streams.adapters.gemini.factory import open_asking
@@ -41,4 +43,5 @@ async def open_readers(
     return Readers(
         GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
+        validator,
     )

@@ -22,6 +22,9 @@ COMMANDS = "memory.commands.v1"
 
 _SOURCE = "/switchboard/cli"
 
+#: Where commands lie that are about no conversation.
+_NO_CONVERSATION = "consolidation"
+
 
 def closing(conversation_id: str, tenant_id: str = DEFAULT_TENANT) -> Command:
     """Return the command that closes a conversation now.
@@ -39,6 +42,16 @@ def erasing(conversation_id: str, tenant_id: str = DEFAULT_TENANT, user_id: str 
         ConfigurationError: what is given cannot be the id of a conversation, a tenant or a person.
     """
     return _command(CommandKind.ERASE, conversation_id, tenant_id, user_id)
+
+
+def consolidating(tenant_id: str = DEFAULT_TENANT, user_id: str = "", *, dry_run: bool = False) -> Command:
+    """Return the command that looks through the facts about a person, or (``""``) about everybody, now.
+
+    Raises:
+        ConfigurationError: what is given cannot be the id of a tenant or a person.
+    """
+    command = _command(CommandKind.CONSOLIDATE, _NO_CONVERSATION, tenant_id, user_id)
+    return msgspec.structs.replace(command, dry_run=dry_run)
 
 
 def _command(kind: CommandKind, conversation_id: str, tenant_id: str, user_id: str = "") -> Command:

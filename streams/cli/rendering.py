@@ -174,6 +174,18 @@ def _command(body: Body) -> str:
     return f"{body['command']} ({body.get('tenant_id', 'default')})"
 
 
+def _step(body: Body) -> str:
+    about = f" {body['other_id']} into {body['fact_id']}" if body.get("fact_id") else ""
+    return f"{body['step']}{about}, by {body['by']}"
+
+
+def _report(body: Body) -> str:
+    merged, denied = len(body.get("merged", [])), len(body.get("contradicted", []))
+    done = f"{merged} merged, {denied} contradict, {body.get('asked', 0)} unclear"
+    rest = " (dry run)" if body.get("dry_run") else ""
+    return f"{body['changed']} of {body['facts']} facts changed: {done}{rest}, by {body['by']}"
+
+
 _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "chat.messages.v1": _message,
     "chat.response-chunks.v1": _chunk,
@@ -185,6 +197,8 @@ _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "memory.episodes.v1": _episode,
     "memory.fact-candidates.v1": _candidate,
     "memory.facts.v1": _fact,
+    "memory.consolidation.v1": _step,
+    "memory.consolidation-reports.v1": _report,
     "memory.summary-requests.v1": _summary_request,
     "memory.summaries.v1": _summary,
 }

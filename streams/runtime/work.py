@@ -76,6 +76,10 @@ class Work(Effects):
         stored = [key for key, payload in self._state.items() if text in body_of(payload)]
         return list(dict.fromkeys([*stored, *changed]))
 
+    def keys_ending(self, suffix: bytes) -> list[bytes]:
+        """Return the keys of the partition that end so, in order, as this batch has found them."""
+        return sorted(key for key, _ in self._state.items() if key.endswith(suffix))
+
     def put(
         self,
         key: bytes,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import time
 from typing import Literal
 
 import msgspec
@@ -13,6 +15,17 @@ from models.patterns import compiled
 from models.statements import Kind
 from streams.settings.places import PlaceSettings
 from streams.settings.text import setting
+
+_HH_MM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+def _time_of_day(value: str) -> time | None:
+    """Return the time that ``HH:MM`` says; ``None`` for ``off``."""
+    if value.strip().lower() == "off":
+        return None
+    if not _HH_MM.fullmatch(value.strip()):
+        raise ValueError('it must be a time of day (UTC) between 00:00 and 23:59, such as 03:00, or "off"')
+    return time.fromisoformat(value.strip())
 
 
 def _patterns(value: str) -> list[str]:
@@ -111,6 +124,20 @@ class StageSettings(PlaceSettings):
         0.01, "how fast a state (home, employer, pets) fades; not: allergy, constraint", "1/d", ge=0, le=1
     )
 
+    # Consolidation (memory): facts that say the same become one
+    merge_similarity: float = setting(
+        0.85,
+        "nearness of two facts' vectors from which they may be one; `switchboard calibrate` finds a model's",
+        "ratio",
+        gt=0,
+        le=1,
+    )
+    consolidate_at: str = setting(
+        "03:00",
+        "when what changed of each person's facts is looked at, every day (UTC); off: on command only",
+        allowed="HH:MM or off",
+    )
+
     # Context for the next turn (recall)
     context_tokens: int = setting(
         1500, "tokens of a context: messages, instructions, facts, episodes", "tokens", ge=0, le=1_000_000
@@ -159,6 +186,17 @@ class StageSettings(PlaceSettings):
         except ConfigurationError as error:
             raise ValueError(str(error)) from error
         return value
+
+    @field_validator("consolidate_at")
+    @classmethod
+    def _check_consolidate_at(cls, value: str) -> str:
+        _time_of_day(value)
+        return value
+
+    @property
+    def consolidation_time(self) -> time | None:
+        """When facts are looked at, every day (UTC); ``None``: on command only."""
+        return _time_of_day(self.consolidate_at)
 
     @property
     def own_patterns(self) -> list[str]:

@@ -38,6 +38,7 @@ ANSWERS = (
     "memory.summaries.v1",
     "memory.facts.v1",
     "memory.embeddings.v1",
+    "memory.merge-questions.v1",
     TURNS,
     "memory.episodes.v1",
     VECTORS,

@@ -40,7 +40,7 @@ from processors.responses.filter_state import FilterState, Held
 from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations
-from streams.agents.memory import extraction, facts
+from streams.agents.memory import extraction, fact_vectors, facts
 from streams.agents.recall import episodes, turns
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
@@ -191,6 +191,11 @@ VALUES: dict[Codec[Any], Any] = {
     episodes.PAGE: (episodes.Listed("e-1", "ada", bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
+    fact_vectors.VECTOR: fact_vectors.Vector("test-1", 2, "0123", b"\x00\x3c\x00\x00"),
+    fact_vectors.PERSON: fact_vectors.Person(
+        "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
+    ),
+    fact_vectors.PAGE: ("f-1", "f-2", "f-3"),
     responses.STATE: ResponseState(
         "r-1",
         "c-1",

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from models import ids
+from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
-from models.facts import Erasure, Fact, FactCandidate, FactChange
+from models.facts import Erasure, Fact, FactCandidate
 from models.vectors import VectorKind
 from processors.embedding.wording import request_for_fact
 from processors.facts.claims import claim_of
@@ -26,8 +27,9 @@ from processors.facts.consolidation import Consolidation
 from processors.facts.erasure import erase, is_erased, slot_of, unaware
 from processors.facts.lines import Line, Place
 from processors.text.validation import decode
-from streams import cloudevents, embedding_requests, erasures
+from streams import embedding_requests, erasures
 from streams.agents.memory import tombstones
+from streams.agents.memory.consolidating import CONSOLIDATION, Consolidating, key_of
 from streams.agents.memory.fact_state import (
     ERASURE,
     STATE,
@@ -38,6 +40,16 @@ from streams.agents.memory.fact_state import (
     line_of,
     remember,
 )
+from streams.agents.memory.fact_vectors import (
+    PAGE,
+    PERSON,
+    VECTOR,
+    Arrived,
+    forget_person,
+    read_vector,
+    timer_at,
+)
+from streams.agents.memory.fact_writing import FACTS, KnownLines, bury, publish
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasures import Erasing
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -45,12 +57,12 @@ from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 
-CANDIDATES = "memory.fact-candidates.v1"
-FACTS = "memory.facts.v1"
+__all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
-_encode = msgspec.json.Encoder().encode
+CANDIDATES = "memory.fact-candidates.v1"
+EMBEDDINGS = "memory.embeddings.v1"
+
 _SOURCE = "/switchboard/memory"
-_EVENT = "memory.fact.v1"
 
 
 class _Heard(NamedTuple):
@@ -69,6 +81,7 @@ class Facts:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._consolidating = Consolidating(settings)
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -76,7 +89,7 @@ class Facts:
             name="facts",
             table="facts",
             codec=STATE,
-            others=(ERASURE,),
+            others=(ERASURE, VECTOR, PERSON, PAGE),
             sources={
                 CANDIDATES: Source(
                     decode=_decode_candidate,
@@ -90,10 +103,25 @@ class Facts:
                     key=lambda heard: heard.key,
                     each=True,
                 ),
+                EMBEDDINGS: Source(
+                    decode=_decode_vector,
+                    fold=self._consolidating.fold_vector,
+                    key=lambda arrived: b"",
+                    each=True,
+                ),
+                CONSOLIDATION: Source(
+                    decode=_decode_step,
+                    fold=self._consolidating.fold_step,
+                    key=key_of,
+                    each=True,
+                ),
             },
+            on_timer=self._consolidating.on_timer,
+            timer_at=timer_at,
             batch_records=self._settings.batch_records,
-            # The index answers for what is wrong with facts and tombstones: it reads all of them.
-            bystander_of=(FACTS,),
+            # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
+            bystander_of=(FACTS, EMBEDDINGS),
+            decided_by=self._settings.chosen("merge_similarity"),
         )
 
     def _fold_candidate(self, slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
@@ -106,7 +134,7 @@ class Facts:
         slot_id = claim_of(said).slot_id
         if slot_id.encode() == run.key:
             return self._consolidate(said, slot, run, work)
-        if _Known(run.next_offset, work).is_folded(slot_id):
+        if KnownLines(run.next_offset, work).is_folded(slot_id):
             work.skip("replayed")
             return slot
         other = self._consolidate(said, line_of(slot_id, work), run, work)
@@ -115,7 +143,7 @@ class Facts:
 
     def _consolidate(self, candidate: FactCandidate, slot: Line | None, run: Run[Any], work: Work) -> Line:
         """Fold a candidate into its slot, and return it: it is to be stored last."""
-        done = Consolidation(candidate, slot, _Known(run.next_offset, work))
+        done = Consolidation(candidate, slot, KnownLines(run.next_offset, work))
         remember(candidate, run.next_offset, work)
         if not done.changes:
             work.skip("replayed")
@@ -123,7 +151,7 @@ class Facts:
             key, line_id = fact.fact_id.encode(), claim_of(fact).line_id
             known = line_of(line_id, work)
             old = None if known is None else known.fact(fact.fact_id)
-            self._publish(fact, work)
+            publish(fact, work)
             if old is not None and old.statement != fact.statement:
                 embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
             if line_id != fact.fact_id and work.get(key, STATE) is None:
@@ -151,7 +179,7 @@ class Facts:
             return
         named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
         for key in work.holding(named):
-            line = None if key.endswith(erasure_key("")) else line_of(key.decode(), work)
+            line = None if b"/" in key else line_of(key.decode(), work)
             for fact in line.facts if line is not None else ():
                 if not _rests_on(fact, erasing):
                     continue
@@ -163,8 +191,24 @@ class Facts:
                     work.remove(fact_key, run.next_offset)
                 elif after is not own:
                     work.put(fact_key, after, STATE, run.next_offset)
+                assert line is not None
+                for part_id in _merged_into(fact.fact_id, line, work):
+                    self._erase_part(part_id, erasing, partition, work)
+        if not erasing.conversation_id:
+            forget_person(erasing.tenant_id, erasing.user_id, work)
         # Last, as with a fact: that it is known says that it is done.
         work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
+
+    def _erase_part(self, fact_id: str, erasing: Erasing, partition: int, work: Work) -> None:
+        """Erase what was merged into an erased fact, and is still to be read on the topic."""
+        own = work.get(fact_id.encode(), STATE)
+        if own is None:
+            return
+        after = self._erase(Tombstone(fact_id, Erasure(until=erasing.until)), own, partition, work)
+        if after is None:
+            work.remove(fact_id.encode())
+        elif after is not own:
+            work.put(fact_id.encode(), after, STATE)
 
     def _erase(self, tombstone: Tombstone, own: State | None, partition: int, work: Work) -> State | None:
         """Forget what was erased, and have the log end with what is left of it.
@@ -187,9 +231,9 @@ class Facts:
         if done.line is None or done.line.fact(fact_id) is None:
             embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
         if done.is_gone:
-            self._bury(fact_id, fact, done.erasure, partition, work)
+            bury(fact_id, fact, done.erasure, partition, work)
         for changed in done.changes:
-            self._publish(changed, work)
+            publish(changed, work)
         if line_id == fact_id:
             return done.line
         if done.line is not line:
@@ -208,64 +252,9 @@ class Facts:
                 continue
             left, changes = unaware(other, fact_id, erasure.until)
             for changed in changes:
-                self._publish(changed, work)
+                publish(changed, work)
             if left is not other:
                 work.put(other_id.encode(), left, STATE)
-
-    @staticmethod
-    def _publish(fact: Fact, work: Work) -> None:
-        event_id = f"{fact.fact_id}/{fact.version}"
-        work.emit(
-            FACTS,
-            fact.fact_id.encode(),
-            _encode(fact),
-            cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id),
-            route=fact.user_id.encode(),
-        )
-        work.count("facts_total", fact.kind, fact.status, fact.change)
-        if fact.change is FactChange.CREATED:
-            embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
-
-    @staticmethod
-    def _bury(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work: Work) -> None:
-        """``fact``: ``None`` for one of which only a stub is left, and not whose it was."""
-        user_id = None if fact is None else fact.user_id
-        event_id = f"{fact_id}/{erasure.version}/erased"
-        work.emit(
-            FACTS,
-            fact_id.encode(),
-            None,
-            [*cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=user_id), *tombstones.headers(erasure)],
-            route=None if user_id is None else user_id.encode(),
-            partition=partition if user_id is None else None,
-        )
-        if fact is not None:
-            work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
-
-
-class _Known:
-    """The state that a candidate may read; ``next_offset`` is the offset after it."""
-
-    def __init__(self, next_offset: int, work: Work) -> None:
-        self._next_offset = next_offset
-        self._work = work
-
-    @property
-    def position(self) -> int:
-        return self._next_offset
-
-    def line(self, line_id: str) -> Line | None:
-        return line_of(line_id, self._work)
-
-    def is_folded(self, line_id: str) -> bool:
-        return self._work.mark(line_id.encode()) >= self._next_offset
-
-    def line_of(self, fact_id: str) -> str:
-        found = self._work.get(fact_id.encode(), STATE)
-        return found.line_id if isinstance(found, Place) else fact_id
-
-    def erasure(self, fact_id: str) -> Erasure | None:
-        return erasure_of(fact_id, self._work)
 
 
 def _rests_on(fact: Fact, erasing: Erasing) -> bool:
@@ -274,6 +263,20 @@ def _rests_on(fact: Fact, erasing: Erasing) -> bool:
     return not erasing.conversation_id or any(
         said.conversation_id == erasing.conversation_id for said in fact.provenance
     )
+
+
+def _merged_into(fact_id: str, line: Line, work: Work) -> list[str]:
+    """Return the facts that were merged into one, and those that were merged into them."""
+    found, waiting = list[str](), [(fact_id, line)]
+    while waiting:
+        into_id, into = waiting.pop()
+        others = [line_of(each, work) for each in into.absorbed]
+        for part in [into, *(other for other in others if other is not None)]:
+            for stub in part.stubs:
+                if stub.into == into_id and stub.fact_id not in found:
+                    found.append(stub.fact_id)
+                    waiting.append((stub.fact_id, part))
+    return found
 
 
 def _is_erased(candidate: FactCandidate, partition: int, work: Work) -> bool:
@@ -298,3 +301,19 @@ def _decode_candidate(record: SourceRecord) -> FactCandidate:
     found = decode(FactCandidate, record.value)
     claim_of(found)  # what claims nothing that there is a slot for is refused here
     return found
+
+
+def _decode_vector(record: SourceRecord) -> Arrived:
+    try:
+        return read_vector(record)
+    except InvalidRecord:
+        return Arrived()  # whoever keeps the indexes dead-letters it
+
+
+def _decode_step(record: SourceRecord) -> ConsolidationStep:
+    step = decode(ConsolidationStep, record.value)
+    if step.step is not Step.CONSOLIDATE and not (step.user_id and step.fact_id and step.other_id):
+        raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
+    if step.step is not Step.CONSOLIDATE and step.fact_id == step.other_id:
+        raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")
+    return step

@@ -1,0 +1,121 @@
+"""What is done about facts that say the same: ``memory.consolidation.v1``, ``memory.merge-questions.v1`` and
+``memory.consolidation-reports.v1``.
+
+Everything that is decided is written into the log before it is done, so that whoever reads it again comes to
+the same facts.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+
+from models.facts import Confidence, Count, Text
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from models.statements import Kind
+
+_Id = Annotated[str, msgspec.Meta(max_length=256)]
+
+
+class Step(StrEnum):
+    """What a step of consolidation does.
+
+    ``consolidate``: look at what changed of a person since the last time, or of everybody in the partition.
+    ``merge``: ``other_id`` becomes part of ``fact_id``.  ``contradiction``: the two cannot both be so, and
+    nothing says which is: both are half as sure.
+    """
+
+    CONSOLIDATE = "consolidate"
+    MERGE = "merge"
+    CONTRADICTION = "contradiction"
+
+
+class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step.  Key: ``step_id``; partition: that of ``user_id``.
+
+    ``by``: who decided it: ``schedule``, ``command``, ``rules``, or the name of a model.  ``similarity``: the
+    cosine of the two facts' vectors, where it was looked at.  ``dry_run``: only say what would be done.
+    A step about everybody (``user_id`` empty) stands in each partition.
+    """
+
+    step_id: Identifier
+    step: Step
+    at: Timestamp
+    by: str
+    user_id: _Id
+    fact_id: _Id = ""
+    other_id: _Id = ""
+    similarity: float | None = None
+    dry_run: bool = False
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Likeness(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact of a cluster, as far as somebody must know it who decides about it."""
+
+    fact_id: Identifier
+    statement: Text
+    confidence: Confidence
+    kind: Kind
+    event_at: Timestamp | None = None
+    last_evidence_at: Timestamp
+
+
+class MergeCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about one person that are near each other, and no rule says whether they say the same.
+
+    The surest comes first.
+    """
+
+    cluster_id: Identifier
+    facts: Annotated[tuple[Likeness, ...], msgspec.Meta(min_length=2)]
+
+
+class MergeQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What to decide about a person's facts, all at once.
+
+    Key: ``question_id``; partition: that of ``user_id``.
+    """
+
+    question_id: Identifier
+    user_id: Identifier
+    at: Timestamp
+    clusters: Annotated[tuple[MergeCluster, ...], msgspec.Meta(min_length=1)]
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Decision(StrEnum):
+    """What becomes of a cluster: one fact, all of them as they are, or all of them less sure."""
+
+    MERGE = "MERGE"
+    KEEP_BOTH = "KEEP_BOTH"
+    CONTRADICTION = "CONTRADICTION"
+
+
+class FactPair(msgspec.Struct, frozen=True):
+    """Two facts: which stays, or is named first, and the other."""
+
+    fact_id: Identifier
+    other_id: Identifier
+
+
+class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done about one person's facts, or, in a ``dry_run``, would be.  Key: ``report_id``.
+
+    ``changed``: how many of the ``facts`` were looked at; ``merged`` and ``contradicted``: what stays
+    and what is part of it, and what denies each other; ``asked``: clusters that somebody has to decide about.
+    """
+
+    report_id: Identifier
+    user_id: Identifier
+    at: Timestamp
+    by: str
+    facts: Count
+    changed: Count
+    merged: tuple[FactPair, ...] = ()
+    contradicted: tuple[FactPair, ...] = ()
+    asked: Count = 0
+    dry_run: bool = False
+    tenant_id: Identifier = DEFAULT_TENANT

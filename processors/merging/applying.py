@@ -1,0 +1,63 @@
+"""Steps of consolidation, done to the lines of facts.
+
+One step is about two facts, which may be in two lines.  The line of the one that stays is stored first; if
+only that was stored before a crash, the other line follows from what it still holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from models.facts import Erasure, Fact, FactChange, FactStatus
+from processors.facts.claims import claim_of
+from processors.facts.lines import Cause, Line, recorded, settled, with_fact
+from processors.facts.refinement import absorbed
+from processors.merging.guards import may_merge
+
+
+class Merged(NamedTuple):
+    """The line of the fact that stays, that of the other, and what to publish of each."""
+
+    into: Line
+    left: Line
+    stays: list[Fact]
+    gone: list[Fact]
+
+
+def merged(
+    into_id: str,
+    into: Line,
+    fact: Fact,
+    left_id: str,
+    left: Line,
+    other: Fact,
+    erasure: Erasure | None,
+    cause: Cause,
+) -> Merged | None:
+    """Make ``other`` part of ``fact``; ``None`` if they may not become one.
+
+    What supports the one supports the other now, but nothing that was erased of it.
+    """
+    if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id:
+        return None
+    own = claim_of(fact)._replace(line_id=into_id)
+    gone, _, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, 0)
+    after, changed = settled(into, joined, cause, FactChange.MERGED)
+    return Merged(after, rest, changed, [gone])
+
+
+def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+    """Say of a fact that another denies it, and nothing decides which is so; ``None`` if it was said before."""
+    if any(
+        change.change is FactChange.CONTRADICTED and change.fact_id == cause.fact_id for change in fact.changes
+    ):
+        return None
+    half = msgspec.structs.replace(fact, confidence=fact.confidence / 2)
+    half = recorded(half, FactChange.CONTRADICTED, fact.version + 1, cause, fact.confidence)
+    return with_fact(line, half), half
+
+
+def _hold(*facts: Fact) -> bool:
+    return all(fact.status is FactStatus.ACTIVE and not fact.tentative for fact in facts)

@@ -1,0 +1,170 @@
+"""What is to be done about the facts of a person that changed: which become one, which deny each other, and
+about which somebody has to decide.
+
+A function of the facts and their vectors alone, whatever order they come in.  Only what changed is compared
+with the rest; nothing of what was decided before comes up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import ids
+from models.consolidation import Likeness, MergeCluster
+from models.facts import Fact, FactChange, FactStatus
+from processors.merging.guards import Relation, relation
+
+#: From where on seed 002 takes two facts for near.
+NEAR_FROM = 0.85
+
+#: How many facts of a cluster, and how many clusters, somebody is asked about at once.
+CLUSTER_LIMIT = 8
+CLUSTERS_LIMIT = 20
+
+#: Rows that are compared with all others at a time.
+_ROWS = 256
+
+
+class Known(NamedTuple):
+    """A fact, and its vector: of unit length, shape ``(dimensions,)``, float32."""
+
+    fact: Fact
+    vector: NDArray[np.float32]
+
+
+class Pair(NamedTuple):
+    """Two facts: which stays, or comes first; and the other.  ``similarity``: the cosine of their vectors."""
+
+    fact_id: str
+    other_id: str
+    similarity: float
+
+
+class Plan(NamedTuple):
+    """What to do."""
+
+    merges: tuple[Pair, ...] = ()
+    contradictions: tuple[Pair, ...] = ()
+    questions: tuple[MergeCluster, ...] = ()
+
+
+def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NEAR_FROM) -> Plan:
+    """Return what follows for the facts ``changed`` (their ids), compared with all of ``known``, one person's.
+
+    Vectors must be of one model.  Only facts that hold are looked at.
+    """
+    holding = sorted((each for each in known if _counts(each.fact)), key=lambda each: each.fact.fact_id)
+    facts = {each.fact.fact_id: each.fact for each in holding}
+    same: list[Pair] = []
+    opposite: list[Pair] = []
+    unclear: list[Pair] = []
+    for pair in _near(holding, changed, near_from):
+        one, other = facts[pair.fact_id], facts[pair.other_id]
+        found = relation(one, other)
+        if found is Relation.SAME:
+            same.append(pair)
+        elif found is Relation.OPPOSITE:
+            if not _flagged(one, other):
+                opposite.append(pair)
+        elif found is Relation.UNCLEAR:
+            unclear.append(pair)
+    merges, left_over = _merges(same, facts)
+    gone = {pair.other_id for pair in merges}
+    open_pairs = [pair for pair in (*unclear, *left_over) if not gone & {pair.fact_id, pair.other_id}]
+    denied = tuple(pair for pair in opposite if not gone & {pair.fact_id, pair.other_id})
+    return Plan(merges, denied, tuple(_questions(open_pairs, facts)))
+
+
+def _counts(fact: Fact) -> bool:
+    return fact.status is FactStatus.ACTIVE and not fact.tentative
+
+
+def _flagged(one: Fact, other: Fact) -> bool:
+    """Whether it was noted before that these two deny each other."""
+    return any(
+        change.change is FactChange.CONTRADICTED and change.fact_id in (one.fact_id, other.fact_id)
+        for change in (*one.changes, *other.changes)
+    )
+
+
+def _near(known: Sequence[Known], changed: Collection[str], near_from: float) -> Iterator[Pair]:
+    """Yield the pairs of which one changed and whose vectors are near, each once, in order."""
+    rows = [n for n, each in enumerate(known) if each.fact.fact_id in changed]
+    if not rows:
+        return
+    vectors = np.stack([each.vector for each in known])
+    is_row = np.zeros(len(known), dtype=bool)
+    is_row[rows] = True
+    for start in range(0, len(rows), _ROWS):
+        some = rows[start : start + _ROWS]
+        cosines = vectors[some] @ vectors.T
+        for at, other in zip(*np.nonzero(cosines >= near_from), strict=True):
+            row = some[int(at)]
+            if row == other or (is_row[other] and other < row):
+                continue
+            one_id, other_id = sorted((known[row].fact.fact_id, known[int(other)].fact.fact_id))
+            yield Pair(one_id, other_id, float(cosines[at, other]))
+
+
+def _strength(fact: Fact) -> tuple[float, int, float, str]:
+    """What decides which of several stays: the surest, then the best supported, then the one known longest."""
+    return fact.confidence, fact.evidence_count, -fact.learned_at.timestamp(), fact.fact_id
+
+
+def _merges(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> tuple[tuple[Pair, ...], list[Pair]]:
+    """Return merges into the strongest of each component, and the pairs that a guard keeps out of one.
+
+    That two facts are near a third does not make them one: each must be the same as the one that stays.
+    """
+    similarity = {(pair.fact_id, pair.other_id): pair.similarity for pair in pairs}
+    merges, left_over = [], []
+    for members in _components(pairs):
+        winner = max((facts[each] for each in members), key=_strength)
+        for other_id in sorted(members - {winner.fact_id}):
+            first, second = sorted((winner.fact_id, other_id))
+            cosine = similarity.get((first, second))
+            if cosine is not None or relation(winner, facts[other_id]) is Relation.SAME:
+                merges.append(Pair(winner.fact_id, other_id, cosine or 0.0))
+            else:
+                left_over += [pair for pair in pairs if other_id in (pair.fact_id, pair.other_id)]
+    return tuple(merges), left_over
+
+
+def _components(pairs: Sequence[Pair]) -> list[set[str]]:
+    """Return the sets of facts that are connected by pairs, in order of their least id."""
+    of: dict[str, set[str]] = {}
+    for pair in pairs:
+        one, other = of.get(pair.fact_id, {pair.fact_id}), of.get(pair.other_id, {pair.other_id})
+        joined = one | other
+        of.update(dict.fromkeys(joined, joined))
+    found = {min(members): members for members in of.values()}
+    return [found[least] for least in sorted(found)]
+
+
+def _questions(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> Iterator[MergeCluster]:
+    """Yield the clusters to ask about, the surest first, and as many as may be asked about at once."""
+    clusters = []
+    for members in _components(pairs):
+        ranked = sorted((facts[each] for each in members), key=_strength, reverse=True)[:CLUSTER_LIMIT]
+        clusters.append(ranked)
+    clusters.sort(key=lambda cluster: _strength(cluster[0]), reverse=True)
+    for ranked in clusters[:CLUSTERS_LIMIT]:
+        yield MergeCluster(
+            cluster_id=ids.deterministic_id("cluster", *sorted(fact.fact_id for fact in ranked)),
+            facts=tuple(map(_likeness, ranked)),
+        )
+
+
+def _likeness(fact: Fact) -> Likeness:
+    return Likeness(
+        fact_id=fact.fact_id,
+        statement=fact.statement,
+        confidence=fact.confidence,
+        kind=fact.kind,
+        event_at=fact.event_at,
+        last_evidence_at=fact.last_evidence_at,
+    )

@@ -1,0 +1,21 @@
+"""The validator that needs nothing: what no rule decides stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.consolidation import Decision, MergeCluster
+from models.ports import MergeVerdict, Validated
+
+
+class BuiltinMergeValidator:
+    """Implements :class:`models.ports.MergeValidator`: keeps every fact; never raises, never waits."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored in each step that follows."""
+        return "builtin-keep-1"
+
+    async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
+        """Return that all stay."""
+        return Validated(tuple(MergeVerdict(cluster.cluster_id, Decision.KEEP_BOTH) for cluster in clusters))

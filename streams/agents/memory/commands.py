@@ -1,0 +1,80 @@
+"""memory/commands: what somebody wants done about facts goes to where those facts are.
+
+``consolidate`` about one person becomes one step on ``memory.consolidation.v1``; about everybody, one in each
+partition, where each person of whom something changed gets a step of their own.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from models import ids
+from models.commands import AnyCommand, Command, CommandKind
+from models.consolidation import ConsolidationStep, Step
+from models.errors import InvalidRecord
+from processors.text.validation import decode
+from streams import cloudevents
+from streams.agents.memory.consolidating import CONSOLIDATION, emit_step
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+COMMANDS = "memory.commands.v1"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+class Commands:
+    """What the stage does with commands; it keeps nothing."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._partitions = catalog_for(settings).partitions(CONSOLIDATION)
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        # What is no command at all the reader of conversations answers for.
+        return Stage(name="commands", sources=(COMMANDS,), step=self.step, bystander=True)
+
+    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Hand each command on; one that is wrong is dead-lettered."""
+        effects = Effects()
+        for record in batch.records:
+            try:
+                command = _read(record)
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+                continue
+            if command is not None:
+                self._consolidate(command, effects)
+        return effects
+
+    def _consolidate(self, command: Command, effects: Effects) -> None:
+        step = ConsolidationStep(
+            step_id=ids.deterministic_id("consolidate", "command", command.command_id),
+            step=Step.CONSOLIDATE,
+            at=command.issued_at,
+            by=f"command {command.command_id}",
+            user_id=command.user_id,
+            dry_run=command.dry_run,
+            tenant_id=command.tenant_id,
+        )
+        if command.user_id:
+            emit_step(step, effects)
+            return
+        headers = cloudevents.outgoing("memory.consolidation.v1", _SOURCE, step.step_id)
+        for partition in range(self._partitions):
+            effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, partition=partition)
+
+
+def _read(record: SourceRecord) -> Command | None:
+    """Return a command that is for this stage, ``None`` for others, and for what is none."""
+    try:
+        if decode(AnyCommand, record.value).command != CommandKind.CONSOLIDATE:
+            return None
+    except InvalidRecord:
+        return None
+    return decode(Command, record.value)

@@ -1,0 +1,306 @@
+"""memory/facts, what it does about facts that say the same (seed 002 §4).
+
+Vectors of facts come by ``memory.embeddings.v1``: a vector that is new says that its fact changed.  When
+somebody says so on ``memory.consolidation.v1`` (a schedule or a command), what changed of a person is compared
+with the rest (:mod:`processors.merging.plan`).  What follows is written to the same topic first, a step for
+each two facts, and done when it is read there: so it depends on the log alone, and a crash leaves no merge
+half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from models import ids
+from models.consolidation import (
+    ConsolidationReport,
+    ConsolidationStep,
+    FactPair,
+    MergeCluster,
+    MergeQuestion,
+    Step,
+)
+from models.facts import Fact
+from processors.facts.lines import Cause, Line
+from processors.merging.applying import half_as_sure, merged
+from processors.merging.plan import Pair, Plan, plan
+from streams import cloudevents
+from streams.agents.memory.fact_state import STATE, State, line_of
+from streams.agents.memory.fact_vectors import (
+    PERSON,
+    PERSON_SUFFIX,
+    VECTOR,
+    Arrived,
+    Person,
+    Vector,
+    changed_people,
+    known,
+    listed,
+    looked_at,
+    person_key,
+    vector_key,
+)
+from streams.agents.memory.fact_writing import KnownLines, publish
+from streams.runtime.effects import Effects
+from streams.runtime.keyed import Run, Work
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import TimerContext
+from streams.settings import Settings
+
+CONSOLIDATION = "memory.consolidation.v1"
+QUESTIONS = "memory.merge-questions.v1"
+REPORTS = "memory.consolidation-reports.v1"
+
+#: So many changed facts of a person do not wait for the schedule.
+CHANGED_LIMIT = 1_000
+
+#: How often a fact may have been merged into another that was merged itself.
+_CHAIN = 64
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+def key_of(step: ConsolidationStep) -> bytes:
+    """Return the key of the state that a step is folded into: that of the fact that becomes part of another."""
+    return step.other_id.encode()
+
+
+class Consolidating:
+    """What the facts stage does with vectors and with steps of consolidation."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._near_from = settings.merge_similarity
+        self._at = settings.consolidation_time
+
+    def fold_vector(self, own: State | None, run: Run[Arrived], work: Work) -> State | None:
+        """Keep a fact's vector, and note that it changed."""
+        (((fact_id, result), record),) = run.items
+        if not fact_id:
+            return own
+        key = vector_key(fact_id)
+        before = work.get(key, VECTOR)
+        if result is None:
+            if before is not None:
+                work.remove(key)
+            return own
+        new = Vector(result.model, result.dimensions, result.text_hash, result.vector)
+        if before is not None and (before.model, before.text_hash) == (new.model, new.text_hash):
+            work.skip("replayed")
+            return own
+        whose = person_key(result.tenant_id, result.user_id)
+        person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
+        if before is None:
+            person = listed(person, whose, fact_id, work)
+        changed = tuple(dict.fromkeys((*person.changed, fact_id)))
+        due = person.due or self._next(record.timestamp)
+        if len(changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
+            _ask(person, _moment(record), "backlog", work)
+        person = msgspec.structs.replace(person, model=result.model, changed=changed, due=due)
+        work.put(whose, person, PERSON, first=True)
+        work.wake(whose, None if due is None else due.timestamp())
+        # Last: that the vector is known says that the person is.
+        work.put(key, new, VECTOR)
+        return own
+
+    def _next(self, arrived_ms: int) -> datetime | None:
+        """Return when what arrives now is looked at: the next time that the clock says so (UTC)."""
+        if self._at is None:
+            return None
+        now = datetime.fromtimestamp(arrived_ms / 1000, UTC)
+        due = datetime.combine(now.date(), self._at, UTC)
+        return due if due > now else due + timedelta(days=1)
+
+    @staticmethod
+    def on_timer(key: bytes, context: TimerContext, work: Work) -> None:
+        """Write into the log that a person's facts are to be looked at."""
+        person = work.get(key, PERSON) if key.endswith(PERSON_SUFFIX) else None
+        if person is None or person.due is None:
+            return
+        if person.changed:
+            _ask(person, person.due, "schedule", work)
+        work.put(key, msgspec.structs.replace(person, due=None), PERSON)
+
+    def fold_step(self, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+        """Do a step."""
+        ((step, record),) = run.items
+        if step.step is Step.MERGE:
+            return _merge(step, own, run, work)
+        if step.step is Step.CONTRADICTION:
+            return _contradict(step, own, run, work)
+        if not step.user_id:
+            for person in changed_people(step.tenant_id, work):
+                _ask(person, _moment(record), step.by, work, dry_run=step.dry_run)
+        else:
+            self._consolidate(step, _moment(record), work)
+        return own
+
+    def _consolidate(self, step: ConsolidationStep, at: datetime, work: Work) -> None:
+        key = person_key(step.tenant_id, step.user_id)
+        person = work.get(key, PERSON)
+        if person is None:
+            work.skip("unknown_person")
+            person = Person(step.tenant_id, step.user_id, "")
+        facts, gone = known(person, key, work)
+        found = plan(facts, person.changed, self._near_from)
+        _report(step, at, len(facts), len(person.changed), found, work)
+        if step.dry_run or not person.pages:
+            return
+        for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
+            for pair in pairs:
+                emit_step(_step_about(pair, kind, step, at), work)
+        if found.questions:
+            _question(step, at, found.questions, work)
+        looked_at(person, key, gone, work)
+
+
+def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+    lines = KnownLines(run.next_offset, work)
+    left_id = lines.line_of(step.other_id)
+    left = line_of(left_id, work)
+    other = None if left is None else left.fact(step.other_id)
+    stays = _standing(step.fact_id, lines, work)
+    if own is None or left is None or other is None or stays is None or not _is_theirs(step, other):
+        work.skip("nothing_to_merge")
+        return own
+    into_id, into, fact = stays
+    erasure = lines.erasure(fact.fact_id)
+    cause = Cause(fact.fact_id, step.at)
+    done = merged(into_id, into, fact, left_id, left, other, erasure, cause)
+    if done is None:
+        work.skip("refused_merge")
+        return own
+    for changed in done.gone:
+        publish(changed, work)
+    if not lines.is_folded(into_id):
+        for changed in done.stays:
+            publish(changed, work)
+        # Before the line that it leaves: that one may still be there after a crash, and says the rest.
+        work.put(into_id.encode(), done.into, STATE, run.next_offset, first=True)
+    return _stored(own, left_id, done.left, run, work)
+
+
+def _contradict(
+    step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work
+) -> State | None:
+    lines = KnownLines(run.next_offset, work)
+    for fact_id, other_id in ((step.fact_id, step.other_id), (step.other_id, step.fact_id)):
+        line_id = lines.line_of(fact_id)
+        line = line_of(line_id, work)
+        fact = None if line is None else line.fact(fact_id)
+        if line is None or fact is None or not _is_theirs(step, fact):
+            work.skip("nothing_to_contradict")
+            continue
+        done = half_as_sure(line, fact, Cause(other_id, step.at))
+        if done is None:
+            continue
+        line, half = done
+        publish(half, work)
+        if line_id.encode() == run.key:
+            own = line
+        else:
+            work.put(line_id.encode(), line, STATE, run.next_offset, first=True)
+    return own
+
+
+def _stored(own: State, line_id: str, line: Line, run: Run[ConsolidationStep], work: Work) -> State:
+    """Return what a step leaves of the state of its key, which is the line, or says where it is."""
+    if isinstance(own, Line):
+        return line
+    work.put(line_id.encode(), line, STATE, run.next_offset)
+    return msgspec.structs.replace(own)
+
+
+def _standing(fact_id: str, lines: KnownLines, work: Work) -> tuple[str, Line, Fact] | None:
+    """Return the line and the fact that stands for ``fact_id`` by now; ``None`` if nothing does."""
+    for _ in range(_CHAIN):
+        line_id = lines.line_of(fact_id)
+        line = line_of(line_id, work)
+        if line is None:
+            return None
+        if (fact := line.fact(fact_id)) is not None:
+            return line_id, line, fact
+        stub = line.stub(fact_id)
+        if stub is None or not stub.into:
+            return None
+        fact_id = stub.into
+    return None
+
+
+def _is_theirs(step: ConsolidationStep, fact: Fact) -> bool:
+    return (fact.tenant_id, fact.user_id) == (step.tenant_id, step.user_id)
+
+
+def _ask(person: Person, at: datetime, by: str, work: Work, *, dry_run: bool = False) -> None:
+    step = ConsolidationStep(
+        step_id=ids.deterministic_id(
+            "consolidate", person.tenant_id, person.user_id, by, at.isoformat(), int(dry_run)
+        ),
+        step=Step.CONSOLIDATE,
+        at=at,
+        by=by,
+        user_id=person.user_id,
+        dry_run=dry_run,
+        tenant_id=person.tenant_id,
+    )
+    emit_step(step, work)
+
+
+def _step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
+    return ConsolidationStep(
+        step_id=ids.deterministic_id("step", kind, pair.fact_id, pair.other_id, at.isoformat()),
+        step=kind,
+        at=at,
+        by="rules",
+        user_id=asked.user_id,
+        fact_id=pair.fact_id,
+        other_id=pair.other_id,
+        similarity=round(pair.similarity, 4),
+        tenant_id=asked.tenant_id,
+    )
+
+
+def emit_step(step: ConsolidationStep, effects: Effects) -> None:
+    """Write a step where it is read."""
+    headers = cloudevents.outgoing("memory.consolidation.v1", _SOURCE, step.step_id, subject=step.user_id)
+    effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, route=step.user_id.encode())
+
+
+def _question(step: ConsolidationStep, at: datetime, clusters: tuple[MergeCluster, ...], work: Work) -> None:
+    question = MergeQuestion(
+        question_id=ids.deterministic_id("merge-question", step.step_id),
+        user_id=step.user_id,
+        tenant_id=step.tenant_id,
+        at=at,
+        clusters=clusters,
+    )
+    headers = cloudevents.outgoing(
+        "memory.merge-question.v1", _SOURCE, question.question_id, subject=step.user_id
+    )
+    work.emit(QUESTIONS, question.question_id.encode(), _encode(question), headers, route=step.user_id.encode())
+
+
+def _report(step: ConsolidationStep, at: datetime, facts: int, changed: int, found: Plan, work: Work) -> None:
+    report = ConsolidationReport(
+        report_id=ids.deterministic_id("report", step.step_id),
+        user_id=step.user_id,
+        tenant_id=step.tenant_id,
+        at=at,
+        by=step.by,
+        facts=facts,
+        changed=changed,
+        merged=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.merges),
+        contradicted=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.contradictions),
+        asked=len(found.questions),
+        dry_run=step.dry_run,
+    )
+    headers = cloudevents.outgoing(
+        "memory.consolidation-report.v1", _SOURCE, report.report_id, subject=step.user_id
+    )
+    work.emit(REPORTS, report.report_id.encode(), _encode(report), headers, route=step.user_id.encode())
+
+
+def _moment(record: SourceRecord) -> datetime:
+    return datetime.fromtimestamp(record.timestamp / 1000, UTC)

@@ -1,0 +1,181 @@
+"""memory/facts, what it keeps of vectors: of which facts of a person there are any, and which changed since
+somebody looked.
+
+Under ``<fact>/vector`` the vector; under ``<person>/person`` what changed, and under ``<person>/page/<n>`` of
+which facts there are vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from models import ids
+from models.facts import Fact
+from models.messages import Timestamp
+from models.vectors import EmbeddingResult, VectorKind
+from processors.embedding.vectors import unpack
+from processors.merging.plan import Known
+from processors.text.validation import decode
+from streams.agents.memory.fact_state import line_of
+from streams.agents.memory.fact_writing import KnownLines
+from streams.embedding_requests import read_key
+from streams.runtime.codec import Codec
+from streams.runtime.keyed import Work
+from streams.runtime.records import SourceRecord
+
+#: Facts of a page: each new one is written with those before it.
+PAGE_FACTS = 64
+
+PERSON_SUFFIX = b"/person"
+_VECTOR_SUFFIX = b"/vector"
+
+
+class Vector(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The vector of a fact's text, in half precision, and what made it."""
+
+    model: str
+    dimensions: int
+    text_hash: str
+    vector: bytes
+
+
+class Person(msgspec.Struct, frozen=True, array_like=True):
+    """Of whom there are vectors: the model of the latest, how many pages, what changed, and when it is due."""
+
+    tenant_id: str
+    user_id: str
+    model: str
+    pages: int = 0
+    changed: tuple[str, ...] = ()
+    due: Timestamp | None = None
+
+
+VECTOR: Codec[Vector] = Codec("vector of a fact", Vector)
+PERSON: Codec[Person] = Codec("person with vectors", Person)
+PAGE: Codec[tuple[str, ...]] = Codec("page of facts with vectors", tuple[str, ...])
+
+
+class Arrived(NamedTuple):
+    """A vector of a fact, ``None`` where it is forgotten; without ``fact_id``: of something else."""
+
+    fact_id: str = ""
+    result: EmbeddingResult | None = None
+
+
+def read_vector(record: SourceRecord) -> Arrived:
+    """Return the vector of a fact that a record holds; whoever keeps the indexes answers for a bad one."""
+    if record.key is not None and not record.key.startswith(VectorKind.FACT.encode() + b"/"):
+        return Arrived()
+    if record.value is None:
+        return Arrived(read_key(record.key)[1]) if record.key is not None else Arrived()
+    result = decode(EmbeddingResult, record.value)
+    unpack(result)
+    return Arrived(result.id, result) if result.kind is VectorKind.FACT else Arrived()
+
+
+def vector_key(fact_id: str) -> bytes:
+    """Return the key of the state of a fact's vector."""
+    return fact_id.encode() + _VECTOR_SUFFIX
+
+
+def person_key(tenant_id: str, user_id: str) -> bytes:
+    """Return the key of the state of a person."""
+    return ids.deterministic_id("person", tenant_id, user_id).encode() + PERSON_SUFFIX
+
+
+def page_key(key: bytes, number: int) -> bytes:
+    """Return the key of a page of the person whose key this is."""
+    return key.removesuffix(PERSON_SUFFIX) + b"/page/%d" % number
+
+
+def timer_at(key: bytes, payload: bytes) -> float | None:
+    """Return when a person is due, of any key of the table."""
+    if not key.endswith(PERSON_SUFFIX):
+        return None
+    due = PERSON.decode(payload, key).due
+    return None if due is None else due.timestamp()
+
+
+def listed(person: Person, key: bytes, fact_id: str, work: Work) -> Person:
+    """Add a fact to a person's last page, or to a new one."""
+    last = max(0, person.pages - 1)
+    page = work.get(page_key(key, last), PAGE) or ()
+    if fact_id in page:
+        return person
+    if len(page) >= PAGE_FACTS:
+        last, page = last + 1, ()
+    work.put(page_key(key, last), (*page, fact_id), PAGE, first=True)
+    return msgspec.structs.replace(person, pages=last + 1)
+
+
+def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]]:
+    """Return a person's facts whose vectors can be compared, and the ids of which no fact is there any more."""
+    lines, found, gone = KnownLines(0, work), list[Known](), set[str]()
+    for fact_id in _of_pages(person, key, work):
+        line = line_of(lines.line_of(fact_id), work)
+        fact = None if line is None else line.fact(fact_id)
+        vector = work.get(vector_key(fact_id), VECTOR)
+        if fact is None or vector is None:
+            gone.add(fact_id)
+        elif vector.model == person.model:
+            found.append(Known(fact, unpack(_result_of(vector, fact))))
+    return found, gone
+
+
+def _result_of(vector: Vector, fact: Fact) -> EmbeddingResult:
+    return EmbeddingResult(
+        kind=VectorKind.FACT,
+        id=fact.fact_id,
+        user_id=fact.user_id,
+        text_hash=vector.text_hash,
+        model=vector.model,
+        dimensions=vector.dimensions,
+        vector=vector.vector,
+    )
+
+
+def looked_at(person: Person, key: bytes, gone: set[str], work: Work) -> None:
+    """Nothing has changed any more; what is gone is forgotten, and so is a person of whom nothing is left."""
+    for number in range(person.pages) if gone else ():
+        page = work.get(page_key(key, number), PAGE) or ()
+        left = tuple(each for each in page if each not in gone)
+        if left != page:
+            work.put(page_key(key, number), left, PAGE)
+    for fact_id in sorted(gone):
+        work.remove(vector_key(fact_id))
+    if not any(_of_pages(person, key, work)):
+        _forget(person, key, work)
+        return
+    work.wake(key, None)
+    work.put(key, msgspec.structs.replace(person, changed=(), due=None), PERSON)
+
+
+def _of_pages(person: Person, key: bytes, work: Work) -> Iterator[str]:
+    for number in range(person.pages):
+        yield from work.get(page_key(key, number), PAGE) or ()
+
+
+def _forget(person: Person, key: bytes, work: Work) -> None:
+    for number in range(person.pages):
+        work.remove(page_key(key, number))
+    work.remove(key)
+    work.wake(key, None)
+
+
+def forget_person(tenant_id: str, user_id: str, work: Work) -> None:
+    """Remove what is kept of a person who is erased; vectors go with the facts that they are of."""
+    key = person_key(tenant_id, user_id)
+    person = work.get(key, PERSON)
+    if person is not None:
+        _forget(person, key, work)
+
+
+def changed_people(tenant_id: str, work: Work) -> Iterator[Person]:
+    """Yield the people of whom something changed since somebody looked."""
+    for key in work.keys_ending(PERSON_SUFFIX):
+        person = work.get(key, PERSON)
+        if person is not None and person.changed and person.tenant_id == tenant_id:
+            yield person

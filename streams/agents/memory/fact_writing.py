@@ -1,0 +1,78 @@
+"""Publishing facts and their tombstones, and the lines that a fold reads meanwhile."""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.facts import Erasure, Fact, FactChange
+from processors.embedding.wording import request_for_fact
+from processors.facts.lines import Line, Place
+from streams import cloudevents, embedding_requests
+from streams.agents.memory import tombstones
+from streams.agents.memory.fact_state import STATE, erasure_of, line_of
+from streams.runtime.keyed import Work
+
+FACTS = "memory.facts.v1"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+_EVENT = "memory.fact.v1"
+
+
+def publish(fact: Fact, work: Work) -> None:
+    """Publish a fact after a change; for a new one, ask for its vector."""
+    event_id = f"{fact.fact_id}/{fact.version}"
+    work.emit(
+        FACTS,
+        fact.fact_id.encode(),
+        _encode(fact),
+        cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=fact.user_id),
+        route=fact.user_id.encode(),
+    )
+    work.count("facts_total", fact.kind, fact.status, fact.change)
+    if fact.change is FactChange.CREATED:
+        embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
+
+
+def bury(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work: Work) -> None:
+    """Write the tombstone of a fact.
+
+    ``fact``: ``None`` for one of which only a stub is left, and not whose it was.
+    """
+    user_id = None if fact is None else fact.user_id
+    event_id = f"{fact_id}/{erasure.version}/erased"
+    work.emit(
+        FACTS,
+        fact_id.encode(),
+        None,
+        [*cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=user_id), *tombstones.headers(erasure)],
+        route=None if user_id is None else user_id.encode(),
+        partition=partition if user_id is None else None,
+    )
+    if fact is not None:
+        work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
+
+
+class KnownLines:
+    """The state that a candidate may read; ``next_offset`` is the offset after it."""
+
+    def __init__(self, next_offset: int, work: Work) -> None:
+        self._next_offset = next_offset
+        self._work = work
+
+    @property
+    def position(self) -> int:
+        return self._next_offset
+
+    def line(self, line_id: str) -> Line | None:
+        return line_of(line_id, self._work)
+
+    def is_folded(self, line_id: str) -> bool:
+        return self._work.mark(line_id.encode()) >= self._next_offset
+
+    def line_of(self, fact_id: str) -> str:
+        found = self._work.get(fact_id.encode(), STATE)
+        return found.line_id if isinstance(found, Place) else fact_id
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        return erasure_of(fact_id, self._work)

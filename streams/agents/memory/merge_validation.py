@@ -1,0 +1,99 @@
+"""memory/merge-validation: whether facts that are near each other say the same, where no rule can tell.
+
+What somebody decides becomes steps on ``memory.consolidation.v1``, which the facts stage does if its own rules
+allow it.  All clusters of a person are one call; several people's are asked about at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from models import ids
+from models.consolidation import ConsolidationStep, Decision, MergeCluster, MergeQuestion, Step
+from models.errors import InvalidRecord
+from models.ports import MergeValidator, MergeVerdict, Validated
+from processors.text.validation import decode
+from streams.agents.memory.consolidating import QUESTIONS, emit_step
+from streams.runtime.effects import Effects
+from streams.runtime.records import RecordBatch
+from streams.runtime.stage import Stage, StateReader
+from streams.settings import Settings
+
+_STEPS = {Decision.MERGE: Step.MERGE, Decision.CONTRADICTION: Step.CONTRADICTION}
+
+
+class MergeValidation:
+    """The step around a validator."""
+
+    def __init__(self, settings: Settings, validator: MergeValidator) -> None:
+        self._settings = settings
+        self._validator = validator
+        self._calls = asyncio.Semaphore(settings.calls_in_flight)
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return Stage(
+            name="merge-validation",
+            sources=(QUESTIONS,),
+            async_step=self.step,
+            batch_records=self._settings.call_batch_records,
+            decided_by={"merge_validator": self._validator.name},
+        )
+
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Have the batch's questions answered, some at a time; write what follows in their order."""
+        effects = Effects()
+        questions: list[MergeQuestion] = []
+        for record in batch.records:
+            try:
+                questions.append(decode(MergeQuestion, record.value))
+            except InvalidRecord as error:
+                effects.dead_letter(record, error)
+        try:
+            async with asyncio.TaskGroup() as group:
+                answers = [group.create_task(self._answer(question)) for question in questions]
+        except ExceptionGroup as failed:
+            # As itself: the runtime waits for a dependency, and takes any other error for a bad record.
+            raise failed.exceptions[0] from None
+        for question, answer in zip(questions, answers, strict=True):
+            self._follow(question, answer.result(), effects)
+        return effects
+
+    async def _answer(self, question: MergeQuestion) -> Validated:
+        async with self._calls:
+            return await self._validator.validate(question.user_id, question.tenant_id, question.clusters)
+
+    def _follow(self, question: MergeQuestion, answer: Validated, effects: Effects) -> None:
+        clusters = {cluster.cluster_id: cluster for cluster in question.clusters}
+        for verdict in answer.verdicts:
+            # Each cluster once: of two verdicts about one the first counts.
+            cluster = clusters.pop(verdict.cluster_id, None)
+            step = _STEPS.get(verdict.decision)
+            if cluster is None:
+                effects.count("skipped_records_total", "merge-validation", "not_asked")
+            elif step is not None:
+                for fact_id, other_id in _pairs(cluster, verdict):
+                    emit_step(
+                        _step(step, fact_id, other_id, question, answer.by or self._validator.name), effects
+                    )
+
+
+def _pairs(cluster: MergeCluster, verdict: MergeVerdict) -> Iterator[tuple[str, str]]:
+    """Yield the surest fact of a verdict with each of the others."""
+    named = [fact.fact_id for fact in cluster.facts if not verdict.fact_ids or fact.fact_id in verdict.fact_ids]
+    for other_id in named[1:]:
+        yield named[0], other_id
+
+
+def _step(step: Step, fact_id: str, other_id: str, question: MergeQuestion, by: str) -> ConsolidationStep:
+    return ConsolidationStep(
+        step_id=ids.deterministic_id("step", step, fact_id, other_id, question.at.isoformat()),
+        step=step,
+        at=question.at,
+        by=by,
+        user_id=question.user_id,
+        fact_id=fact_id,
+        other_id=other_id,
+        tenant_id=question.tenant_id,
+    )

@@ -1,0 +1,39 @@
+"""``switchboard consolidate``: have facts that say the same made one, now and not at night."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from models.errors import ConfigurationError
+from models.messages import DEFAULT_TENANT
+from streams.cli import commands
+from streams.cli.output import printable
+from streams.settings import load_settings
+from streams.topics import catalog_for
+
+REPORTS = "memory.consolidation-reports.v1"
+
+
+def ask(
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="The user_id; left out: everybody.", show_default=False)
+    ] = None,
+    tenant: Annotated[str, typer.Option("--tenant", help="The tenant.")] = DEFAULT_TENANT,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")] = False,
+) -> None:
+    """Look at what changed of the facts about a person, and make those one that say the same.
+
+    It is done by the service `memory`; what was done about each person stands in
+    memory.consolidation-reports.v1.
+    """
+    if user is not None and not user.strip():
+        raise ConfigurationError("--user is blank: say whose facts, or leave it out for everybody's")
+    settings = load_settings()
+    command = commands.consolidating(tenant, user or "", dry_run=dry_run)
+    asyncio.run(commands.send(settings, [command]))
+    whose = "everybody" if user is None else printable(user)
+    print(f"asked to {'look at' if dry_run else 'consolidate'} the facts about {whose}")
+    print(f"what follows: switchboard tail {catalog_for(settings).name(REPORTS)} --from-beginning")

@@ -1,0 +1,514 @@
+"""memory/facts: facts that say the same become one, as the log says, however often it is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_samples import candidate
+
+from models import ids
+from models.commands import Command
+from models.consolidation import (
+    ConsolidationReport,
+    ConsolidationStep,
+    Decision,
+    FactPair,
+    MergeCluster,
+    MergeQuestion,
+    Step,
+)
+from models.facts import Fact, FactChange, FactStatus
+from models.ports import MergeVerdict, Validated
+from models.vectors import EmbeddingResult, VectorKind
+from processors.embedding.vectors import pack
+from processors.embedding.wording import request_for_fact
+from streams.agents.memory.commands import COMMANDS, Commands
+from streams.agents.memory.consolidating import CONSOLIDATION, QUESTIONS, REPORTS
+from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX
+from streams.agents.memory.facts import EMBEDDINGS, FACTS, Facts
+from streams.agents.memory.merge_validation import MergeValidation
+from streams.embedding_requests import key_of
+from streams.erasures import Erasing
+from streams.runtime.records import Record
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.runtime.trial import Trial
+from streams.settings import Settings
+
+NEAR = (1.0, 0.0, 0.0)
+NEARBY = (0.96, 0.28, 0.0)
+FAR = (0.0, 0.0, 1.0)
+
+
+def result(
+    text: str, vector: Sequence[float] = NEAR, user: str = "ada", tenant: str = "default"
+) -> EmbeddingResult:
+    """The vector of the fact that :func:`memory_samples.candidate` is about."""
+    return EmbeddingResult(
+        kind=VectorKind.FACT,
+        id=ids.text_fact_id(tenant, user, text),
+        user_id=user,
+        text_hash=ids.text_hash(text),
+        model="test-1",
+        dimensions=len(vector),
+        vector=pack(np.array(vector, dtype=np.float32)),
+        tenant_id=tenant,
+    )
+
+
+def consolidate(user: str = "ada", **changes: Any) -> ConsolidationStep:
+    step = ConsolidationStep(step_id="s-1", step=Step.CONSOLIDATE, at=START, by="test", user_id=user)
+    return msgspec.structs.replace(step, **changes)
+
+
+class Harness(StageHarness):
+    """The facts stage; steps that it writes are read by it until it writes none any more."""
+
+    def __init__(self, **changed: Any) -> None:
+        super().__init__(Facts(Settings(**changed)).stage())
+        self.log: list[Record] = []
+
+    def take(self, *records: Record) -> None:
+        for record in records:
+            self.log.append(record)
+            before = len(self.outputs)
+            self.feed(record)
+            for output in self.outputs[before:]:
+                if output.topic == CONSOLIDATION:
+                    assert output.value is not None
+                    self.arrived += timedelta(seconds=1)
+                    self.take(self.record(output.value, CONSOLIDATION, key=output.key))
+
+    def know(self, text: str, number: int, vector: Sequence[float] = NEAR, **changes: Any) -> None:
+        self.take(self.record(candidate(text, number, **changes)))
+        self.take(self.record(result(text, vector, changes.get("user", "ada")), EMBEDDINGS))
+
+    def consolidate(self, user: str = "ada", **changes: Any) -> ConsolidationReport:
+        self.take(self.record(consolidate(user, **changes), CONSOLIDATION))
+        return self.values(REPORTS, ConsolidationReport)[-1]
+
+    def topic(self) -> dict[str, Fact | None]:
+        """The latest of each fact, by statement; ``None`` for one that was erased."""
+        facts: dict[bytes, Fact | None] = {}
+        names: dict[bytes, str] = {}
+        for output in self.outputs:
+            if output.topic == FACTS and output.key is not None:
+                fact = None if output.value is None else msgspec.json.decode(output.value, type=Fact)
+                facts[output.key] = fact
+                if fact is not None:
+                    names[output.key] = fact.statement
+        return {names[key]: fact for key, fact in facts.items() if key in names}
+
+    def fact(self, text: str) -> Fact:
+        found = self.topic()[text]
+        assert found is not None
+        return found
+
+    def steps(self) -> list[ConsolidationStep]:
+        return self.values(CONSOLIDATION, ConsolidationStep)
+
+
+@pytest.fixture
+def harness() -> Harness:
+    return Harness()
+
+
+class TestMerging:
+    def test_what_says_the_same_becomes_one_with_all_of_its_evidence(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.7)
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+        report = harness.consolidate()
+        winner, loser = harness.fact("User loves hiking"), harness.fact("User likes hiking")
+        assert report.merged == (FactPair(winner.fact_id, loser.fact_id),)
+        assert (loser.status, loser.change) == (FactStatus.MERGED_INTO, FactChange.MERGED)
+        assert (loser.merged_into_id, loser.archived_at) == (winner.fact_id, START)
+        assert (winner.status, winner.change, winner.confidence) == (FactStatus.ACTIVE, FactChange.MERGED, 0.9)
+        assert winner.evidence_count == 2
+        assert {each.window_id for each in winner.provenance} == {"w1", "w2"}
+        assert winner.learned_at == loser.learned_at
+
+    def test_what_is_near_but_far_enough_stays(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, FAR)
+        assert harness.consolidate().merged == ()
+
+    def test_consolidating_again_changes_nothing(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, confidence=0.9)
+        harness.consolidate()
+        facts, steps = harness.topic(), harness.steps()
+        report = harness.consolidate(step_id="s-2")
+        assert (report.changed, report.merged, harness.topic(), harness.steps()) == (0, (), facts, steps)
+
+    def test_a_dry_run_says_what_would_be_and_does_nothing(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, confidence=0.9)
+        facts = harness.topic()
+        report = harness.consolidate(dry_run=True)
+        assert (len(report.merged), report.dry_run, harness.topic()) == (1, True, facts)
+        assert len(harness.consolidate(step_id="s-2").merged) == 1
+
+    def test_an_unknown_person_has_nothing_to_merge(self, harness: Harness) -> None:
+        report = harness.consolidate("nobody")
+        assert (report.facts, report.changed, report.merged) == (0, 0, ())
+
+    def test_facts_of_two_people_stay_two(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, user="bob")
+        assert harness.consolidate().merged == ()
+
+    def test_what_is_said_again_of_what_was_merged_supports_what_stays(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, confidence=0.9)
+        harness.consolidate()
+        harness.take(harness.record(candidate("User likes hiking", 3)))
+        assert harness.fact("User loves hiking").evidence_count == 3
+        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+
+    def test_three_wordings_become_one(self, harness: Harness) -> None:
+        for number, text in enumerate(("User likes hiking", "User loves hiking", "User enjoys hiking")):
+            harness.know(text, number, confidence=0.7 + number / 10)
+        assert len(harness.consolidate().merged) == 2
+        assert harness.fact("User enjoys hiking").evidence_count == 3
+
+    def test_vectors_of_another_model_are_not_compared(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.take(harness.record(candidate("User loves hiking", 2)))
+        other = msgspec.structs.replace(result("User loves hiking"), model="test-2")
+        harness.take(harness.record(other, EMBEDDINGS))
+        assert harness.consolidate().merged == ()
+
+
+class TestContradictions:
+    def test_what_denies_each_other_without_a_slot_is_half_as_sure_once(self, harness: Harness) -> None:
+        harness.know("User is going to the fair", 1, confidence=0.8)
+        harness.know("User is not going to the fair", 2, confidence=0.9)
+        assert len(harness.consolidate().contradicted) == 1
+        one, other = harness.fact("User is going to the fair"), harness.fact("User is not going to the fair")
+        assert (one.confidence, other.confidence) == (0.4, 0.45)
+        assert {one.change, other.change} == {FactChange.CONTRADICTED}
+        assert {one.status, other.status} == {FactStatus.ACTIVE}
+        changed = msgspec.structs.replace(result("User is going to the fair"), text_hash="0" * 32)
+        harness.take(harness.record(changed, EMBEDDINGS))
+        assert harness.consolidate(step_id="s-2").contradicted == ()
+
+    def test_new_evidence_makes_it_sure_again(self, harness: Harness) -> None:
+        harness.know("User is going to the fair", 1, confidence=0.8)
+        harness.know("User is not going to the fair", 2, confidence=0.5)
+        harness.consolidate()
+        harness.take(harness.record(candidate("User is going to the fair", 3, confidence=0.8)))
+        assert harness.fact("User is going to the fair").confidence > 0.8
+
+
+class TestSchedule:
+    def test_what_changed_is_looked_at_at_night(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2, confidence=0.9)
+        ((key, at),) = harness.timers.items()
+        assert datetime.fromtimestamp(at, UTC) == (START + timedelta(days=1)).replace(hour=3)
+        before = len(harness.outputs)
+        harness.wait(timedelta(days=1))
+        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
+        assert (step.by, step.user_id, harness.timers) == ("schedule", "ada", {})
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+        assert key.endswith(PERSON_SUFFIX) and len(harness.outputs) > before
+
+    def test_a_restart_remembers_who_is_due(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        timers = dict(harness.timers)
+        harness.recover()
+        assert harness.timers == timers != {}
+
+    def test_off_means_on_command_only(self) -> None:
+        harness = Harness(consolidate_at="off")
+        harness.know("User likes hiking", 1)
+        assert harness.timers == {}
+
+    def test_everybody_in_the_partition_of_that_tenant_gets_a_step(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User likes hiking", 2, user="bob")
+        harness.take(harness.record(consolidate(""), CONSOLIDATION))
+        assert {report.user_id for report in harness.values(REPORTS, ConsolidationReport)} == {"ada", "bob"}
+
+
+class TestBadSteps:
+    def step(self, harness: Harness, one: str, other: str, user: str = "ada", kind: Step = Step.MERGE) -> None:
+        step = consolidate(user, step=kind, fact_id=_id(one), other_id=_id(other))
+        harness.take(harness.record(step, CONSOLIDATION))
+
+    def test_a_cycle_of_merges_ends_with_the_first(self, harness: Harness) -> None:
+        for number, text in enumerate(("User likes hiking", "User loves hiking", "User enjoys hiking")):
+            harness.know(text, number)
+        self.step(harness, "User likes hiking", "User loves hiking")
+        self.step(harness, "User loves hiking", "User enjoys hiking")
+        facts = harness.topic()
+        self.step(harness, "User enjoys hiking", "User likes hiking")
+        assert harness.topic() == facts
+        assert harness.fact("User likes hiking").evidence_count == 3
+
+    def test_nothing_is_merged_into_an_erased_fact(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2)
+        harness.arrived += timedelta(minutes=1)
+        harness.take(harness.record(None, FACTS, key=_id("User likes hiking").encode()))
+        self.step(harness, "User likes hiking", "User loves hiking")
+        assert harness.fact("User loves hiking").status is FactStatus.ACTIVE
+
+    def test_nobody_elses_facts_are_merged(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User loves hiking", 2)
+        self.step(harness, "User likes hiking", "User loves hiking", "mallory")
+        assert harness.fact("User loves hiking").status is FactStatus.ACTIVE
+
+    @pytest.mark.parametrize(
+        ("one", "other", "reason"),
+        [("User likes hiking", "User likes hiking", "same_fact"), ("User likes hiking", "", "incomplete_step")],
+    )
+    def test_a_step_that_names_no_two_facts_is_dead_lettered(
+        self, harness: Harness, one: str, other: str, reason: str
+    ) -> None:
+        step = consolidate(step=Step.MERGE, fact_id=_id(one), other_id=_id(other) if other else "")
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert [letter.reason for letter in harness.dead_letters] == [reason]
+
+    def test_what_denies_each_other_is_not_merged_whoever_says_so(self, harness: Harness) -> None:
+        harness.know("User is going to the fair", 1)
+        harness.know("User is not going to the fair", 2)
+        self.step(harness, "User is going to the fair", "User is not going to the fair")
+        assert harness.fact("User is going to the fair").status is FactStatus.ACTIVE
+        assert harness.fact("User is not going to the fair").status is FactStatus.ACTIVE
+
+
+def _id(text: str, user: str = "ada") -> str:
+    return ids.text_fact_id("default", user, text)
+
+
+def erasing(user: str = "ada", conversation: str = "") -> Record:
+    erased = Erasing("default", conversation, user, START + timedelta(days=1))
+    return Record(None, erased.key(PARTITION).encode(), topic=FACTS, headers=erased.headers())
+
+
+@pytest.mark.parametrize("erased", [erasing(), erasing("", "c")])
+def test_erasing_a_person_or_conversation_erases_what_was_merged(harness: Harness, erased: Record) -> None:
+    harness.know("User likes hiking", 1)
+    harness.know("User loves hiking", 2, confidence=0.9)
+    harness.know("User adores hiking", 3, confidence=0.95)
+    harness.consolidate()
+    harness.take(
+        harness.record(candidate("User adores hiking, in the Alps", 4, refines=["User adores hiking"]))
+    )
+    blank = harness.record(None, FACTS)
+    harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+    assert set(harness.topic().values()) == {None} and len(harness.topic()) == 4
+    if erased.headers[3][1]:
+        assert not [key for key, _ in harness.state.items() if key.endswith(PERSON_SUFFIX)]
+    assert b"hiking" not in b"".join(payload for _, payload in harness.state.items())
+
+
+# -- whatever happens ---------------------------------------------------------------------------------------
+
+VERBS = ("likes", "loves", "enjoys", "adores", "does not like")
+OBJECTS = ("hiking", "tea", "hiking in the Alps", "the first tournament", "the fourth tournament")
+STORY = st.lists(
+    st.tuples(st.sampled_from(VERBS), st.sampled_from(OBJECTS), st.floats(0, 1), st.booleans()),
+    min_size=2,
+    max_size=12,
+)
+
+
+def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
+    harness = Harness()
+    for number, (verb, thing, confidence, again) in enumerate(story):
+        harness.know(f"User {verb} {thing}", number, confidence=confidence)
+        if again:
+            harness.consolidate(step_id=f"s-{number}")
+    harness.consolidate(step_id="s-last")
+    return harness
+
+
+@given(STORY)
+@settings(deadline=None, max_examples=40)
+def test_no_evidence_is_lost_and_every_fact_is_reached(story: list[tuple[str, str, float, bool]]) -> None:
+    topic = told(story).topic()
+    by_id = {fact.fact_id: fact for fact in topic.values() if fact is not None}
+    for number, (verb, thing, _, _) in enumerate(story):
+        fact = by_id[_id(f"User {verb} {thing}")]
+        seen = set()
+        while fact.merged_into_id is not None:
+            assert fact.fact_id not in seen
+            seen.add(fact.fact_id)
+            fact = by_id[fact.merged_into_id]
+        assert fact.status is FactStatus.ACTIVE
+        assert f"w{number}" in {each.window_id for each in fact.provenance}
+        assert 0.0 <= fact.confidence <= 1.0
+    living = [fact for fact in by_id.values() if fact.status is FactStatus.ACTIVE]
+    assert sum(fact.evidence_count for fact in living) == len(story)
+
+
+@given(STORY)
+@settings(deadline=None, max_examples=25)
+def test_what_is_there_already_is_merged_no_further(story: list[tuple[str, str, float, bool]]) -> None:
+    harness = told(story)
+    facts = harness.topic()
+    harness.consolidate(step_id="s-again")
+    assert harness.topic() == facts
+
+
+@given(STORY, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=25)
+def test_the_same_facts_in_any_order_of_vectors(
+    story: list[tuple[str, str, float, bool]], chance: Random
+) -> None:
+    found = []
+    for _ in range(2):
+        harness = Harness()
+        texts = []
+        for number, (verb, thing, confidence, _) in enumerate(story):
+            harness.take(harness.record(candidate(f"User {verb} {thing}", number, confidence=confidence)))
+            texts.append(f"User {verb} {thing}")
+        chance.shuffle(texts)
+        for text in texts:
+            harness.take(harness.record(result(text), EMBEDDINGS))
+        harness.consolidate()
+        found.append(harness.topic())
+    assert found[0] == found[1]
+
+
+@given(STORY, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=25)
+def test_however_often_it_crashes_the_facts_are_the_same(
+    story: list[tuple[str, str, float, bool]], chance: Random
+) -> None:
+    log = told(story).log
+    stage = Facts(Settings(consolidate_at="off")).stage()
+    calm = Trial(stage, log, Random(0), latencies=[0.0], batches=[1], causal=True)
+    calm.run()
+    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
+    for _ in range(4):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+
+    def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
+        found: dict[bytes, object] = {}
+        for output in outputs:
+            if output.topic == FACTS:
+                fact = msgspec.json.decode(output.value, type=Fact)
+                windows = {each.window_id for each in fact.provenance}
+                found[output.key] = fact.status, fact.merged_into_id, fact.evidence_count, windows
+        return found
+
+    # How sure they are may depend on whether a sentence or a step came first: sources are read in any order.
+    assert latest(trial.outputs) == latest(calm.outputs)
+
+
+# -- commands and validation --------------------------------------------------------------------------------
+
+
+class TestCommands:
+    def command(self, **changes: Any) -> dict[str, Any]:
+        return {
+            "command_id": "k-1",
+            "command": "consolidate",
+            "conversation_id": "consolidation",
+            "issued_at": START.isoformat(),
+            **changes,
+        }
+
+    def feed(self, **changes: Any) -> StageHarness:
+        harness = StageHarness(Commands(Settings()).stage())
+        harness.feed(
+            harness.record(msgspec.json.encode(self.command(**changes)), COMMANDS, key=b"consolidation")
+        )
+        return harness
+
+    def test_about_one_person_is_one_step_where_that_person_is(self) -> None:
+        harness = self.feed(user_id="ada", dry_run=True)
+        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
+        assert (step.user_id, step.dry_run, harness.outputs[0].route) == ("ada", True, b"ada")
+
+    def test_about_everybody_is_one_in_each_partition(self) -> None:
+        assert [output.partition for output in self.feed().outputs] == [*range(8)]
+
+    def test_twice_is_the_same_step(self) -> None:
+        assert self.feed().outputs == self.feed().outputs
+
+    def test_other_commands_are_others_business(self) -> None:
+        harness = self.feed(command="close")
+        assert (harness.outputs, harness.dead_letters) == ([], [])
+
+    def test_a_wrong_one_is_dead_lettered(self) -> None:
+        assert [letter.reason for letter in self.feed(issued_at="tomorrow").dead_letters] == ["invalid_field"]
+
+    def test_a_command_is_read_as_every_command(self) -> None:
+        msgspec.convert(self.command(), Command)
+
+
+class Validator:
+    """Says what it is told to."""
+
+    name = "scripted-1"
+
+    def __init__(self, *verdicts: MergeVerdict) -> None:
+        self.verdicts = verdicts
+        self.asked: list[tuple[str, str, int]] = []
+
+    async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
+        self.asked.append((user_id, tenant_id, len(clusters)))
+        return Validated(self.verdicts)
+
+
+def question(harness: Harness) -> MergeQuestion:
+    harness.know("User likes films", 1)
+    harness.know("User likes movies", 2)
+    assert harness.consolidate().asked == 1
+    (found,) = harness.values(QUESTIONS, MergeQuestion)
+    return found
+
+
+async def test_what_a_model_decides_is_done(harness: Harness) -> None:
+    asked = question(harness)
+    validator = Validator(MergeVerdict(asked.clusters[0].cluster_id, Decision.MERGE))
+    stage = StageHarness(MergeValidation(Settings(), validator).stage())
+    await stage.call(stage.record(asked))
+    for step in stage.values(CONSOLIDATION, ConsolidationStep):
+        harness.take(harness.record(step, CONSOLIDATION))
+    assert {each.status for each in map(harness.fact, harness.topic())} == {
+        FactStatus.MERGED_INTO,
+        FactStatus.ACTIVE,
+    }
+    assert validator.asked == [("ada", "default", 1)]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        MergeVerdict("another-cluster", Decision.MERGE),
+        MergeVerdict("", Decision.KEEP_BOTH),
+        MergeVerdict("", Decision.MERGE, ("f-1", "f-2")),
+    ],
+)
+async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
+    harness: Harness, verdict: MergeVerdict
+) -> None:
+    asked = question(harness)
+    verdict = msgspec.structs.replace(verdict, cluster_id=verdict.cluster_id or asked.clusters[0].cluster_id)
+    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
+    await stage.call(stage.record(asked))
+    assert stage.outputs == []
+
+
+def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:
+    """The keys of requests, results and facts go together."""
+    harness.know("User likes hiking", 1)
+    asked = request_for_fact(harness.fact("User likes hiking"))
+    assert key_of(result("User likes hiking")) == key_of(asked)
+    (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
+    assert person.changed == (asked.id,)
