@@ -66,6 +66,12 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+)
 _POINTS_BACK = re.compile(r"\A(?:it|that|this|they|these|those|he|she|there)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"\byou(?:['’]\w+|rs?|rself)?\b", re.IGNORECASE)
 _NEGATION = re.compile(r"n't\b|\b(?:not|no|never)\b", re.IGNORECASE)
+#: What "one" is, the question before says.
+_ANAPHORIC = re.compile(
+    r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
+    r"(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|over|on|in|at|by|here|just|left)\b)",
+    re.IGNORECASE,
+)
 _WANTS = re.compile(r"\b(?:want|would like|'d like|need|looking for)\b", re.IGNORECASE)
 _SPECIFIC = re.compile(
     r"\d|(?<=[^.!?] )[A-Z][a-z]+|"
@@ -188,7 +194,8 @@ def _asked(said: _Conversation, turn: Turn, question: Sentence) -> tuple[Section
         return None
     answer = reply.sentences[0]
     agreed = is_proposal(question.plain) and is_agreed(said.turns, question)
-    if answer.asks or is_fragment(answer.plain) or (len(answer.words) >= ELLIPTIC and not agreed):
+    by_itself = len(answer.words) >= ELLIPTIC and not _ANAPHORIC.search(answer.plain)
+    if answer.asks or is_fragment(answer.plain) or (by_itself and not agreed):
         return None
     section = Section.DECISIONS if agreed else Section.KEY_FACTS
     asked, told = question.text, answer.lead + answer.text
@@ -237,7 +244,7 @@ def _is_fact(said: _Conversation, statement: Sentence) -> bool:
         return False
     # "Later this month." says something only behind its question.
     by_itself = len(statement.words) >= ELLIPTIC or _FIRST_PERSON.search(text)
-    return bool(by_itself) or not is_answer(said.turns, statement)
+    return bool(by_itself and not _ANAPHORIC.search(text)) or not is_answer(said.turns, statement)
 
 
 def _told(said: _Conversation, turn: Turn, sentence: Sentence, section: Section) -> str:

@@ -107,7 +107,9 @@ _PROPOSAL = any_of(
     r"why don't we|why not|can we|could we|what if we|we (?:could|can|should|might)|i suggest|"
     r"what do you say)\b",
     r"^(?:maybe|perhaps) we\b",
-    r",? (?:shall we|ok|okay|right|all right|alright)[?]$",
+    r",? shall we[?]$",
+    # "It's cold, right?" only asks for a yes.
+    r"\b(?:we|we'll|us|i'll|you'll)\b.*,? (?:ok|okay|right|all right|alright)[?]$",
 )
 _ACCEPTANCE = any_of(
     r"^\W*(?:(?:oh|well|yes|yeah|hm+|then)[,.! ]+)*(?:ok(?:ay)?|sure|yes|yeah|yep|all ?right|alright|"

@@ -234,6 +234,15 @@ def test_no_is_an_answer_and_corrects_nothing() -> None:
     assert "No, Friday" in line
 
 
+def test_who_says_yes_to_what_is_so_has_decided_nothing() -> None:
+    said = [
+        ("ada", "The museum is closed in winter, right?"),
+        ("ben", "Sure."),
+        ("ada", "We meet at six, right?"),
+    ]
+    assert summarize(*said, ("ben", "Sure.")).decisions == ("ada: We meet at six, right? ben: Sure.",)
+
+
 def test_what_was_agreed_outweighs_what_was_proposed() -> None:
     said = [
         ("ada", "Let's meet at the harbour on Thursday evening."),
@@ -321,6 +330,20 @@ def test_the_third_person(said: str, telling: str) -> None:
 def test_a_short_answer_is_told_with_its_question() -> None:
     said = [("ada", "How long did you live in the blue house?"), ("ben", "Three years."), ("ada", "I see.")]
     assert lines(summarize(*said)) == ["ada: How long did you live in the blue house? ben: Three years."]
+
+
+@pytest.mark.parametrize(
+    "reply", ["I think there's one across from the old town hall.", "We have one, behind the church."]
+)
+def test_what_one_is_stands_in_the_question(reply: str) -> None:
+    said = [
+        ("ada", "I need flour."),
+        ("ben", "Buy it here."),
+        ("ada", "Is there a laundry near here?"),
+        ("ben", reply),
+    ]
+    assert f"ada: Is there a laundry near here? ben: {reply}" in lines(summarize(*said))
+    assert sum("one" in line for line in lines(summarize(*said))) == 1
 
 
 def test_role_lines_and_greetings_are_nothing() -> None:
