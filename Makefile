@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor check format test demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -37,6 +37,9 @@ LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-h
 
 vendor: $(STAMP)  ## Fetch the console's one foreign file again, by checksum (needs npm)
 	$(BIN)/python -m deploy.vendor
+
+screenshots: $(STAMP)  ## Take the pictures of the console anew (needs Chromium)
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/browser/screenshots.py
 
 check: $(STAMP)  ## Lint, types, direction of imports, generated contracts
 	$(BIN)/ruff check .

@@ -38,9 +38,10 @@ class EventParameters(Parameters, frozen=True, kw_only=True):
 
 
 class LogParameters(Parameters, frozen=True, kw_only=True):
-    """``limit``: how many of the newest events."""
+    """``user_id``: only what this person said, and what came of it; ``limit``: how many of the newest events."""
 
     conversation_id: Identifier
+    user_id: Identifier | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=_LONGEST_LOG)] = 5000
     tenant_id: Identifier = DEFAULT_TENANT
 
@@ -106,7 +107,7 @@ async def get_log(call: Call, wanted: LogParameters) -> ConversationLog:
     interest = Interest(
         tenant_id=wanted.tenant_id,
         conversation_id=wanted.conversation_id,
-        only_person=call.caller.user_id or "",
+        only_person=wanted.user_id or "",
     )
     return await history.log(interest, wanted.limit)
 

@@ -37,7 +37,7 @@ export function When({ at, clock }) {
 
 export const PersonLink = ({ id }) => html`<a class="id" href=${path`/people/${id}`}><${Said} text=${id} /></a>`;
 export const ConversationLink = ({ id, at, children }) =>
-  html`<a class="id" href=${path`/conversations/${id}` + (at ? `?at=${encodeURIComponent(at)}` : "")}>${children ?? html`<${Said} text=${id} />`}</a>`;
+  html`<a class=${children ? "" : "id"} href=${path`/conversations/${id}` + (at ? `?at=${encodeURIComponent(at)}` : "")}>${children ?? html`<${Said} text=${id} />`}</a>`;
 export const FactLink = ({ fact, children }) =>
   html`<a href=${path`/facts/${fact.fact_id}` + `?user_id=${encodeURIComponent(fact.user_id)}`}>${children ?? html`<${Said} text=${fact.statement} />`}</a>`;
 export const Place = ({ topic, partition, offset }) =>

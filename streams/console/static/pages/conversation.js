@@ -22,9 +22,12 @@ export default function Conversation({ id }) {
     if (!data.data) return;
     setLog({ ...data.data, events: [...data.data.events, ...pending.current] });
   }, [data.data]);
-  const person = log?.people?.[0];
-  const watch = { conversation_id: id, user_id: person, kinds: "message,punctuation,window,candidates,fact,summary-requested,summary" };
-  const live = useLive(data.data || data.problem ? watch : null, {
+  const person = useRef(undefined);
+  const begun = useRef(false);
+  person.current ??= log?.people?.[0];
+  begun.current ||= Boolean(data.data || data.problem);
+  const watch = { conversation_id: id, user_id: person.current, kinds: "message,punctuation,window,candidates,fact,summary-requested,summary" };
+  const live = useLive(begun.current ? watch : null, {
     load: () => setRound((n) => n + 1),
     event: (event) => {
       pending.current = [...pending.current, event].slice(-500);
@@ -105,9 +108,9 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
     return () => removeEventListener("keydown", pressed);
   });
   return html`<div class="player" role="group" aria-label="Player">
-    <button aria-label="One step back" onClick=${() => to(now - 1)} disabled=${now === 0}>◀</button>
+    <button aria-label="One step back" onClick=${() => to(now - 1)} disabled=${now === 0}>|◀</button>
     <button aria-label=${speed ? "Pause" : "Play from the beginning, or go on"} onClick=${toggle}>${speed ? "▮▮" : "▶"}</button>
-    <button aria-label="One step forward" onClick=${() => to(now + 1)} disabled=${now >= total}>▶▏</button>
+    <button aria-label="One step forward" onClick=${() => to(now + 1)} disabled=${now >= total}>▶|</button>
     ${SPEEDS.map((each) => html`<button aria-pressed=${speed === each} onClick=${() => (setSpeed(each), step === null && to(0))}>${each}×</button>`)}
     <input type="range" min="0" max=${total} value=${now} aria-label="Position in the log" aria-valuetext=${`event ${now} of ${total}`} onInput=${(event) => to(Number(event.target.value))} />
     <span class="muted num">${now} / ${total}</span>
@@ -135,7 +138,11 @@ function Story({ id, story, policy, live, at }) {
     onFocus: () => setLit(ids), onBlur: () => setLit(null),
   });
   const on = (ids) => (lit && ids.some((each) => lit.includes(each)) ? "on" : "");
-  const row = (messageId) => (story.byId.get(messageId)?.number ?? 0) - first + 2;
+  // Every message has a row, and one below it for what came of a window that ends there, where pages are narrow.
+  const rowOf = (number) => (number - first) * 2 + 2;
+  const row = (messageId) => rowOf(story.byId.get(messageId)?.number ?? 0);
+  const over = (from, to) => ({ gridRow: `${Math.max(2, from)} / ${to + 1}` });
+  const outcome = (from, to) => ({ "--from": Math.max(2, from), "--to": to + 1 });
   const summarized = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
   const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
   const others = [];
@@ -143,7 +150,7 @@ function Story({ id, story, policy, live, at }) {
   return html`<div class="log ${lit ? "lit" : ""}" ref=${box}>
     <h2 style=${{ gridColumn: 1, gridRow: 1 }}>messages</h2><h2 style=${{ gridColumn: 2, gridRow: 1 }}>windows</h2><h2 style=${{ gridRow: 1 }}>what came of it</h2>
     ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
-        style=${{ gridRow: each.number - first + 2 }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
+        style=${{ gridRow: rowOf(each.number) }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
         title=${`${each.place.topic} / ${each.place.partition} / ${each.place.offset}`}>
       <span class="n">#${each.number}</span><${When} at=${each.said} clock />
       <span><span class="who">${each.role === "user" ? html`<${Said} text=${each.user} />` : each.role}</span><${Said} text=${each.content} />
@@ -152,22 +159,21 @@ function Story({ id, story, policy, live, at }) {
       const found = ofWindow.get(each.id);
       const inside = each.ids.filter((one) => story.byId.has(one));
       if (!inside.length || row(inside.at(-1)) < 2) return null;
-      const start = Math.max(2, row(inside[0]));
-      const end = row(inside.at(-1)) + 1;
-      return html`<div key=${each.id} class="window ${index % 2 ? "odd" : "even"} ${on(each.ids)}" tabindex="0" data-row style=${{ gridRow: `${start} / ${end}` }} ...${light(each.ids)}
+      const end = row(inside.at(-1));
+      return html`<div key=${each.id} class="window ${index % 2 ? "odd" : "even"} ${on(each.ids)}" tabindex="0" data-row style=${over(row(inside[0]), end)} ...${light(each.ids)}
           title=${`${each.id}: messages ${each.from} to ${each.to}, ${each.overlap} of them were in the window before`}>
           <strong>w${index + 1}</strong> ${each.reason}<br />${each.from}–${each.to}${each.overlap ? html`<br /><span class="muted">overlap ${each.overlap}</span>` : ""}
         </div>
-        <div class="outcome" key=${`o-${each.id}`} style=${{ gridRow: `${Math.max(start, row(inside[each.overlap] ?? inside[0]))} / ${end}` }}>
+        <div class="outcome" key=${`o-${each.id}`} style=${outcome(row(inside[each.overlap] ?? inside[0]), end)}>
           ${found.length === 0 ? html`<p class="muted">w${index + 1}: nothing learned</p>` : found.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}
         </div>`;
     })}
-    ${open && html`<div class="window open ${story.windows.length % 2 ? "odd" : "even"}" tabindex="0" style=${{ gridRow: `${Math.max(2, open.from - first + 2)} / ${open.to - first + 3}` }} ...${light(story.messages.slice(open.from).map((each) => each.id))}>
+    ${open && html`<div class="window open ${story.windows.length % 2 ? "odd" : "even"}" tabindex="0" style=${over(rowOf(open.from), rowOf(open.to))} ...${light(story.messages.slice(open.from).map((each) => each.id))}>
         <strong>w${story.windows.length + 1}</strong> open<br />${open.from}–${open.to}<br /><span class="muted">${open.count} of ${open.size}</span></div>
-      <div class="outcome" style=${{ gridRow: `${Math.max(2, open.from - first + 2 + open.overlap)} / ${open.to - first + 3}` }}>
+      <div class="outcome" style=${outcome(rowOf(open.from + open.overlap), rowOf(open.to))}>
         <p class="muted">Not yet: ${open.count} of ${open.size} messages. Read at ${open.size}, or when it has been silent until <${When} at=${open.closesAt} clock />${live ? html`, or <${CloseNow} id=${id} />` : "."}</p></div>`}
-    ${others.length > 0 && html`<div class="outcome" style=${{ gridRow: `${rows.length + 2}` }}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
-    ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary" style=${{ gridRow: rows.length + 3 }}>
+    ${others.length > 0 && html`<div class="outcome" style=${outcome(rowOf(story.messages.length), rowOf(story.messages.length))}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
+    ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary" style=${{ gridRow: rowOf(story.messages.length) + 2 }}>
       <details><summary>summarized #${each.from_index}–#${each.to_index} into ${plural(each.tokens, "token")}</summary><${Summary} of=${each.summary} /></details></div>`)}
   </div>`;
 }

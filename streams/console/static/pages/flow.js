@@ -8,28 +8,28 @@ import { setQuery, useRoute } from "../router.js";
 
 // What stands where: [id, kind, name, x, y] on a field of 1160 x 430, and of 360 x 1010 for narrow pages.
 const NODES = {
-  "chat.messages.v1": { kind: "topic", wide: [0, 60], tall: [10, 0] },
-  ingest: { kind: "service", wide: [235, 60], tall: [10, 85], what: "cuts windows, counts tokens" },
-  "memory.windows.v1": { kind: "topic", wide: [470, 20], tall: [10, 195] },
-  "memory.summary-requests.v1": { kind: "topic", wide: [470, 100], tall: [190, 195] },
-  memory: { kind: "service", wide: [705, 60], tall: [10, 280], what: "facts, summaries" },
-  "memory.facts.v1": { kind: "topic", wide: [940, 20], tall: [10, 390] },
-  "memory.summaries.v1": { kind: "topic", wide: [940, 100], tall: [190, 390] },
-  "memory.turns.v1": { kind: "topic", wide: [470, 210], tall: [190, 475] },
-  recall: { kind: "service", wide: [705, 210], tall: [10, 560], what: "search, context" },
-  "memory.context.v1": { kind: "topic", wide: [940, 210], tall: [10, 670] },
-  "chat.response-chunks.v1": { kind: "topic", wide: [235, 330], tall: [10, 755] },
-  respond: { kind: "service", wide: [470, 330], tall: [10, 840], what: "takes out what was said" },
-  "chat.responses.v1": { kind: "topic", wide: [705, 300], tall: [10, 950] },
-  "chat.duplicates.v1": { kind: "topic", wide: [705, 380], tall: [190, 950] },
+  "chat.messages.v1": { kind: "topic", wide: [4, 58], tall: [0, 0] },
+  ingest: { kind: "service", wide: [238, 46], tall: [0, 92], what: "windows, token counts" },
+  "memory.windows.v1": { kind: "topic", wide: [472, 14], tall: [0, 208] },
+  "memory.summary-requests.v1": { kind: "topic", wide: [472, 92], tall: [190, 208] },
+  memory: { kind: "service", wide: [706, 46], tall: [0, 300], what: "facts, summaries" },
+  "memory.facts.v1": { kind: "topic", wide: [940, 14], tall: [0, 416] },
+  "memory.summaries.v1": { kind: "topic", wide: [940, 92], tall: [190, 416] },
+  recall: { kind: "service", wide: [238, 196], tall: [0, 508], what: "search, context" },
+  "memory.turns.v1": { kind: "topic", wide: [472, 168], tall: [0, 624] },
+  "memory.context.v1": { kind: "topic", wide: [472, 244], tall: [190, 624] },
+  "chat.response-chunks.v1": { kind: "topic", wide: [4, 358], tall: [0, 716] },
+  respond: { kind: "service", wide: [238, 346], tall: [0, 808], what: "takes out what was said" },
+  "chat.responses.v1": { kind: "topic", wide: [472, 320], tall: [0, 924] },
+  "chat.duplicates.v1": { kind: "topic", wide: [472, 396], tall: [190, 924] },
 };
 const ARROWS = [
   ["chat.messages.v1", "ingest"], ["ingest", "memory.windows.v1"], ["ingest", "memory.summary-requests.v1"],
   ["memory.windows.v1", "memory"], ["memory.summary-requests.v1", "memory"], ["memory", "memory.facts.v1"],
-  ["memory", "memory.summaries.v1"], ["memory.turns.v1", "recall"], ["recall", "memory.context.v1"],
+  ["memory", "memory.summaries.v1"], ["chat.messages.v1", "recall"], ["recall", "memory.turns.v1"], ["recall", "memory.context.v1"],
   ["chat.response-chunks.v1", "respond"], ["respond", "chat.responses.v1"], ["respond", "chat.duplicates.v1"],
 ];
-const WIDTH = { topic: 175, service: 175 };
+const WIDTH = { topic: 178, service: 178 };
 const HEIGHT = { topic: 62, service: 86 };
 const SPANS = [["60", "1 min"], ["300", "5 min"], ["600", "10 min"]];
 
@@ -69,7 +69,7 @@ function ServiceBox({ name, node, status, x, y }) {
     <rect class="box ${state}" width=${WIDTH.service} height=${HEIGHT.service} rx="9" />
     <circle class="dot ${state}" cx="16" cy="20" r="5" />
     <text class="name" x="28" y="24">${name}${processes.filter((each) => each.running).length > 1 ? ` × ${processes.filter((each) => each.running).length}` : ""}</text>
-    <text class="small" x="12" y="44">${text.length > 27 ? `${text.slice(0, 26)}…` : text}</text>
+    <text class="small" x="12" y="44">${text.length > 26 ? `${text.slice(0, 25)}…` : text}</text>
     <text class="small rate" x="12" y="61">lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}</text>
     <text class="small rate ${letters ? "errors" : ""}" x="12" y="77">${letters ? plural(letters, "dead letter") : `${number(sum("records_total"))} records read`}</text>
   </g>`;
@@ -81,7 +81,7 @@ function TopicBox({ name, status, history, x, y }) {
   const letters = status.topics[`${name}.dlq`] ?? 0;
   return html`<g transform="translate(${x} ${y})">
     <rect class="box topic" width=${WIDTH.topic} height=${HEIGHT.topic} rx="3" />
-    <text class="small" x="10" y="17">${name}</text>
+    <text class="small" x="10" y="17">${name.replace("memory.", "").replace(/^chat\./, "").replace(".v1", "")}<title>${name}</title></text>
     <text class="rate" x="10" y="37">${count === undefined ? "not there" : `${number(count)}`}<tspan class="small" dx="8">${perSecond(value)}</tspan></text>
     ${letters
       ? html`<a href="/dead-letters?topic=${name}"><text class="errors" x="10" y="54" style=${{ fontSize: "11.5px" }}>▲ ${plural(letters, "dead letter")}</text></a>`
@@ -97,6 +97,7 @@ function Drawing({ status, history, narrow }) {
     const a = NODES[from].kind;
     const b = NODES[to].kind;
     const topic = a === "topic" ? from : to;
+    if (narrow && from === "chat.messages.v1" && to === "recall") return null; // it would run through all that lies between
     const busy = (rate(history, topic) ?? 0) > 0;
     if (narrow) {
       const [sx, sy, ex, ey] = [x1 + WIDTH[a] / 2, y1 + HEIGHT[a], x2 + WIDTH[b] / 2, y2 - 6];
@@ -105,8 +106,8 @@ function Drawing({ status, history, narrow }) {
     const [sx, sy, ex, ey] = [x1 + WIDTH[a], y1 + HEIGHT[a] / 2, x2 - 6, y2 + HEIGHT[b] / 2];
     return html`<path class="arrow ${busy ? "busy" : ""}" d="M${sx} ${sy} C${sx + 30} ${sy} ${ex - 30} ${ey} ${ex} ${ey}" marker-end="url(#tip)" />`;
   });
-  const [width, height] = narrow ? [375, 1020] : [1120, 450];
-  return html`<svg class="flow" viewBox="0 0 ${width} ${height}" role="img" aria-label="How messages flow through the services; the table below says the same">
+  const [width, height] = narrow ? [370, 990] : [1122, 464];
+  return html`<svg class="flow" viewBox="0 0 ${width} ${height}" role="group" aria-label="How messages flow through the services; the table below says the same">
     <defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="tip" d="M0 0 L8 4 L0 8 z" /></marker></defs>
     ${arrows}
     ${Object.entries(NODES).map(([name, node]) => {

@@ -121,7 +121,7 @@ function Timeline({ facts, time, first, last, clock }) {
   const x = (value) => left + ((Math.max(earliest, Math.min(last, value)) - earliest) / Math.max(last - earliest, 1)) * (width - left - 10);
   const height = rows.length * step + 34;
   const marks = Array.from({ length: 5 }, (_, at) => earliest + ((last - earliest) * at) / 4);
-  return html`<section class="panel"><svg class="timeline" viewBox="0 0 ${width} ${height}" role="img" aria-label=${`Timeline of ${plural(rows.length, "fact")}; the tab facts has the same as a table`}>
+  return html`<section class="panel"><svg class="timeline" viewBox="0 0 ${width} ${height}" role="group" aria-label=${`Timeline of ${plural(rows.length, "fact")}; the tab facts has the same as a table`}>
     ${marks.map((each, at) => html`<g><line class="grid" x1=${x(each)} x2=${x(each)} y1="18" y2=${height} /><text class="small" x=${x(each)} y="12" text-anchor=${at === 4 ? "end" : at ? "middle" : "start"}>${day(each)}</text></g>`)}
     ${rows.map((each, at) => {
       const y = 24 + at * step;
@@ -155,7 +155,7 @@ function Graph({ id, facts }) {
   const [width, height] = [1000, 640];
   const [cx, cy] = [width / 2, height / 2];
   const shown = hubs.slice(0, 12);
-  return html`<section class="panel"><svg class="graph" viewBox="0 0 ${width} ${height}" role="img" aria-label="What the facts speak of; the tab facts has the same as a table">
+  return html`<section class="panel"><svg class="graph" viewBox="0 0 ${width} ${height}" role="group" aria-label="What the facts speak of; the tab facts has the same as a table">
     ${shown.map((hub, at) => {
       const turn = (at / shown.length) * 2 * Math.PI - Math.PI / 2;
       const [hx, hy] = [cx + Math.cos(turn) * 150, cy + Math.sin(turn) * 130];
@@ -166,7 +166,7 @@ function Graph({ id, facts }) {
           const angle = turn + (n - (leaves.length - 1) / 2) * apart;
           const [x, y] = [cx + Math.cos(angle) * 330, cy + Math.sin(angle) * 280];
           const text = fact.value || fact.statement;
-          return html`<g><line x1=${hx} y1=${hy} x2=${x} y2=${y} opacity=${fact.confidence} />
+          return html`<g><line x1=${hx} y1=${hy} x2=${x} y2=${y} stroke-width=${0.6 + fact.confidence * 1.4} />
             <a href=${address(path`/facts/${fact.fact_id}`, { user_id: fact.user_id })}><title>${fact.statement}</title><circle cx=${x} cy=${y} r="4" />
             <text x=${x + (x < cx ? -8 : 8)} y=${y + 4} text-anchor=${x < cx ? "end" : "start"} class="small">${text.length > 26 ? `${text.slice(0, 25)}…` : text}</text></a></g>`;
         })}

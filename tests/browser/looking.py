@@ -1,0 +1,133 @@
+"""What the tests of the console do: open tabs, watch what they complain about, speak into a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from serve_rig import ServeRig
+
+from models.messages import ChatMessage, Role
+from streams import kafka
+from streams.runtime.partitioner import partition_of
+
+#: A busy machine takes its time; on an idle one all of it is a matter of a second.
+PATIENCE_MS = 60_000
+
+expect.set_options(timeout=PATIENCE_MS)
+
+WIDE = {"width": 1280, "height": 860}
+NARROW = {"width": 390, "height": 844}
+
+#: Reports what the page's policy forbids, which would otherwise be seen in the console's words only.
+_REPORT_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) => console.error("CSP " + event.violatedDirective));
+"""
+
+
+class Tab:
+    """A page, and what went wrong on it."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page = page
+        self._base = base
+        self.wrong: list[str] = []
+        self._forgiven: tuple[str, ...] = ()
+        page.set_default_timeout(PATIENCE_MS)
+        page.add_init_script(_REPORT_VIOLATIONS)
+        page.on("console", lambda said: said.type in ("error", "warning") and self.wrong.append(said.text))
+        page.on("pageerror", lambda error: self.wrong.append(f"not caught: {error}"))
+        page.on("request", self._asked)
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self._base, "data:", "blob:")):
+            self.wrong.append(f"asked another host: {request.url}")
+
+    def open(self, path: str) -> Page:
+        """Go to an address of the console and wait for its heading."""
+        self.page.goto(self._base + path)
+        expect(self.page.locator("h1, .state h2").first).to_be_visible()
+        return self.page
+
+    def forgive(self, *texts: str) -> None:
+        """Let pass what a test does on purpose: complaints with one of these in them."""
+        self._forgiven += texts
+
+    def complaints(self) -> list[str]:
+        return [text for text in self.wrong if not any(forgiven in text for forgiven in self._forgiven)]
+
+    def check(self) -> None:
+        """Nothing that keeps somebody from using it: in light, in dark, and on a telephone."""
+        for scheme, size in (("light", WIDE), ("dark", WIDE), ("light", NARROW)):
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            self.page.set_viewport_size(size)  # type: ignore[arg-type]
+            violations = Axe().run(self.page).response["violations"]
+            assert not violations, (scheme, size, _told(violations))
+            beyond = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert beyond <= 0, f"{self.page.url} scrolls sideways by {beyond} px at {size}"
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+
+
+class Visitor:
+    """Somebody with a browser of their own."""
+
+    def __init__(self, browser: Browser, base: str) -> None:
+        self._context: BrowserContext = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
+        self._base = base
+        self._tabs: list[Tab] = []
+
+    def tab(self) -> Tab:
+        made = Tab(self._context.new_page(), self._base)
+        self._tabs.append(made)
+        return made
+
+    def close(self) -> None:
+        complaints = [complaint for tab in self._tabs for complaint in tab.complaints()]
+        self._context.close()
+        assert not complaints, complaints
+
+
+def _told(violations: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["id"], node["html"][:200]) for each in violations for node in each["nodes"]]
+
+
+def speak(
+    rig: ServeRig, conversation: str, user: str, lines: Iterable[tuple[str, str]], first: int = 0
+) -> None:
+    """Publish what was said, each line confirmed."""
+
+    async def publish() -> None:
+        spec = rig.catalog.get("chat.messages.v1")
+        key = conversation.encode()
+        async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
+            for number, (role, content) in enumerate(lines, start=first):
+                message = ChatMessage(
+                    message_id=f"{conversation}-{number}",
+                    conversation_id=conversation,
+                    user_id=user,
+                    role=Role(role),
+                    content=content,
+                    sent_at=datetime.now(UTC),
+                )
+                await producer.send_and_wait(
+                    spec.name,
+                    msgspec.json.encode(message),
+                    key=key,
+                    partition=partition_of(key, spec.partitions),
+                )
+
+    with ThreadPoolExecutor(1) as elsewhere:  # the event loop of this thread is Playwright's
+        elsewhere.submit(asyncio.run, publish()).result()
+
+
+def close(rig: ServeRig, conversation: str) -> None:
+    """Close the conversation's window, as its chat does when it is left."""
+    done = rig.command("conversations", "close", conversation)
+    assert done.returncode == 0, done.stderr
