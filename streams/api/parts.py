@@ -8,6 +8,7 @@ from typing import Any
 
 from streams.api.problems import unavailable
 from streams.context_reading import ContextReader
+from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
@@ -36,6 +37,7 @@ class Parts:
     live: Live | None = None
     history: History | None = None
     status: Status | None = None
+    letters: LetterQueues | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

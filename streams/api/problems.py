@@ -69,6 +69,11 @@ UNKNOWN_CONVERSATION = Kind(
     HTTPStatus.NOT_FOUND,
     "Check the names; a conversation is known as soon as its first message was read.",
 )
+UNKNOWN_LETTER = Kind(
+    "unknown-letter",
+    HTTPStatus.NOT_FOUND,
+    "`GET /v1/dead-letters` lists what there is; what was retried or dropped is not there any more.",
+)
 METHOD_NOT_ALLOWED = Kind(
     "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED, "Use a method that `Allow` names."
 )

@@ -10,6 +10,7 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
+from streams.adapters.tokenizer import open_counter
 from streams.cli import broker
 from streams.live.interest import Interest
 from streams.live.records import TOPICS, Happened, Kind, Seen, may_concern, read
@@ -63,6 +64,7 @@ class History:
     def __init__(self, settings: Settings, catalog: Catalog) -> None:
         self._settings = settings
         self._catalog = catalog
+        self._count = open_counter(settings.tokenizer)
 
     async def log(self, interest: Interest, limit: int) -> ConversationLog:
         """Return the newest ``limit`` events of ``interest.conversation_id``, what came of it included.
@@ -117,7 +119,7 @@ class History:
                 for record in records:
                     if not may_concern(record.key, keyed_by, conversations):
                         continue
-                    seen = read(record, topic)
+                    seen = read(record, topic, self._count)
                     if seen is not None and _concerns(interests, seen):
                         found.append(seen)
         return found, [Place(names[place.topic], place.partition, end) for place, end in ends.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 
+from processors.text.tokens import TokenCounter
 from streams.live.channel import Channel, Framed
 from streams.live.interest import Interest
 from streams.live.records import TOPICS, Happened, Kind, Seen, may_concern, read
@@ -59,12 +60,13 @@ class Watcher:
 class Hub:
     """The channels of one process, one for each thing that is watched.
 
-    ``clock``: seconds, of which only differences count.
+    ``clock``: seconds, of which only differences count.  ``count``: how many tokens a text is.
     """
 
-    def __init__(self, catalog: Catalog, clock: Callable[[], float]) -> None:
+    def __init__(self, catalog: Catalog, clock: Callable[[], float], count: TokenCounter) -> None:
         self._catalog = catalog
         self._clock = clock
+        self._count = count
         self._channels: dict[Interest, Channel] = {}
         self._conversations: frozenset[bytes] | None = frozenset()
         self._by_name: dict[tuple[str, str], list[tuple[Interest, Channel]]] = {}
@@ -129,7 +131,7 @@ class Hub:
         for record in records:
             if self._conversations is not None and not may_concern(record.key, keyed_by, self._conversations):
                 continue
-            seen = read(record, topic)
+            seen = read(record, topic, self._count)
             if seen is not None:
                 self.publish(seen)
 

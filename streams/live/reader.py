@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaError
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams import kafka
+from streams.adapters.tokenizer import open_counter
 from streams.backoff import backoff
 from streams.live.hub import Hub, Watcher
 from streams.live.interest import Interest
@@ -49,7 +50,8 @@ class Live:
         self._covered: asyncio.Condition = asyncio.Condition()
         self._asked = asyncio.Event()
         self._trouble: Exception | None = None
-        self.hub = Hub(catalog, lambda: asyncio.get_running_loop().time())
+        count = open_counter(settings.tokenizer)
+        self.hub = Hub(catalog, lambda: asyncio.get_running_loop().time(), count)
 
     def start(self) -> None:
         """Begin to read for whoever comes; without anybody nothing is read, and no broker is needed."""

@@ -16,7 +16,9 @@ from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, ChatMessage, Pun
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.windows import WindowReason, WindowSource
+from processors.text.tokens import TokenCounter, message_tokens
 from processors.text.validation import decode
+from streams.dead_letters import SETTLED
 from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
 from streams.runtime.records import SourceRecord, header
 
@@ -86,6 +88,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """An event: its kind, where its record stands, when that arrived, and what it says.
 
     ``topic`` is the contract's name.  ``value`` is ``None`` for a tombstone: what ``key`` names was erased.
+    ``tokens``: how many a message takes (seed 004).
     """
 
     kind: Kind
@@ -95,6 +98,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     key: str = ""
     value: Any = None
+    tokens: int | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -139,12 +143,14 @@ TOPICS: Mapping[str, About] = {
 }
 
 
-def read(record: SourceRecord, topic: str) -> Seen | None:
+def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
     """Return what a record of ``topic`` (contract name) tells; ``None`` if it cannot be read.
 
     What cannot be read is refused by a service too, and seen as a dead letter.
     """
     if topic.endswith(DLQ_SUFFIX):
+        if header(record.headers, SETTLED) is not None:
+            return None
         return Seen(_happened(Kind.DEAD_LETTER, record, topic, _refused(record)), None)
     about = TOPICS[topic]
     if record.value is None:
@@ -155,15 +161,18 @@ def read(record: SourceRecord, topic: str) -> Seen | None:
         value: Any = decode(struct, record.value)
     except InvalidRecord:
         return None
+    tokens = message_tokens(value.role, value.content, count) if kind is Kind.MESSAGE else None
     return Seen(
-        _happened(kind, record, topic, value),
+        _happened(kind, record, topic, value, tokens),
         getattr(value, "tenant_id", DEFAULT_TENANT),
         getattr(value, "user_id", ""),
         frozenset(about.conversations(value)),
     )
 
 
-def _happened(kind: Kind, record: SourceRecord, topic: str, value: Any) -> Happened:
+def _happened(
+    kind: Kind, record: SourceRecord, topic: str, value: Any, tokens: int | None = None
+) -> Happened:
     return Happened(
         kind=kind,
         at=datetime.fromtimestamp(max(record.timestamp, 0) / 1000, UTC),
@@ -172,6 +181,7 @@ def _happened(kind: Kind, record: SourceRecord, topic: str, value: Any) -> Happe
         offset=record.offset,
         key=(record.key or b"").decode(errors="replace"),
         value=value,
+        tokens=tokens,
     )
 
 

@@ -12,6 +12,7 @@ from streams.api.app import Mounted
 from streams.api.parts import Parts
 from streams.console.app import Console
 from streams.context_reading import ContextReader
+from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
@@ -62,4 +63,5 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         contexts=ContextReader(remembered.contexts, remembered.log, remembered.facts),
         history=History(settings, catalog),
         status=Status(settings, catalog),
+        letters=LetterQueues(settings),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 from serve_rig import ServeRig
 
 from models.messages import ChatMessage, Role
@@ -41,9 +41,13 @@ class Tab:
         self._forgiven: tuple[str, ...] = ()
         page.set_default_timeout(PATIENCE_MS)
         page.add_init_script(_REPORT_VIOLATIONS)
-        page.on("console", lambda said: said.type in ("error", "warning") and self.wrong.append(said.text))
+        page.on("console", self._said)
         page.on("pageerror", lambda error: self.wrong.append(f"not caught: {error}"))
         page.on("request", self._asked)
+
+    def _said(self, said: ConsoleMessage) -> None:
+        if said.type in ("error", "warning"):
+            self.wrong.append(f"{said.text} ({said.location.get('url', '')})")
 
     def _asked(self, request: Request) -> None:
         if not request.url.startswith((self._base, "data:", "blob:")):

@@ -39,7 +39,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def hub(clock: Clock) -> Hub:
-    return Hub(catalog_for(load_settings()), clock)
+    return Hub(catalog_for(load_settings()), clock, len)
 
 
 def message(conversation: str = "c-1", offset: int = 0, **other: Any) -> Record:
@@ -109,6 +109,7 @@ def test_a_message_reaches_those_who_watch_its_conversation_and_nobody_else(hub:
     [(event_id, event)] = ours.take()
     body = msgspec.json.decode(event.data)
     assert (event.name, body["value"]["content"], body["offset"]) == ("message", "I love blueberries.", 7)
+    assert body["tokens"] == len("I love blueberries.") + len("user") + 4
     assert event_id == ours.id
     assert names(theirs) == []
     assert names(same) == ["message"]
@@ -118,7 +119,7 @@ def test_a_message_reaches_those_who_watch_its_conversation_and_nobody_else(hub:
 def test_what_nobody_watches_is_not_even_decoded(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.join(Interest(conversation_id="c-1"))
     read: list[int] = []
-    monkeypatch.setattr(hub_module, "read", lambda record, topic: read.append(record.offset))
+    monkeypatch.setattr(hub_module, "read", lambda record, topic, count: read.append(record.offset))
 
     hub.take([message("c-2", 1), message("c-1", 2), message("c-3", 3)], MESSAGES)
 

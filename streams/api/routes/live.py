@@ -38,7 +38,7 @@ class EventParameters(Parameters, frozen=True, kw_only=True):
 
 
 class LogParameters(Parameters, frozen=True, kw_only=True):
-    """``user_id``: only what this person said, and what came of it; ``limit``: how many of the newest events."""
+    """``user_id``: only what this person said and what came of it; ``limit``: how many of the newest events."""
 
     conversation_id: Identifier
     user_id: Identifier | None = None

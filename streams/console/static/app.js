@@ -1,7 +1,7 @@
 // The shell: navigation, keys, which page stands at which address.
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { get, useData } from "./api.js";
+import { get, request, useData } from "./api.js";
 import { announce, SignIn } from "./parts.js";
 import { go, useRoute } from "./router.js";
 
@@ -153,7 +153,9 @@ function Session() {
       ${open && html`<div class="popover"><${SignIn} done=${() => (setOpen(false), session.reload())} /></div>`}`;
   }
   const name = who.user_id ?? who.tenant_id;
-  return html`<span class="session" title=${(who.scopes ?? []).join(", ")}>${name ?? ""}</span>`;
+  const leave = () => request("DELETE", "/v1/session").then(() => location.reload());
+  return html`<span class="session" title=${`may ${(who.scopes ?? []).join(", ")}`}>${name ?? "all tenants"}</span>
+    ${who.auth === "token" && html`<button class="quiet" onClick=${leave}>Sign out</button>`}`;
 }
 
 function App() {

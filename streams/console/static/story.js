@@ -23,7 +23,7 @@ export function fold(story, event) {
   if (event.kind === "message" && value && !story.byId.has(value.message_id)) {
     const message = {
       id: value.message_id, role: value.role, user: value.user_id, content: value.content, at: event.at,
-      said: value.sent_at, place: event, number: story.messages.length, metadata: value.metadata ?? {},
+      said: value.sent_at, place: event, tokens: event.tokens ?? 0, number: story.messages.length, metadata: value.metadata ?? {},
     };
     story.messages.push(message);
     story.byId.set(message.id, message);
@@ -79,6 +79,14 @@ function foldFact(story, event) {
       ids: source?.message_ids ?? (message ? [message] : []), at: change.at,
     });
   }
+}
+
+/** Seed 004: what was said and is in no summary yet, and the summaries. */
+export function tokensOf(story) {
+  const inSummary = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
+  const messages = story.messages.reduce((sum, each) => sum + (inSummary(each.number) ? 0 : each.tokens), 0);
+  const summaries = story.summaries.reduce((sum, each) => sum + each.tokens, 0);
+  return { messages, summaries, total: messages + summaries };
 }
 
 /** What has been said since the last window: how many, of how many, and when it closes by itself. */

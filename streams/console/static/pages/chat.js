@@ -16,7 +16,7 @@ export default function Chat({ id }) {
   return html`<div class="head"><h1>Chat</h1><span class="muted">as <${Said} text=${user} /></span> <a href=${path`/people/${user}`}>what is known</a>
       ${id && html`<a class="end" href=${path`/conversations/${id}`}>windows and facts of this conversation</a>`}</div>
     <div class="chat"><${List} user=${user} current=${id} />${id
-      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} />`
+      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} fresh=${Boolean(query.fresh)} />`
       : html`<${Empty} title="Say something"><p>Choose a conversation, or begin a new one. What you tell is remembered across conversations.</p><p><${New} user=${user} /></p><//>`}</div>`;
 }
 
@@ -36,7 +36,7 @@ function New({ user }) {
   const begin = async () => {
     try {
       const made = await send("POST", "/v1/conversations", { user_id: user });
-      go(address(path`/chat/${made.conversation_id}`, { user_id: user }));
+      go(address(path`/chat/${made.conversation_id}`, { user_id: user, fresh: 1 }));
     } catch (problem) {
       setTrouble(problem.message || "Nothing answers.");
     }
@@ -60,7 +60,7 @@ const nothing = { turn: null, tokens: null, summaries: [], busy: false, trouble:
 function reduce(state, { name, data, problem }) {
   const turn = state.turn ?? {};
   switch (name) {
-    case "begin": return { ...state, busy: true, trouble: null, turn: { said: data.content, text: "", duplicates: [], notices: [] } };
+    case "begin": return { ...state, busy: true, trouble: null, turn: { said: data.content ?? state.turn?.said, text: "", duplicates: [], notices: [] } };
     case "turn": return { ...state, turn: { ...turn, ...data, text: "", duplicates: [], notices: [] } };
     case "understanding": return { ...state, turn: { ...turn, understanding: data } };
     case "search": return { ...state, turn: { ...turn, searches: [...(turn.searches ?? []), data] } };
@@ -80,7 +80,7 @@ function reduce(state, { name, data, problem }) {
 }
 
 /** Take a turn, and follow it through broken connections to its end. */
-async function takeTurn(id, body, dispatch, turnId) {
+async function takeTurn(id, user, body, dispatch, turnId) {
   let last = "";
   let ended = false;
   let failures = 0;
@@ -109,7 +109,7 @@ async function takeTurn(id, body, dispatch, turnId) {
     dispatch({ name: "again", data: true });
     await new Promise((done) => setTimeout(done, Math.min(4000, 300 * 2 ** failures)));
     try {
-      const answer = await fetch(path`/v1/turns/${turnId}/events`, { headers: { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) } });
+      const answer = await fetch(address(path`/v1/turns/${turnId}/events`, { user_id: user, conversation_id: id }), { headers: { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) } });
       if (answer.status === 404 && failures > 2) return void dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
       if (!answer.ok) throw new Error(String(answer.status));
       dispatch({ name: "again", data: false });
@@ -122,17 +122,20 @@ async function takeTurn(id, body, dispatch, turnId) {
   setQuery({ turn: "" });
 }
 
-function Conversation({ id, user, turn, at }) {
+const unsaid = { messages: [], tokens: null };
+
+function Conversation({ id, user, turn, at, fresh }) {
   const [state, dispatch] = useReducer(reduce, nothing);
-  const data = useData(`conversation ${id}`, (signal) => get(address(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }), { signal }).catch((problem) => {
-    if (problem.kind === "missing") return { messages: [], tokens: null };
+  const data = useData(`conversation ${id} ${fresh}`, async (signal) => fresh ? unsaid : get(address(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }), { signal }).catch((problem) => {
+    if (problem.kind === "missing") return unsaid;
     throw problem;
   }));
-  const summaries = useData(`summaries ${id}`, (signal) => get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
+  const summaries = useData(`summaries ${id} ${fresh}`, async (signal) => fresh ? { summaries: [] } : get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
   const spoken = useRef(false);
   const follow = async (body, turnId) => {
     spoken.current = true;
-    await takeTurn(id, body, dispatch, turnId);
+    await takeTurn(id, user, body, dispatch, turnId);
+    setQuery({ fresh: "" });
     data.reload();
     summaries.reload();
   };
@@ -181,8 +184,8 @@ function Turns({ id, user, found, state, at, summaries, say }) {
     text.current.value = "";
     say({ content, user_id: user });
   };
-  const choose = (number, reading) => {
-    say({ content: reading, user_id: user, choice: number });
+  const choose = (reading) => {
+    say({ content: reading, user_id: user });
     text.current?.focus();
   };
   const last = shown.at(-1);
@@ -192,14 +195,14 @@ function Turns({ id, user, found, state, at, summaries, say }) {
     <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
       ${shown.length === 0 && !turn && html`<p class="muted">Nothing was said yet.</p>`}
       ${shown.map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
-      ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user, content: turn.said ?? "" })} />`}
+      ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`}
       ${state.trouble && html`<${Trouble} problem=${state.trouble} />`}
     </div>
     <${Summaries} list=${summaries} />
     <form class="say" onSubmit=${submit}>
       <textarea ref=${text} name="content" aria-label="Say something" placeholder="say something …" dir="auto" rows="2" onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && submit(event)}></textarea>
       <span class="tools"><button class="main" disabled=${state.busy}>Send ⏎</button>
-        <button type="button" disabled=${!state.busy || !turn?.turn_id} onClick=${() => send("POST", path`/v1/turns/${turn.turn_id}/stop`, {}).catch(() => {})}>Stop</button></span>
+        <button type="button" disabled=${!state.busy || !turn?.turn_id} onClick=${() => send("POST", path`/v1/turns/${turn.turn_id}/stop`, { user_id: user }).catch(() => {})}>Stop</button></span>
     </form>
     <${Menu} id=${id} user=${user} />`;
 }
@@ -258,7 +261,7 @@ function Choices({ of, choose }) {
   const asks = of.clarifying_questions ?? [];
   if (!readings.length && !asks.length) return null;
   return html`<div class="choices" role="group" aria-label="Which of these do you mean?">
-    ${readings.map((each, at) => html`<button onClick=${() => choose(at + 1, each)}>${at + 1}. <${Said} text=${each} /></button>`)}
+    ${readings.map((each, at) => html`<button onClick=${() => choose(each)}>${at + 1}. <${Said} text=${each} /></button>`)}
     ${asks.map((each) => html`<p><${Said} text=${each} /></p>`)}<p class="muted">or say it in your own words</p></div>`;
 }
 

@@ -5,7 +5,7 @@ import { address, get, path, send, useData } from "../api.js";
 import { useLive } from "../live.js";
 import { announce, Ask, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
-import { blank, fold, openWindow } from "../story.js";
+import { blank, fold, openWindow, tokensOf } from "../story.js";
 
 const MOST_ROWS = 1000;
 const SPEEDS = [1, 10, 100];
@@ -14,10 +14,8 @@ const SIGNS = { created: "+", reinforced: "↑", superseded: "⇥", merged: "⇢
 export default function Conversation({ id }) {
   const [log, setLog] = useState(null);
   const [round, setRound] = useState(0);
-  const [added, setAdded] = useState(0);
   const pending = useRef([]);
   const data = useData(`${id} ${round}`, (signal) => get(address(path`/v1/conversations/${id}/log`, { limit: 5000 }), { signal }));
-  const tokens = useData(`tokens ${id} ${added}`, (signal) => get(path`/v1/conversations/${id}`, { signal }));
   useEffect(() => {
     if (!data.data) return;
     setLog({ ...data.data, events: [...data.data.events, ...pending.current] });
@@ -32,15 +30,14 @@ export default function Conversation({ id }) {
     event: (event) => {
       pending.current = [...pending.current, event].slice(-500);
       setLog((before) => before && { ...before, events: [...before.events, event], people: before.people.length ? before.people : event.value?.user_id ? [event.value.user_id] : [] });
-      if (event.kind === "message" || event.kind === "summary") setAdded((n) => n + 1);
       if (event.kind === "fact" && event.value) announce(`${event.value.change}: ${event.value.statement}`);
     },
   });
   const shown = { ...data, data: log ?? undefined };
-  return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} tokens=${tokens.data} />`}<//>`;
+  return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} />`}<//>`;
 }
 
-function View({ id, log, live, tokens }) {
+function View({ id, log, live }) {
   const { query } = useRoute();
   const total = log.events.length;
   const step = query.step === undefined ? null : Math.max(0, Math.min(total, Number(query.step) || 0));
@@ -65,7 +62,7 @@ function View({ id, log, live, tokens }) {
       <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
     ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; ${number(log.earlier)} earlier ones are left out.</p>`}
     <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} />
-    <${Tokens} story=${story} tokens=${tokens} policy=${log.policy} played=${step !== null} />`;
+    <${Tokens} story=${story} policy=${log.policy} />`;
 }
 
 /* ---- the player: any conversation again, as if live ---------------------------------------------------------- */
@@ -200,15 +197,11 @@ export function Summary({ of }) {
   return html`<dl class="facts">${lists.map(([name, list]) => html`<dt>${name}</dt><dd><ul>${list.map((each) => html`<li><${Said} text=${each} /></li>`)}</ul></dd>`)}</dl>`;
 }
 
-function Tokens({ story, tokens, policy, played }) {
-  const counts = tokens?.tokens;
-  const list = story.summaries;
-  if (!counts || played) {
-    return list.length ? html`<p class="tokens muted">${plural(list.length, "summary", "summaries")}: ${list.map((each) => `#${each.from_index}–${each.to_index}, ${each.tokens} tokens`).join(" · ")}</p>` : null;
-  }
-  return html`<p class="tokens">tokens <${Bar} value=${counts.total} most=${policy.token_threshold} tone=${counts.total > policy.token_threshold * .9 ? "wide warn" : "wide"} />
-    <strong>${number(counts.total)} of ${number(counts.threshold ?? policy.token_threshold)}</strong>
-    <span class="muted">messages ${number(counts.messages)} + summaries ${number(counts.summaries)}</span></p>`;
+function Tokens({ story, policy }) {
+  const { messages, summaries, total } = tokensOf(story);
+  return html`<p class="tokens">tokens <${Bar} value=${total} most=${policy.token_threshold} tone=${total > policy.token_threshold * 0.9 ? "wide warn" : "wide"} />
+    <strong class="num">${number(total)} of ${number(policy.token_threshold)}</strong>
+    <span class="muted">messages ${number(messages)} + summaries ${number(summaries)}${story.summaries.length ? ` · summarized ${story.summaries.map((each) => `#${each.from_index}–#${each.to_index}`).join(", ")}` : ""}</span></p>`;
 }
 
 /** Follow the end of the page while it is there; else leave it where it is read. */

@@ -9,14 +9,26 @@ import { setQuery, useRoute } from "../router.js";
 export default function Letters() {
   const { query } = useRoute();
   const data = useData(`groups ${query.topic ?? ""}`, (signal) => get("/v1/dead-letters", { signal }));
-  const live = useLive({ view: "dead-letters" }, { event: data.reload });
+  const [sent, setSent] = useState(null); // a letter that was retried
+  const again = useData(sent && `again ${sent.topic} ${sent.partition} ${sent.offset}`, async (signal) => {
+    const { letters } = await get(address(path`/v1/dead-letters/${sent.topic}`, { limit: 100 }), { signal });
+    return letters.find((each) => each.refused > sent.refused && each.size === sent.size && each.at > sent.at) ?? null;
+  });
+  const reload = () => (data.reload(), again.reload());
+  const live = useLive({ view: "dead-letters" }, { load: reload, event: reload });
   return html`<div class="head"><h1>Dead letters</h1><${LiveMark} state=${live} /></div>
+    ${sent && html`<${Outcome} sent=${sent} again=${again.data} />`}
     <${Shown} of=${data} what="dead letters">${(found) => found.groups.length === 0
       ? html`<${Empty} title="None"><p>Every record could be processed. What cannot be read comes here, byte for byte, with the reason; nothing is lost.</p><//>`
-      : html`<${Groups} groups=${found.groups} query=${query} reload=${data.reload} />`}<//>`;
+      : html`<${Groups} groups=${found.groups} query=${query} reload=${reload} retried=${setSent} />`}<//>`;
 }
 
-function Groups({ groups, query, reload }) {
+function Outcome({ sent, again }) {
+  return html`<p class="banner note" role="status">${sent.partition} / ${sent.offset} was sent to ${sent.topic} again.
+    ${again ? html`<strong>Refused again</strong> (attempts ${again.refused}): <a href=${address("/dead-letters", { topic: again.topic, reason: again.reason, letter: `${again.partition}/${again.offset}` })}>the new letter</a>` : "If it is refused again, that is said here."}</p>`;
+}
+
+function Groups({ groups, query, reload, retried }) {
   const count = groups.reduce((sum, each) => sum + each.count, 0);
   const chosen = groups.find((each) => each.topic === query.topic && each.reason === query.reason);
   return html`<p class="muted">${plural(count, "dead letter")} in ${plural(groups.length, "group")}</p>
@@ -24,40 +36,38 @@ function Groups({ groups, query, reload }) {
     <tbody>${groups.map((each) => html`<tr key=${each.topic + each.reason}>
       <td class="mono">${each.topic}</td><td><a data-row href=${address("/dead-letters", { topic: each.topic, reason: each.reason })} aria-current=${each === chosen ? "true" : undefined}>${each.reason}</a></td>
       <td class="num" data-label="letters">${number(each.count)}</td><td data-label="last"><${When} at=${each.last_at} /></td>
-      <td><span class="tools"><${Ask} label="Retry all …" question=${`${plural(each.count, "record")} go to ${each.topic} again as they were, by key, without dlq_ headers. What is refused again comes back here.`} confirm="Retry" act=${async () => { await send("POST", "/v1/dead-letters/retry", { topic: each.topic, reason: each.reason }); reload(); }} />
-        <${Ask} label="Drop all …" tone="danger" question=${`${plural(each.count, "record")} will not be listed any more.`} confirm="Drop" act=${async () => { await send("POST", "/v1/dead-letters/drop", { topic: each.topic, reason: each.reason }); reload(); }} /></span></td></tr>`)}</tbody></table></div>
-    ${chosen && html`<${List} key=${chosen.topic + chosen.reason} group=${chosen} query=${query} reload=${reload} />`}`;
+      <td><span class="tools"><${Ask} label="Retry all …" question=${`${plural(each.count, "record")} go to ${each.topic} again as they were, by key, without dlq_ headers. What is refused again comes back here.`} confirm="Retry" act=${async () => { await send("POST", path`/v1/dead-letters/${each.topic}/retry`, { reason: each.reason, stage: each.stage }); reload(); }} />
+        <${Ask} label="Drop all …" tone="danger" question=${`${plural(each.count, "record")} will not be listed any more.`} confirm="Drop" act=${async () => { await send("POST", path`/v1/dead-letters/${each.topic}/drop`, { reason: each.reason, stage: each.stage }); reload(); }} /></span></td></tr>`)}</tbody></table></div>
+    ${chosen && html`<${List} key=${chosen.topic + chosen.reason} group=${chosen} query=${query} reload=${reload} retried=${retried} />`}`;
 }
 
-function List({ group, query, reload }) {
-  const data = useData(`${group.topic} ${group.reason} ${group.count}`, (signal) => get(address("/v1/dead-letters/letters", { topic: group.topic, reason: group.reason, limit: 100 }), { signal }));
+function List({ group, query, reload, retried }) {
+  const data = useData(`${group.topic} ${group.reason} ${group.count}`, (signal) => get(address(path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage, limit: 100 }), { signal }));
   return html`<section class="panel"><h2>${group.reason}</h2><${Shown} of=${data} what="letters">${(found) => html`
     <ul>${found.letters.map((each) => {
       const place = `${each.partition}/${each.offset}`;
       const open = query.letter === place;
       return html`<li key=${place} class="operation"><button class="quiet" data-row aria-expanded=${open} onClick=${() => setQuery({ letter: open ? "" : place })}>${open ? "▾" : "▸"} ${each.partition} / ${each.offset}</button>
         <${When} at=${each.at} /> <span class="muted"><${Said} text=${each.message} /></span>
-        ${open && html`<${Letter} topic=${group.topic} letter=${each} reload=${reload} />`}</li>`;
+        ${open && html`<${Letter} topic=${group.topic} letter=${each} reload=${reload} retried=${retried} />`}</li>`;
     })}</ul>${found.next && html`<p class="muted">The newest 100 are shown; there are more.</p>`}`}<//></section>`;
 }
 
-function Letter({ topic, letter, reload }) {
+function Letter({ topic, letter, reload, retried }) {
   const [form, setForm] = useState("text");
-  const [outcome, setOutcome] = useState(null);
   const at = path`/v1/dead-letters/${topic}/${letter.partition}/${letter.offset}`;
   const data = useData(at, (signal) => get(at, { signal }));
   const retry = async () => {
-    const sent = await send("POST", `${at}/retry`, {});
-    setOutcome(sent);
+    await send("POST", path`/v1/dead-letters/${topic}/retry`, { places: [{ partition: letter.partition, offset: letter.offset }] });
+    retried(letter);
     reload();
   };
-  return html`<${Shown} of=${data} what="its bytes">${(whole) => html`<div class="panel">
+  return html`<${Shown} of=${data} what="its bytes">${({ letter: whole, record }) => html`<div class="panel">
     <dl class="facts"><dt>why</dt><dd><${Chip} tone="warn">${whole.reason}<//> <${Said} text=${whole.message} /></dd>
-      <dt>lay at</dt><dd><${Place} topic=${whole.source_topic ?? topic} partition=${whole.source_partition ?? whole.partition} offset=${whole.source_offset ?? whole.offset} /> · refused by ${whole.stage} · attempts ${whole.attempts}</dd>
-      <dt>key</dt><dd class="mono"><${Said} text=${whole.key ?? "—"} /></dd>
-      <dt>headers</dt><dd>${(whole.headers ?? []).length ? html`<ul class="mono">${whole.headers.map((each) => html`<li><${Said} text=${`${each.name ?? each[0]}: ${each.value ?? each[1]}`} /></li>`)}</ul>` : "none of its own"}</dd>
+      <dt>lay at</dt><dd><span class="place"><${Said} text=${whole.source} /></span> · refused by ${whole.stage} · attempts ${whole.refused}</dd>
+      <dt>key</dt><dd class="mono"><${Said} text=${record?.key ?? "—"} /></dd>
+      <dt>headers</dt><dd>${record?.headers.length ? html`<ul class="mono">${record.headers.map(([name, value]) => html`<li><${Said} text=${`${name}: ${value ?? ""}`} /></li>`)}</ul>` : "none of its own"}</dd>
       <dt>bytes <span class="tabs"><button aria-pressed=${form === "text"} onClick=${() => setForm("text")}>text</button><button aria-pressed=${form === "hex"} onClick=${() => setForm("hex")}>hex</button></span></dt>
-      <dd><pre tabindex="0" aria-label="Value"><${Said} text=${(form === "text" ? whole.text : whole.hex) ?? "(no value)"} /></pre></dd></dl>
-    <div class="tools"><${Ask} label="Retry as it is …" question=${`It goes to ${topic} again: same value, key and headers of its own, without dlq_ ones, partition by key.`} confirm="Retry" act=${retry} /></div>
-    ${outcome && html`<p role="status">outcome: sent as ${(outcome.partition ?? outcome.sent?.[0]?.partition)}/${(outcome.offset ?? outcome.sent?.[0]?.offset)}. If it is refused again, it comes back here with one attempt more.</p>`}</div>`}<//>`;
+      <dd><pre tabindex="0" aria-label="Value"><${Said} text=${record ? (form === "text" ? record.text : record.hex) ?? "(no value)" : "parts of it are missing or damaged"} /></pre></dd></dl>
+    <div class="tools">${whole.not_retryable ? html`<p class="muted">It cannot be retried: <${Said} text=${whole.not_retryable} /></p>` : html`<${Ask} label="Retry as it is …" question=${`It goes to ${topic} again: same value, key and headers of its own, without dlq_ ones, partition by key.`} confirm="Retry" act=${retry} />`}</div></div>`}<//>`;
 }

@@ -1,0 +1,310 @@
+"""What could not be processed: why, byte for byte, once more."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+
+from models.errors import ConfigurationError, NotFound
+from streams import dead_letters
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.letter_queues import LetterQueues
+from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_LETTER, Problem
+
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+#: Most letters that one call settles: each is confirmed by the broker before the next.
+_MOST_AT_ONCE = 1000
+
+
+class LetterGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Letters of one topic that have reason and stage in common; ``message``: that of the latest."""
+
+    topic: str
+    reason: str
+    stage: str
+    count: int
+    first_at: datetime
+    last_at: datetime
+    message: str
+
+
+class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter.
+
+    ``partition`` and ``offset`` are its place in the queue; ``source`` is where the record lay, as far as the
+    letter says.  ``refused``: how often a record like it was, this time included; ``not_retryable``: why it
+    cannot be tried again, empty if it can.  ``size`` in bytes.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    at: datetime
+    reason: str
+    message: str
+    stage: str
+    source: str
+    attempts: str
+    size: int
+    refused: int
+    not_retryable: str
+
+
+class LetterGroups(msgspec.Struct, frozen=True, kw_only=True):
+    """All that lies in the queues and is not settled."""
+
+    groups: list[LetterGroup]
+
+
+class LetterList(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of letters, the latest first.  ``next``: the cursor of the page behind it, if there is one."""
+
+    letters: list[LetterRow]
+    next: str | None
+
+
+class LetterRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of a letter; what is no UTF-8 shows as ``\\xff`` in ``key``, ``text`` and headers.
+
+    ``complete``: all of it was kept.
+    """
+
+    key: str | None
+    text: str | None
+    hex: str | None
+    headers: list[tuple[str, str | None]]
+    complete: bool
+
+
+class WholeLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """A letter with its record; none, if parts of it are missing or damaged."""
+
+    letter: LetterRow
+    record: LetterRecord | None
+
+
+class LetterPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A place in the queue."""
+
+    partition: _Number
+    offset: _Number
+
+
+class Which(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Some letters of a topic: those at ``places``, or all of a ``reason`` (and ``stage``)."""
+
+    places: Annotated[list[LetterPlace], msgspec.Meta(max_length=_MOST_AT_ONCE)] = []
+    reason: str = ""
+    stage: str = ""
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """The letters that were settled.  ``left``: how many of them remain: at most 1,000 are at once."""
+
+    letters: list[LetterRow]
+    left: int
+
+
+class LetterParameters(Parameters, frozen=True, kw_only=True):
+    """``topic``: whose letters, by its name in the contract; ``cursor``: the ``next`` of the page before."""
+
+    topic: str
+    reason: str = ""
+    stage: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 100
+    cursor: str = ""
+
+
+class OneLetter(Parameters, frozen=True, kw_only=True):
+    """A topic, by its name in the contract, and a place in its queue."""
+
+    topic: str
+    partition: _Number
+    offset: _Number
+
+
+class TopicParameters(Parameters, frozen=True, kw_only=True):
+    """Whose letters, by the topic's name in the contract."""
+
+    topic: str
+
+
+@operation("GET", "/v1/dead-letters", scope=Scope.OPERATE)
+async def list_groups(call: Call) -> LetterGroups:
+    """What could not be processed, by topic, reason and stage."""
+    letters: LetterQueues = call.part("letters")
+    found = await letters.groups()
+    return LetterGroups(
+        groups=[
+            LetterGroup(
+                topic=letters.contract_name(each.queue),
+                reason=each.reason,
+                stage=each.stage,
+                count=each.count,
+                first_at=_time(each.first_at),
+                last_at=_time(each.last_at),
+                message=each.message,
+            )
+            for each in found
+        ]
+    )
+
+
+@operation(
+    "GET",
+    "/v1/dead-letters/{topic}",
+    scope=Scope.OPERATE,
+    example={"topic": "chat.messages.v1", "reason": "invalid_json"},
+    problems=[UNKNOWN_LETTER],
+)
+async def list_letters(call: Call, wanted: LetterParameters) -> LetterList:
+    """The dead letters of a topic, the latest first."""
+    letters: LetterQueues = call.part("letters")
+    found = sorted(await _matching(letters, wanted.topic, wanted.reason, wanted.stage), key=_newest, reverse=True)
+    if wanted.cursor:
+        before = _read_cursor(wanted.cursor)
+        found = [each for each in found if _newest(each) < before]
+    page = found[: wanted.limit]
+    following = _cursor(page[-1]) if len(found) > len(page) else None
+    return LetterList(letters=[_row(each, letters) for each in page], next=following)
+
+
+@operation(
+    "GET",
+    "/v1/dead-letters/{topic}/{partition}/{offset}",
+    scope=Scope.OPERATE,
+    example={"topic": "chat.messages.v1", "partition": 3, "offset": 12},
+    problems=[UNKNOWN_LETTER],
+)
+async def get_letter(call: Call, wanted: OneLetter) -> WholeLetter:
+    """One dead letter with its record, byte for byte."""
+    letters: LetterQueues = call.part("letters")
+    try:
+        whole = await letters.read(wanted.topic, dead_letters.Place(wanted.partition, wanted.offset))
+    except NotFound as error:
+        raise Problem(UNKNOWN_LETTER, f"{error}.") from error
+    record = whole.record
+    return WholeLetter(
+        letter=_row(whole.letter, letters),
+        record=record
+        and LetterRecord(
+            key=_text(record.key),
+            text=_text(record.value),
+            hex=None if record.value is None else record.value.hex(" "),
+            headers=[(name, _text(value)) for name, value in record.headers],
+            complete=record.complete,
+        ),
+    )
+
+
+@operation(
+    "POST",
+    "/v1/dead-letters/{topic}/retry",
+    scope=Scope.OPERATE,
+    status=202,
+    example={"topic": "chat.messages.v1"},
+    example_body={"places": [{"partition": 3, "offset": 12}]},
+    problems=[UNKNOWN_LETTER, CONFLICT],
+)
+async def retry_letters(call: Call, wanted: TopicParameters, body: Which) -> Settled:
+    """Send records to their topic once more, as they were: value, key, own headers, by key.
+
+    What is refused again is listed again. Of a group, what cannot be tried again is left out.
+    """
+    letters: LetterQueues = call.part("letters")
+    places, left = await _places(letters, wanted.topic, body, only_retryable=True)
+    try:
+        done = await letters.retry(wanted.topic, places)
+    except NotFound as error:
+        raise Problem(UNKNOWN_LETTER, f"{error}.") from error
+    except ConfigurationError as error:
+        raise Problem(CONFLICT, f"{error}.") from error
+    return Settled(letters=[_row(each, letters) for each in done], left=left)
+
+
+@operation(
+    "POST",
+    "/v1/dead-letters/{topic}/drop",
+    scope=Scope.OPERATE,
+    status=202,
+    example={"topic": "chat.messages.v1"},
+    example_body={"reason": "invalid_json"},
+    problems=[UNKNOWN_LETTER],
+)
+async def drop_letters(call: Call, wanted: TopicParameters, body: Which) -> Settled:
+    """Take letters off the list.  Their records stay in the queue as long as it keeps any (30 days)."""
+    letters: LetterQueues = call.part("letters")
+    places, left = await _places(letters, wanted.topic, body, only_retryable=False)
+    try:
+        done = await letters.drop(wanted.topic, places)
+    except NotFound as error:
+        raise Problem(UNKNOWN_LETTER, f"{error}.") from error
+    return Settled(letters=[_row(each, letters) for each in done], left=left)
+
+
+async def _places(
+    letters: LetterQueues, topic: str, which: Which, only_retryable: bool
+) -> tuple[list[dead_letters.Place], int]:
+    """Return the places that are meant, and how many more there are than one call settles."""
+    if bool(which.places) == bool(which.reason):
+        raise Problem(INVALID_REQUEST, "Say which letters: give either `places` or a `reason` (and `stage`).")
+    if which.places:
+        return [dead_letters.Place(each.partition, each.offset) for each in which.places], 0
+    found = await _matching(letters, topic, which.reason, which.stage)
+    meant = [each.place for each in found if not (only_retryable and each.retryable)]
+    return meant[:_MOST_AT_ONCE], max(0, len(meant) - _MOST_AT_ONCE)
+
+
+async def _matching(letters: LetterQueues, topic: str, reason: str, stage: str) -> Sequence[dead_letters.Letter]:
+    try:
+        found = await letters.of_topic(topic)
+    except NotFound as error:
+        raise Problem(UNKNOWN_LETTER, f"{error}.") from error
+    return [each for each in found if reason in ("", each.reason) and stage in ("", each.stage)]
+
+
+def _row(letter: dead_letters.Letter, letters: LetterQueues) -> LetterRow:
+    return LetterRow(
+        topic=letters.contract_name(letter.queue),
+        partition=letter.partition,
+        offset=letter.offset,
+        at=_time(letter.at),
+        reason=letter.reason,
+        message=letter.message,
+        stage=letter.stage,
+        source=" / ".join(filter(None, (letter.topic, letter.source_partition, letter.source_offset))),
+        attempts=letter.attempts,
+        size=letter.size,
+        refused=letter.refused,
+        not_retryable=letter.retryable,
+    )
+
+
+def _time(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="backslashreplace")
+
+
+def _newest(letter: dead_letters.Letter) -> tuple[int, int, int]:
+    return letter.at, letter.partition, letter.offset
+
+
+def _cursor(letter: dead_letters.Letter) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(_newest(letter))).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str) -> tuple[int, int, int]:
+    try:
+        decoded = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        return msgspec.json.decode(decoded, type=tuple[int, int, int])
+    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        raise Problem(INVALID_REQUEST, "This cursor is none of ours: take the `next` of a page.") from error
