@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streams.api.operations import Operation
-from streams.api.routes import context, conversations, description, facts, live, search, session, understanding
+from streams.api.routes import (
+    context,
+    conversations,
+    description,
+    facts,
+    letters,
+    live,
+    search,
+    session,
+    understanding,
+)
 
 OPERATIONS: Sequence[Operation] = (
     search.search,
@@ -14,6 +24,11 @@ OPERATIONS: Sequence[Operation] = (
     context.get_context,
     conversations.get_window,
     understanding.get_understanding,
+    letters.list_groups,
+    letters.list_letters,
+    letters.get_letter,
+    letters.retry_letters,
+    letters.drop_letters,
     live.get_log,
     live.get_events,
     live.get_status,

@@ -170,9 +170,7 @@ def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
     )
 
 
-def _happened(
-    kind: Kind, record: SourceRecord, topic: str, value: Any, tokens: int | None = None
-) -> Happened:
+def _happened(kind: Kind, record: SourceRecord, topic: str, value: Any, tokens: int | None = None) -> Happened:
     return Happened(
         kind=kind,
         at=datetime.fromtimestamp(max(record.timestamp, 0) / 1000, UTC),

@@ -131,6 +131,24 @@ def speak(
         elsewhere.submit(asyncio.run, publish()).result()
 
 
+def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
+    """Publish a record that no service can read."""
+
+    async def publish() -> None:
+        spec = rig.catalog.get("chat.messages.v1")
+        async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
+            await producer.send_and_wait(
+                spec.name,
+                value,
+                key=key,
+                partition=partition_of(key, spec.partitions),
+                headers=[("x-own", b"\x1b[31mred")],
+            )
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(asyncio.run, publish()).result()
+
+
 def close(rig: ServeRig, conversation: str) -> None:
     """Close the conversation's window, as its chat does when it is left."""
     done = rig.command("conversations", "close", conversation)

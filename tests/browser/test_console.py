@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from looking import Tab, Visitor, close, speak
+from looking import Tab, Visitor, close, publish_bad, speak
 from playwright.sync_api import expect
 from serve_rig import ServeRig
 
@@ -114,6 +114,29 @@ def test_a_live_view_outlives_its_server_and_misses_nothing(tab: Tab, rig: Serve
     speak(rig, "cem-travels", "cem", [("user", "And in Bursa.")], first=2)
     expect(page.locator(".message", has_text="Bursa")).to_have_count(1)
     expect(page.locator(".message")).to_have_count(3)
+
+
+def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab: Tab, rig: ServeRig) -> None:
+    page = tab.open("/dead-letters")
+    live(tab)
+    expect(page.locator("main")).to_contain_text("None")
+    publish_bad(rig, b"c-bad", b'{"message_id": "m-7", "content": 7, "<b>": "\xe2\x80\xaebold"}')
+    page.get_by_role("link", name=re.compile("invalid")).first.click()
+    page.locator("button[aria-expanded=false]").first.click()
+    expect(page.locator("pre")).to_contain_text('"<b>"')
+    expect(page.locator("main")).to_contain_text("attempts 1")
+    tab.check()
+    page.get_by_role("button", name="hex").click()
+    expect(page.locator("pre")).to_contain_text("7b 22 6d")
+    page.get_by_role("button", name="Retry as it is …").click()
+    expect(page.locator(".ask")).to_contain_text("without dlq_ ones")
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.locator("main")).to_contain_text("Refused again (attempts 2)")
+    page.get_by_role("link", name="the new letter").click()
+    expect(page.locator("main")).to_contain_text("attempts 2")
+    page.get_by_role("button", name="Drop all …").first.click()
+    page.get_by_role("button", name="Drop", exact=True).click()
+    expect(page.locator("main")).to_contain_text("None")
 
 
 def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:

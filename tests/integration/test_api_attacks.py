@@ -39,6 +39,12 @@ ELSEWHERE = {
     "/v1/events",
     "/v1/status",
     "/v1/conversations/{conversation_id}/log",
+    # For operators, of every tenant:
+    "/v1/dead-letters",
+    "/v1/dead-letters/{topic}",
+    "/v1/dead-letters/{topic}/{partition}/{offset}",
+    "/v1/dead-letters/{topic}/retry",
+    "/v1/dead-letters/{topic}/drop",
 }
 
 #: Who there is, and the word that only they know.  All talk in conversations of the same name.

@@ -13,8 +13,8 @@ import msgspec
 from models.errors import ConfigurationError, NotFound
 from streams import dead_letters
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.letter_queues import LetterQueues
 from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_LETTER, Problem
+from streams.letter_queues import LetterQueues
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -166,7 +166,9 @@ async def list_groups(call: Call) -> LetterGroups:
 async def list_letters(call: Call, wanted: LetterParameters) -> LetterList:
     """The dead letters of a topic, the latest first."""
     letters: LetterQueues = call.part("letters")
-    found = sorted(await _matching(letters, wanted.topic, wanted.reason, wanted.stage), key=_newest, reverse=True)
+    found = sorted(
+        await _matching(letters, wanted.topic, wanted.reason, wanted.stage), key=_newest, reverse=True
+    )
     if wanted.cursor:
         before = _read_cursor(wanted.cursor)
         found = [each for each in found if _newest(each) < before]
@@ -261,7 +263,9 @@ async def _places(
     return meant[:_MOST_AT_ONCE], max(0, len(meant) - _MOST_AT_ONCE)
 
 
-async def _matching(letters: LetterQueues, topic: str, reason: str, stage: str) -> Sequence[dead_letters.Letter]:
+async def _matching(
+    letters: LetterQueues, topic: str, reason: str, stage: str
+) -> Sequence[dead_letters.Letter]:
     try:
         found = await letters.of_topic(topic)
     except NotFound as error:

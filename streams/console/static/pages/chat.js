@@ -1,7 +1,7 @@
 // A chat with memory: each turn shows what was understood, what was sent to the model, what was said already.
 
 import { html, useEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact-htm.js";
-import { address, get, path, Problem, request, send, useData } from "../api.js";
+import { address, get, getAll, path, Problem, request, send, useData } from "../api.js";
 import { readEvents, useLive } from "../live.js";
 import { announce, Ask, Bar, Chip, ConversationLink, Empty, FactLink, number, plural, Said, share, Shown, Trouble } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
@@ -32,16 +32,12 @@ function WhoAreYou({ waiting }) {
 }
 
 function New({ user }) {
-  const [trouble, setTrouble] = useState("");
-  const begin = async () => {
-    try {
-      const made = await send("POST", "/v1/conversations", { user_id: user });
-      go(address(path`/chat/${made.conversation_id}`, { user_id: user, fresh: 1 }));
-    } catch (problem) {
-      setTrouble(problem.message || "Nothing answers.");
-    }
+  // A conversation begins with its first message; its name is anything that nobody else has.
+  const begin = () => {
+    const random = [...crypto.getRandomValues(new Uint8Array(8))].map((each) => each.toString(16).padStart(2, "0")).join("");
+    go(address(path`/chat/${`chat-${random}`}`, { user_id: user, fresh: 1 }));
   };
-  return html`<button class="main" onClick=${begin}>+ New</button>${trouble && html` <span class="bad" role="alert">${trouble}</span>`}`;
+  return html`<button class="main" onClick=${begin}>+ New</button>`;
 }
 
 function List({ user, current }) {
@@ -55,6 +51,16 @@ function List({ user, current }) {
 /* ---- one conversation ------------------------------------------------------------------------------------------- */
 
 const nothing = { turn: null, tokens: null, summaries: [], busy: false, trouble: null };
+
+/** A conversation as it is kept, and from its log what was noted with each answer. */
+async function load(id, user, signal) {
+  const [found, log] = await Promise.all([
+    getAll(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }, "messages", signal, 1000),
+    get(address(path`/v1/conversations/${id}/log`, { user_id: user }), { signal }).catch(() => ({ events: [] })),
+  ]);
+  const noted = new Map(log.events.filter((each) => each.kind === "message" && each.value).map((each) => [each.value.message_id, each.value.metadata]));
+  return { ...found, messages: found.messages.map((each) => ({ ...each, metadata: noted.get(each.message_id) ?? {} })) };
+}
 
 /** What the events of a turn make of what is shown. */
 function reduce(state, { name, data, problem }) {
@@ -126,10 +132,7 @@ const unsaid = { messages: [], tokens: null };
 
 function Conversation({ id, user, turn, at, fresh }) {
   const [state, dispatch] = useReducer(reduce, nothing);
-  const data = useData(`conversation ${id} ${fresh}`, async (signal) => fresh ? unsaid : get(address(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }), { signal }).catch((problem) => {
-    if (problem.kind === "missing") return unsaid;
-    throw problem;
-  }));
+  const data = useData(`conversation ${id} ${fresh}`, async (signal) => (fresh ? unsaid : load(id, user, signal)));
   const summaries = useData(`summaries ${id} ${fresh}`, async (signal) => fresh ? { summaries: [] } : get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
   const spoken = useRef(false);
   const follow = async (body, turnId) => {
@@ -154,7 +157,7 @@ function Conversation({ id, user, turn, at, fresh }) {
     const leave = () => {
       if (!spoken.current) return;
       spoken.current = false;
-      fetch(path`/v1/conversations/${id}/close`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ user_id: user }), keepalive: true }).catch(() => {});
+      fetch(address(path`/v1/conversations/${id}/close`, { user_id: user }), { method: "POST", keepalive: true }).catch(() => {});
     };
     addEventListener("pagehide", leave);
     return () => (removeEventListener("pagehide", leave), leave());

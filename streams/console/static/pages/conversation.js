@@ -176,7 +176,7 @@ function Story({ id, story, policy, live, at }) {
 }
 
 const CloseNow = ({ id }) =>
-  html`<${Ask} label="close it now" question="Close the conversation here? What is open is read at once." confirm="Close" act=${() => send("POST", path`/v1/conversations/${id}/close`, {})} />`;
+  html`<${Ask} label="close it now" question="Close the conversation here? What is open is read at once." confirm="Close" act=${() => send("POST", path`/v1/conversations/${id}/close`)} />`;
 
 function Outcome({ one, story, light, on }) {
   const fact = story.facts.get(one.factId);

@@ -68,7 +68,7 @@ function Actions({ fact, reload }) {
     event.preventDefault();
     const statement = new FormData(event.target).get("statement").trim();
     try {
-      await send("POST", path`/v1/facts/${fact.fact_id}/correct`, { user_id: fact.user_id, statement });
+      await send("POST", path`/v1/facts/${fact.fact_id}/corrections`, { user_id: fact.user_id, statement });
       setOpen(false);
       setSaid("Taken: the correction supersedes this fact as soon as it is read.");
       reload();
