@@ -23,7 +23,7 @@ MOST_BYTES = 200 * 1024
 
 #: Name of the picture -> address, what must be there before it is taken, and whether it is dark.
 PICTURES = {
-    "conversation": ("/conversations/amara-smoothies", ".factline", False),
+    "conversation": ("/conversations/amara-coffee", ".factline", False),
     "flow": ("/", "svg.flow .name", False),
     "person": ("/people/amara?status=any", "tbody tr", True),
     "timeline": ("/people/amara?tab=timeline&clock=true", "svg.timeline .span", False),

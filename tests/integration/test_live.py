@@ -163,7 +163,7 @@ async def test_the_flow_tells_how_things_are(settings: Settings) -> None:
         async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
             answer = (await client.get("/v1/status")).json()
         assert answer["broker"] == "ok"
-        assert {row["service"] for row in answer["services"]} == {"ingest", "memory", "recall", "respond"}
+        assert {row["service"] for row in answer["services"]} >= {"ingest", "memory", "recall", "respond"}
         assert answer["topics"] == event["value"]["topics"]
 
 
