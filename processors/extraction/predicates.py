@@ -92,13 +92,12 @@ LIKING = _rows(
     (r"want to (?P<v>(?:walk|drive|wait|pay|spend|travel|eat|drink|deal with)\b.*)", "", "want to {v}", LIKED, "nw"),
     (r"have (?:an? )?(?P<v>(?:low|high|no|little|zero|great) tolerance (?:for|of) .*)", "", "have {v}", LIKED, "a"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
-    (r"have (?:an? )?(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
+    (r"have (?:an? )?(?:\w+ )??(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
 )
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
-    (r"(?:live) (?:in|on|at|near) (?P<v>(?:an?|the) .*)", "", "live in {v}", LIKED, "a"),
     (r"work as (?P<v>(?:an?|the) .*)", "occupation", "work as {v}", TOLD, "a"),
     (r"work (?:at|for) V", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
@@ -113,7 +112,6 @@ DO = _rows(
     (rf"have (?P<v>{_COUNT} (?:[\w-]+ ){{0,2}}{RELATIVES}\b(?: and {_COUNT} (?:[\w-]+ )?{RELATIVES}\b)?)(?! (?:who|that|to|in))", "family", "have {v}", TOLD, "a"),
     (r"have (?P<v>no (?:kids|children|siblings|pets))\b", "family", "have {v}", TOLD, "a"),
     (r"have (?:an? )?(?:\w+ )?(?:allergy to|allergies to) V", "allergy", "be allergic to {v}", TOLD, "l"),
-    (r"have an? (?:\w+ )?(?P<v>[\w-]+) (?:allergy|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{HEALTH})\b", "health", "have {v}", TOLD, "a"),
     (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
     (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
@@ -165,7 +163,6 @@ BE = _rows(
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
     (r"(?:expecting|having) (?P<v>an? (?:baby|child|boy|girl)|twins)\b", "family", "be expecting {v}", TOLD, "a"),
     (r"(?P<v>an? (?:mother|father|mom|mum|dad|parent|grandmother|grandfather|single \w+) (?:of|to) [\w ]+)", "family", "be {v}", TOLD, "a"),
-    (r"(?P<v>(?:christian|catholic|muslim|jewish|buddhist|hindu|atheist|german|french|italian|spanish|american|british|canadian|mexican|indian|chinese|japanese|korean|brazilian|australian|irish|dutch|polish|swedish|greek|turkish|russian|ukrainian))$", "origin", "be {v}", LIKED, ""),
 )
 
 WAS = _rows(
@@ -191,7 +188,6 @@ DID = _rows(
     (r"(?:got|became) (?P<v>married|engaged|divorced)\b", "relationship", "be {v}", TOLD, ""),
     (r"(?:broke up|split up|separated)\b(?P<v>)", "relationship", "be single", LIKED, "r"),
     (r"(?:graduated from|studied at|graduated with|got my degree in|majored in) V", "education", "studied {v}", TOLD, "a"),
-    (r"(?:prefer) V", "like", "like {v}", LIKED, ""),
 )
 
 WOULD = _rows(
@@ -205,7 +201,6 @@ CAN = _rows(
     (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n!"),
     (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun).*)", "constraint", "eat {v}", TOLD, "nc"),
     (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
-    (r"play (?P<v>the \w+)$", "habit", "play {v}", LIKED, "p"),
 )
 MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))
 

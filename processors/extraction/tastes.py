@@ -168,6 +168,7 @@ def preference(text: str, context: str = "") -> Preference | None:
     ``context`` is the subject for a value that names none ("always on-street").  ``None`` if nothing is left
     but a subject ("a restaurant nearby").
     """
+    text = _SHORTEST_TIME.sub("fastest", text)
     end = PHRASE_END.search(text)
     phrase = text[: end.start()] if end is not None else text
     heads = list(HEAD.finditer(phrase))
@@ -220,6 +221,7 @@ def preference(text: str, context: str = "") -> Preference | None:
     return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
 
 
+_SHORTEST_TIME = re.compile(r"\bshortest (?:travel )?time\b", re.IGNORECASE)
 #: One word for what is the same.
 _SAME = {
     **dict.fromkeys(

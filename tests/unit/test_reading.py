@@ -397,6 +397,8 @@ def test_an_end_by_name_is_told_once() -> None:
             "19 degrees",
         ),
         ("Find a parking spot with wheelchair access.", "favourite/parking", "handicapped"),
+        ("Find the route with the shortest time.", "favourite/route", "fastest"),
+        ("I have a severe walnut allergy.", "allergy", "walnut"),
     ],
 )
 def test_a_name_or_a_setting_has_one_subject_however_it_is_put(said: str, attribute: str, value: str) -> None:
