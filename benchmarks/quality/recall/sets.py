@@ -98,12 +98,12 @@ def beam(path: Path) -> list[Person]:
     for line in path.read_text(encoding="utf-8").splitlines():
         chat = json.loads(line)
         name = f"beam-{chat['chat']}"
-        messages, at = [], _BEGAN
+        # the first day that is named is the day on which it begins
+        days = (_anchor(each.get("time_anchor") or "") for each in chat["messages"])
+        messages, at = [], next((day for day in days if day is not None), _BEGAN)
         for each in chat["messages"]:
-            if each.get("time_anchor"):
-                at = max(at + timedelta(minutes=1), _anchor(each["time_anchor"], at))
-            else:
-                at += timedelta(minutes=1)
+            day = _anchor(each.get("time_anchor") or "")
+            at = max(at + timedelta(minutes=1), day or at)
             messages.append(
                 _message(f"{name}/{each['id']}", name, name, Role(each["role"]), each["content"], at)
             )
@@ -120,12 +120,12 @@ def beam(path: Path) -> list[Person]:
     return people
 
 
-def _anchor(text: str, otherwise: datetime) -> datetime:
-    """Return the day that ``March-15-2024`` names."""
+def _anchor(text: str) -> datetime | None:
+    """Return the day that ``March-15-2024`` names, if it names one."""
     try:
         return datetime.strptime(text, "%B-%d-%Y").replace(tzinfo=UTC)
     except ValueError:
-        return otherwise
+        return None
 
 
 def carmem(path: Path) -> list[Person]:
