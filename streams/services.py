@@ -157,7 +157,9 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
     if shares_views(settings):
         return Service(stages)  # whoever answers reads the servers itself
-    search = MemorySearch(index, embedder, turns, log, episodes, rates=settings.decay_rates)
+    search = MemorySearch(
+        index, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
+    )
     remembered = Remembered(search, index, log, contexts)
 
     async def answer(health: HealthState) -> Close:

@@ -1,8 +1,9 @@
 """What can be seen of turns and facts that may answer a question, and how much it counts.
 
 The weights were fitted by a softmax over each question's candidates, on conversations of two people who have
-names and on long chats with an assistant together (``benchmarks/quality/recall``).  Each
-feature is standardised with the means and spreads of that fit, so a weight says how much one spread counts.
+names, on long chats with an assistant and on short ones about preferences (``benchmarks/quality/recall``).
+Each feature is standardised with the means and spreads of that fit, so a weight says how much one spread
+counts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from processors.recall.question import Question, words_of
 #: Two turns at most so many apart are about the same thing, perhaps.
 NEAR_TURNS = 12
 
+#: Turns of one conversation with a longer silence between them (seconds) were said in two sessions.
+SESSION_GAP = 6 * 3600.0
+
 #: Words that a turn needs to say something: a longer one gains nothing by its length.
 _LONG_ENOUGH = 20
 
@@ -34,6 +38,14 @@ _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekends?|months?|years?|recently|just|since"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august"
     r"|september|october|november|december|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+
+#: What the person wants of every answer about something: "always ... when I ask about ...".
+_STANDING = re.compile(
+    r"\b(?:always|never|whenever|from now on|every time|each time)\b[^.?!\n]*"
+    r"(?:\bwhen(?:ever)? (?:i|we|you)\b|\bif i\b)"
+    r"|\bwhen(?:ever)? i (?:ask|request|mention|talk|want|say)\b",
     re.IGNORECASE,
 )
 
@@ -53,16 +65,24 @@ class Feature(NamedTuple):
 #: ``meaning``: cosine; ``words``, ``around``: BM25 of the text, and of it with its neighbours, each of the best
 #: candidate's; ``speaker``: said by who is asked about; ``question``: only asks (1), or ends with a question (a
 #: half); ``length``: log of 1 + words, up to 20; ``time``: names one, and the question asks for it; ``near``:
-#: the best cosine among other candidates within 12 turns.
+#: the best cosine among other candidates within 12 turns; ``session``: the best cosine in its session;
+#: ``instruction``: the person says what every answer shall be like.  ``requested_...``: the same as the feature
+#: of that name where something is requested rather than asked, else 0: the words of a request say what is
+#: wanted, less what was said.
 FEATURES: Mapping[str, Feature] = {
-    "meaning": Feature(0.656, 0.230, 0.096),
-    "words": Feature(0.180, 0.137, 0.178),
-    "around": Feature(0.521, 0.193, 0.201),
-    "speaker": Feature(1.149, 0.469, 0.466),
-    "question": Feature(-0.131, 0.181, 0.267),
-    "length": Feature(0.191, 2.636, 0.373),
-    "time": Feature(0.186, 0.055, 0.073),
-    "near": Feature(0.358, 0.343, 0.105),
+    "meaning": Feature(0.511, 0.238, 0.105),
+    "words": Feature(0.228, 0.164, 0.191),
+    "around": Feature(0.478, 0.228, 0.208),
+    "speaker": Feature(1.014, 0.497, 0.412),
+    "question": Feature(-0.019, 0.182, 0.270),
+    "length": Feature(0.300, 2.606, 0.329),
+    "time": Feature(0.135, 0.051, 0.053),
+    "near": Feature(0.200, 0.360, 0.101),
+    "session": Feature(0.525, 0.377, 0.102),
+    "instruction": Feature(0.084, 0.005, 0.039),
+    "requested_speaker": Feature(-0.125, 0.170, 0.087),
+    "requested_words": Feature(-0.089, 0.039, 0.053),
+    "requested_around": Feature(-0.086, 0.054, 0.060),
 }
 
 
@@ -88,10 +108,17 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(NamedTuple):
-    """The values of a candidate's features, and which share of the question's words it has (by rarity)."""
+    """The values of a candidate's features, and which of the question's words it has.
+
+    ``coverage`` is their share by ``rarity``, which is that of all words of the question among the candidates;
+    ``held`` are those of its text, ``held_around`` those of it and its neighbours.
+    """
 
     values: dict[str, float]
     coverage: float
+    rarity: Mapping[str, float]
+    held: frozenset[str]
+    held_around: frozenset[str]
 
 
 def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
@@ -107,19 +134,35 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
     words = _Words(question.text, candidates)
     most_alone, most_around = (max(bm25) or 1.0 for bm25 in (words.alone, words.around))
     near = _near(candidates, cosines) if known else [FEATURES["near"].mean] * len(candidates)
+    session = _best_of_session(candidates, cosines) if known else [FEATURES["session"].mean] * len(candidates)
     found = []
     for position, each in enumerate(candidates):
+        alone, around = words.alone[position] / most_alone, words.around[position] / most_around
+        speaker = float(_is_asked(question, each))
         values = {
             "meaning": cosines[position],
-            "words": words.alone[position] / most_alone,
-            "around": words.around[position] / most_around,
-            "speaker": float(_is_asked(question, each)),
+            "words": alone,
+            "around": around,
+            "speaker": speaker,
             "question": _asks(each.text),
             "length": _length(each, words.counts[position]),
             "time": float(question.when and _TIME.search(each.text) is not None),
             "near": near[position],
+            "session": session[position],
+            "instruction": float(each.role is Role.USER and _STANDING.search(each.text) is not None),
+            "requested_speaker": speaker * question.request,
+            "requested_words": alone * question.request,
+            "requested_around": around * question.request,
         }
-        found.append(Seen(values, words.coverage[position]))
+        found.append(
+            Seen(
+                values,
+                words.coverage[position],
+                words.rarity,
+                words.held[each.text],
+                words.held[each.before] | words.held[each.text] | words.held[each.after],
+            )
+        )
     return found
 
 
@@ -144,7 +187,8 @@ def _length(candidate: Candidate, words: int) -> float:
 def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:
     """Return the best cosine of another candidate nearby; 0 if there is none.
 
-    Of what has no place of its own nothing is known: it counts as usual.
+    Of what has no place of its own, or is all that was said in its conversation, nothing is known: it counts
+    as usual.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for position, each in enumerate(candidates):
@@ -153,10 +197,40 @@ def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[flo
     found = [FEATURES["near"].mean] * len(candidates)
     for place in places.values():
         for index, position in place:
+            if not (candidates[position].before or candidates[position].after or len(place) > 1):
+                continue
             found[position] = max(
                 (cosines[other] for at, other in place if other != position and abs(at - index) <= NEAR_TURNS),
                 default=0.0,
             )
+    return found
+
+
+def sessions(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """Return the positions of the turns among the candidates by session, in the order of time."""
+    order = sorted(
+        (at for at, each in enumerate(candidates) if each.index is not None),
+        key=lambda at: (candidates[at].said_at, candidates[at].conversation_id, candidates[at].index or 0),
+    )
+    found: list[list[int]] = []
+    current: dict[str, list[int]] = {}
+    for at in order:
+        each = candidates[at]
+        last = current.get(each.conversation_id)
+        if last is None or each.said_at - candidates[last[-1]].said_at > SESSION_GAP:
+            last = current[each.conversation_id] = []
+            found.append(last)
+        last.append(at)
+    return found
+
+
+def _best_of_session(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:
+    """Return the best cosine in the session of each; what has no place counts by itself."""
+    found = list(cosines)
+    for session in sessions(candidates):
+        best = max(cosines[at] for at in session)
+        for at in session:
+            found[at] = best
     return found
 
 
@@ -172,6 +246,8 @@ class _Words:
         rarity = {word: math.log1p((len(texts) - seen[word] + 0.5) / (seen[word] + 0.5)) for word in asked}
         average = max(1.0, sum(len(split[text]) for text in texts) / max(1, len(texts)))
         whole = sum(rarity.values())
+        self.rarity: Mapping[str, float] = rarity
+        self.held = {text: frozenset(asked.keys() & words) for text, words in split.items()}
 
         def bm25(parts: Iterable[str], usual: float) -> float:
             length, times = 0, Counter[str]()
@@ -185,6 +261,6 @@ class _Words:
         self.around = [bm25((each.before, each.text, each.after), 3 * average) for each in candidates]
         self.counts = [len(split[each.text]) for each in candidates]
         self.coverage = [
-            sum(rarity[word] for word in asked.keys() & split[each.text]) / whole if whole else 0.0
+            sum(rarity[word] for word in sorted(self.held[each.text])) / whole if whole else 0.0
             for each in candidates
         ]

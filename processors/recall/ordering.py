@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from models.messages import Role
-from processors.recall.features import Candidate, Seen
+from processors.recall.features import Candidate, Seen, sessions
 from processors.recall.question import Question, words_of
 
 #: A candidate's parts, by feature.
@@ -27,7 +27,7 @@ _LATEST_OF, _LATEST_WITHIN = 5, 4.0
 #: A sentence is about the value that is asked for if it has so many of the question's words, of the best one's.
 _SAME_VALUE, _LEAST_SHARED = 0.5, 0.25
 
-#: A person's turns are cut into so many spans of time, and each further turn from one costs so much.
+#: A session that is all there is is cut into so many spans, and each further turn from a span costs so much.
 _SPANS, _SPAN_COST, _SPREAD = 5, 1.0, 12
 
 _VALUE = re.compile(
@@ -127,25 +127,8 @@ def _value_share(asked: set[str], text: str) -> float:
 
 
 def _spread(candidates: Sequence[Candidate], parts: Sequence[Parts]) -> None:
-    """Let each span of time have its turn."""
-    order = sorted(
-        (at for at, each in enumerate(candidates) if each.index is not None),
-        key=lambda at: _place(candidates[at]),
-    )
-    last: dict[str, int] = {}
-    for each in candidates:
-        if each.index is not None:
-            last[each.conversation_id] = max(last.get(each.conversation_id, 0), each.index)
-    starts, passed = {}, 0
-    for at in order:
-        name = candidates[at].conversation_id
-        if name not in starts:
-            starts[name] = passed
-            passed += last[name] + 1
-    spans = {
-        at: (starts[candidates[at].conversation_id] + (candidates[at].index or 0)) * _SPANS // passed
-        for at in order
-    }
+    """Let each session, or each span of a long one, have its turn."""
+    spans = _spans(candidates)
     taken: Counter[int] = Counter()
     left = set(range(len(candidates)))
     floor = float("inf")
@@ -165,5 +148,11 @@ def _spread(candidates: Sequence[Candidate], parts: Sequence[Parts]) -> None:
             parts[at]["spread"] = change
 
 
-def _place(candidate: Candidate) -> tuple[float, int]:
-    return candidate.said_at, candidate.index or 0
+def _spans(candidates: Sequence[Candidate]) -> dict[int, int]:
+    """Return the span of each turn among the candidates: its session, or, if there is only one, its fifth."""
+    found = sessions(candidates)
+    if len(found) == 1:
+        first, last = (candidates[found[0][at]].index or 0 for at in (0, -1))
+        length = max(1, last - first + 1)
+        return {at: ((candidates[at].index or 0) - first) * _SPANS // length for at in found[0]}
+    return {at: number for number, session in enumerate(found) for at in session}

@@ -31,6 +31,27 @@ _WORD = re.compile(r"[^\W_]+")
 _WHEN = re.compile(
     r"\s*(?:when|how long ago|what (?:date|day|month|year)|how many (?:days|weeks|months))\b", re.I
 )
+#: Who wants something done or recommended does not ask what was said.
+_REQUEST = re.compile(
+    r"^\W*(?:(?:hey|hi|hello|ok|okay|so|and|please)\b\W*)*(?:(?:can|could|would|will) (?:you|we)\b"
+    r"|(?:adjust|book|call|change|find|get|give|help|i could use|i need|i want|i'd like|i'm looking|let's|look"
+    r"|make|navigate|open|plan|play|put|search|set|show|start|suggest|take|tell|turn|we need|which"
+    r"|what are some|what(?:'s| is) (?:a|the best)|what should i|where can i|how (?:should|can|do) i)\b)"
+    r"|\b(?:recommend\w*|suggest\w*|advice|advise)\b",
+    re.IGNORECASE,
+)
+_OF_THE_PAST = re.compile(
+    r"\b(?:did|was|were|had|have (?:i|we)|i(?:'|’)?ve|we(?:'|’)?ve|mentioned|said|told|discussed|talked"
+    r"|remember|remind|summar\w+|order|so far|over time)\b",
+    re.IGNORECASE,
+)
+#: What the assistant said is asked for, or what both did.
+_OF_BOTH = re.compile(
+    r"\b(?:did|have|had|were) you (?:\w+ )?(?:recommend|suggest|advi[sc]|propos|g[ia]ve|sa(?:y|id)|t[eo]ld?l?\b"
+    r"|expla|mention|provid|offer|describ|outlin|show|list|help)\w*"
+    r"|\byour (?:advice|recommendation|suggestion|explanation|answer|reply)\w*|\bsummar(?:y|i[sz]e)\b",
+    re.IGNORECASE,
+)
 _MINE = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
 
 
@@ -43,13 +64,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     ``text`` is the question without the names of known speakers: what is embedded, and compared by words.
     ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
-    ``when``: it asks for a time.
+    ``when``: it asks for a time; ``request``: it wants something to be done, or recommended.
     """
 
     text: str
     asked: str = ""
     role: Role | None = None
     when: bool = False
+    request: bool = False
 
 
 def cleaned(query: str) -> str:
@@ -96,7 +118,15 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     # Several are asked about, or one whose name two have: no turn is preferred.
     one = next(iter(asked)) if len(asked) == 1 else ""
     role = Role.USER if not asked or (not one and _MINE.search(query)) else None
-    return Question(text=text, asked=one, role=role, when=_WHEN.match(query) is not None)
+    if _OF_BOTH.search(query):
+        role = None
+    return Question(
+        text=text,
+        asked=one,
+        role=role,
+        when=_WHEN.match(query) is not None,
+        request=_REQUEST.search(query) is not None and _OF_THE_PAST.search(query) is None,
+    )
 
 
 def period_of(query: str, now: datetime) -> tuple[datetime, datetime] | None:

@@ -190,7 +190,14 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
         resources.push_async_callback(turns.close)
         episodes = open_index(settings, EPISODES, space)
         resources.push_async_callback(episodes.close)
-        search = MemorySearch(facts, embedder, turns, episodes=episodes, rates=settings.decay_rates)
+        search = MemorySearch(
+            facts,
+            embedder,
+            turns,
+            episodes=episodes,
+            rates=settings.decay_rates,
+            floor=settings.search_floor,
+        )
         found = await search.search(wanted)
         known = found.empty is not Empty.UNKNOWN_PERSON
         return Answer(list(found), found.degraded, known, found.empty, found.scope)

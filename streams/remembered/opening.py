@@ -44,5 +44,7 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
     resources.push_async_callback(episodes.close)
-    search = MemorySearch(facts, embedder, turns, log, episodes, rates=settings.decay_rates)
+    search = MemorySearch(
+        facts, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
+    )
     return Remembered(search, facts, log, contexts)

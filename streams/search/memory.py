@@ -24,6 +24,7 @@ from models.ports import Embedder, FactFilter, FactIndex, TurnFilter
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import RATES
+from processors.recall.answering import FLOOR
 from processors.recall.features import Candidate
 from processors.recall.question import InvalidQuestion, Question, cleaned, period_of, read
 from processors.recall.ranking import rank
@@ -74,7 +75,8 @@ class MemorySearch:
 
     ``neighbours``: where the turns before and after a turn are found; without it, among what was found.
     ``embed_timeout`` and ``neighbour_timeout`` (seconds) bound the wait for the query's vector and for them.
-    ``rates``: how fast facts of each kind fade, per day.  ``clock`` says what "last month" is counted from.
+    ``rates``: how fast facts of each kind fade, per day.  ``floor``: the chance that something answers below
+    which nothing is returned.  ``clock`` says what "last month" is counted from.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class MemorySearch:
         embed_timeout: float = 2.0,
         neighbour_timeout: float = 0.5,
         rates: Mapping[Kind, float] = RATES,
+        floor: float = FLOOR,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._facts = facts
@@ -98,6 +101,7 @@ class MemorySearch:
         self._embed_timeout = embed_timeout
         self._neighbour_timeout = neighbour_timeout
         self._rates = rates
+        self._floor = floor
         self._clock = clock
 
     async def search(self, wanted: Wanted) -> Results:
@@ -110,7 +114,7 @@ class MemorySearch:
             DependencyUnavailable: an index is down.
         """
         gathered = await self.gather(wanted)
-        found = await asyncio.to_thread(_ranked, gathered, wanted.limit)
+        found = await asyncio.to_thread(_ranked, gathered, wanted.limit, self._floor)
         return Results(
             found,
             scope=scope_of(wanted, gathered.period),
@@ -215,9 +219,9 @@ async def _speakers(turns: TurnIndex, query: str, wanted: Wanted) -> set[str]:
     return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}
 
 
-def _ranked(gathered: Gathered, limit: int) -> list[Result]:
+def _ranked(gathered: Gathered, limit: int, floor: float) -> list[Result]:
     found: list[Result] = []
-    for position, score, parts in rank(gathered.question, gathered.candidates)[:limit]:
+    for position, score, parts in rank(gathered.question, gathered.candidates, floor)[:limit]:
         item = gathered.items[position]
         if isinstance(item, Turn):
             found.append(of_turn(item, score, parts, gathered.around))

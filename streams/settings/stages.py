@@ -138,6 +138,15 @@ class StageSettings(PlaceSettings):
         allowed="HH:MM or off",
     )
 
+    # Search (recall)
+    search_floor: float = setting(
+        0.3,
+        "chance that something answers below which a search finds nothing; 0: it always returns the best",
+        "probability",
+        ge=0,
+        le=1,
+    )
+
     # Context for the next turn (recall)
     context_tokens: int = setting(
         1500, "tokens of a context: messages, instructions, facts, episodes", "tokens", ge=0, le=1_000_000

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.messages import Role
-from processors.recall.features import FEATURES, Candidate, features
+from processors.recall.answering import Trees
+from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
 from processors.recall.question import InvalidQuestion, Question, cleaned, read
 from processors.recall.ranking import STEEPNESS, rank
+from processors.recall.signs import NAMES
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -100,7 +103,102 @@ def test_near_is_the_best_other_within_twelve_turns_of_the_conversation() -> Non
         Candidate(text="e", role=Role.USER, cosine=0.8),
     ]
     near = values("tea", *candidates, name="near")
-    assert near == [0.5, 0.3, 0.0, 0.0, FEATURES["near"].mean]
+    usual = FEATURES["near"].mean
+    assert near == [0.5, 0.3, 0.0, usual, usual], "of the only turn of a conversation nothing is known"
+    beside = turn("d", 23, 0.7, conversation_id="c-2", before="said before")
+    assert values("tea", *candidates[:2], beside, name="near") == [0.5, 0.3, 0.0]
+
+
+def test_a_session_is_as_near_as_its_best_turn_and_ends_with_a_long_silence() -> None:
+    candidates = [
+        turn("a", 1, 0.3, said_at=0.0),
+        turn("b", 2, 0.6, said_at=SESSION_GAP),
+        turn("c", 3, 0.2, said_at=2 * SESSION_GAP + 1),
+        turn("d", 3, 0.5, said_at=1.0, conversation_id="c-2"),
+        Candidate(text="e", role=Role.USER, cosine=0.8),
+    ]
+    assert values("tea", *candidates, name="session") == [0.6, 0.6, 0.2, 0.5, 0.8]
+
+
+def test_what_every_answer_shall_be_like_bears_on_what_it_is_about() -> None:
+    texts = [
+        "Always give prices in euros when I ask about trips.",
+        "When I ask about trips, prices in euros please.",
+        "I always travel by train.",
+        "Never again!",
+    ]
+    assert values("trips", *map(turn, texts), name="instruction") == [1.0, 1.0, 0.0, 0.0]
+    assert values("trips", turn(texts[0], role=Role.ASSISTANT), name="instruction") == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("query", "requests"),
+    [
+        ("Can you find me a quiet hotel?", True),
+        ("Play something calm.", True),
+        ("Which wine would you recommend for fish?", True),
+        ("Can you tell me which hotel I mentioned?", False),
+        ("What did you recommend for fish?", False),
+        ("Where do I work?", False),
+    ],
+)
+def test_a_request_is_told_from_a_question_about_the_past(query: str, requests: bool) -> None:
+    assert read(query).request is requests
+
+
+@pytest.mark.parametrize(
+    ("query", "role"),
+    [
+        ("How did you suggest sorting my photos?", None),
+        ("Summarize my plans for the garden.", None),
+        ("What was your advice on the fence?", None),
+        ("What did I say about the fence?", Role.USER),
+    ],
+)
+def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Role | None) -> None:
+    assert read(query).role is role
+
+
+def test_broad_questions_go_through_the_sessions() -> None:
+    day = 86_400.0
+    candidates = [
+        turn(f"the boat {at}", at, 0.6 - 0.01 * at, said_at=day * (at // 4), before="so", after="yes")
+        for at in range(12)
+    ]
+    first = [
+        each.position // 4 for each in rank(read("Sum up in which order I built the boat"), candidates)[:3]
+    ]
+    assert sorted(first) == [0, 1, 2]
+    narrow = [each.position // 4 for each in rank(read("Which boat do I like?"), candidates)[:3]]
+    assert sorted(narrow) != [0, 1, 2]
+
+
+def test_a_tree_asks_its_signs_from_the_root() -> None:
+    lead, named = NAMES.index("lead"), NAMES.index("named")
+    trees = Trees(
+        sign=np.array([[lead, named, named]]),
+        split=np.array([[1.0, 0.5, 0.5]]),
+        leaf=np.array([[-1.0, -2.0, 3.0, 4.0]]),
+        start=0.25,
+    )
+    found = dict.fromkeys(NAMES, 0.0)
+    odds = [trees.odds(found | {"lead": lead, "named": named}) for lead in (1.0, 1.5) for named in (0.0, 1.0)]
+    assert odds == [-0.75, -1.75, 3.25, 4.25]
+
+
+def test_what_another_did_is_not_told_of_whom_the_question_names() -> None:
+    """Of two questions that differ in the name alone, the one about who did it is surer to be answered."""
+    said = [
+        turn(f"I had a long day at the office {at}", 2 * at, 0.15, speaker="Mara", after="Oh no", said_at=at)
+        for at in range(15)
+    ]
+    said += [
+        turn(f"The weather is fine here {at}", 2 * at + 1, 0.12, speaker="Ben", said_at=at) for at in range(15)
+    ]
+    said += [turn("I broke my violin on the ferry to Oslo", 40, 0.75, speaker="Ben", said_at=50.0)]
+    questions = [read(f"Where did {name} break the violin?", ["Mara", "Ben"]) for name in ("Ben", "Mara")]
+    right, wrong = (rank(question, said, floor=0.0)[0].score for question in questions)
+    assert right > wrong
 
 
 def test_a_fact_is_not_taken_for_a_short_turn() -> None:

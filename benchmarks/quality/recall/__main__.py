@@ -1,4 +1,4 @@
-"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FILE] [--only SET ...] [--fit]``.
+"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FILE] [--only SET ...] [--train]``.
 
 Fills a memory with the data sets in FOLDER by the project's own stages, in embedded indexes, asks it all
 questions and prints which share of the evidence the first 5 and 10 distinct messages hold that the results
@@ -7,7 +7,8 @@ LoCoMo counts categories 1 to 4 and BEAM all kinds but abstention; the others ar
 answers: how many come back empty, and what that costs of the others.
 
 ``left out``: with weights that were chosen without the conversation that is asked about; the shipped weights
-have seen all of these.  ``--fit`` prints the weights to ship.  ``--cache`` keeps vectors between runs.
+have seen all of these.  ``--train`` (``make train``) prints the weights of the ranking and writes those of
+whether anything answers.  ``--cache`` keeps vectors between runs.
 ``--sample N``: only the first N people of each set.  Exits 2 if no set is there.
 """
 
@@ -33,11 +34,12 @@ from streams.search.memory import Gathered
 
 TYPES = (SearchType.TURNS, SearchType.FACTS, SearchType.BOTH)
 _RESULTS = 30
-_FLOORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+_FOLDS = 10
+_FLOORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
 async def measure(
-    folder: Path, names: Sequence[str], cache: Path | None, sample: int, fit: bool
+    folder: Path, names: Sequence[str], cache: Path | None, sample: int, train: bool
 ) -> dict[str, Any]:
     """Return all figures."""
     sets = {name: people[: sample or None] for name, people in load(folder, names).items()}
@@ -51,12 +53,13 @@ async def measure(
                 started = time.perf_counter()
                 for person in people:
                     await memory.remember(person.messages)
-                ours = {str(kind): figures(await ask(memory, name, people, kind)) for kind in TYPES}
-                both = await ask(memory, name, people, SearchType.BOTH)
+                asked = {kind: await ask(memory, name, people, kind) for kind in TYPES}
+                ours = {str(kind): figures(outcomes_of) for kind, outcomes_of in asked.items()}
+                both = asked[SearchType.BOTH]
                 of: dict[str, Any] = {"ours": ours, "published": baselines.PUBLISHED.get(name, {})}
+                cases += await gathered(memory, name, people)
                 if name in ("locomo", "beam"):
                     outcomes += both
-                    cases += await gathered(memory, name, people)
                     of["bm25"] = figures(baselines.by_words(name, people))
                     of["cosine"] = figures(await baselines.by_meaning(name, people, memory.embedder))
                 of["seconds"] = time.perf_counter() - started
@@ -65,8 +68,10 @@ async def measure(
         found["left_out"] = left_out(cases)
     found["worst"] = worst(outcomes)
     found["seconds"] = time.perf_counter() - began
-    if fit and cases:
-        print(fitting.written(fitting.fit(cases)))
+    if train and cases:
+        weights = fitting.fit(cases)
+        print(fitting.written(weights))
+        print(f"wrote {fitting.save(weights)}")
     return found
 
 
@@ -93,11 +98,22 @@ async def gathered(memory: Memory, name: str, people: Sequence[Person]) -> list[
 
 
 def left_out(cases: Sequence[fitting.Case]) -> dict[str, Any]:
-    """Return figures with weights chosen without the conversation asked about, by the floor."""
+    """Return figures with weights chosen without the conversation asked about, by the floor.
+
+    Every tenth conversation of each set is left out at a time.
+    """
+    groups: dict[str, dict[str, int]] = {}
+    for each in cases:
+        of_set = groups.setdefault(each.set, {})
+        of_set.setdefault(each.group, len(of_set) % _FOLDS)
     found: list[tuple[Outcome, float]] = []
-    for group in dict.fromkeys(each.group for each in cases):
-        with fitting.in_place(fitting.fit([each for each in cases if each.group != group])):
-            found += [_ranked(each.set, each.asked, each.gathered) for each in cases if each.group == group]
+    for fold in range(_FOLDS):
+        out = [each for each in cases if groups[each.set][each.group] == fold]
+        rest = [each for each in cases if groups[each.set][each.group] != fold]
+        if not out or not rest:
+            continue
+        with fitting.in_place(fitting.fit(rest)):
+            found += [_ranked(each.set, each.asked, each.gathered) for each in out]
     answer: dict[str, Any] = {}
     for name in dict.fromkeys(each.set for each in cases):
         of = [(outcome, chance) for outcome, chance in found if outcome.set == name]
@@ -106,7 +122,7 @@ def left_out(cases: Sequence[fitting.Case]) -> dict[str, Any]:
         wrong = [chance for outcome, chance in of if not outcome.asked.evidence]
         answer[name]["floors"] = {
             str(floor): {
-                "lost": sum(share for share, chance in right if chance < floor) / len(right),
+                "lost": sum(share for share, chance in right if chance < floor) / max(1, len(right)),
                 "empty": sum(chance < floor for chance in wrong) / max(1, len(wrong)),
             }
             for floor in _FLOORS
@@ -151,6 +167,8 @@ def table(found: dict[str, Any]) -> str:
             lines.append("    " + ", ".join(kinds))
         lines.append(f"    {of['seconds']:.0f} s")
     for name, of in found.get("left_out", {}).items():
+        if "empty" not in of:
+            continue
         curve = (f"{floor}: {at['empty']:.2f} for {at['lost']:.3f}" for floor, at in of["floors"].items())
         lines.append(f"{name}, empty for recall lost, by floor: " + ", ".join(curve))
     for each in found["worst"]:
@@ -169,13 +187,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--only", nargs="*", choices=[*SETS], default=[*SETS])
     parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--train", action="store_true")
     given = parser.parse_args(arguments)
     if not any((given.folder / SETS[name][0]).is_file() for name in given.only):
         files = ", ".join(SETS[name][0] for name in given.only)
         print(f"none of {files} is in {given.folder}", file=sys.stderr)
         return 2
-    found = asyncio.run(measure(given.folder, given.only, given.cache, given.sample, given.fit))
+    found = asyncio.run(measure(given.folder, given.only, given.cache, given.sample, given.train))
     print(table(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=2), encoding="utf-8")

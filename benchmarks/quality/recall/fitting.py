@@ -2,30 +2,36 @@
 out.
 
 The weights of a ranking are those of a softmax over each question's candidates: what rests on its evidence
-shares the likelihood.  Both sets count alike but for :data:`BEAM_COUNTS`.  Whether anything answers is a
-logistic regression on the signs of all questions, the answerable and the others with the same weight in total.
+shares the likelihood.  Sets count as :data:`COUNTS` says.  Whether anything answers is told by boosted
+trees on the signs of all questions of sets that have unanswerable ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier
 
+import processors.recall
 from benchmarks.quality.recall.sets import Asked
 from processors.recall import answering, ranking
-from processors.recall.answering import SIGNS, signs
+from processors.recall.answering import Trees
 from processors.recall.features import FEATURES, Feature, Seen, features
+from processors.recall.signs import NAMES, signs
 from streams.search.memory import Gathered
 
 Floats = NDArray[np.float64]
 
-#: How much all questions of BEAM count, of those of LoCoMo.
-BEAM_COUNTS = 0.7
+#: How much all questions of a set count.
+COUNTS = {"locomo": 1.0, "beam": 0.7, "carmem": 0.3, "prefeval": 0.2}
 _STEPS, _PENALTY = 150, 1e-3
+_TREES, _DEPTH = 120, 3
 
 
 class Case(NamedTuple):
@@ -41,11 +47,10 @@ class Case(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What is put in the place of ``FEATURES``, ``SIGNS`` and ``BIAS``."""
+    """What is put in the place of ``FEATURES`` and the trees of the package."""
 
     features: Mapping[str, Feature]
-    signs: Mapping[str, Feature]
-    bias: float
+    trees: Trees
 
 
 def case(set_: str, group: str, asked: Asked, gathered: Gathered) -> Case:
@@ -61,25 +66,26 @@ def case(set_: str, group: str, asked: Asked, gathered: Gathered) -> Case:
 def fit(cases: Sequence[Case]) -> Weights:
     """Choose all weights on these questions."""
     chosen = _fit_features(cases)
-    found, answered = [], []
+    found, answered, sets = [], [], []
+    tell = {each.set for each in cases if not each.asked.evidence}
     for each in cases:
-        if not len(each.values):
+        if not len(each.values) or each.set not in tell:
             continue
         parts = [{name: chosen[name].part(value) for name, value in one.values.items()} for one in each.seen]
         seen = signs(each.gathered.question, each.gathered.candidates, each.seen, parts)
-        found.append([seen[name] for name in SIGNS])
+        found.append([seen[name] for name in NAMES])
         answered.append(bool(each.asked.evidence))
-    logit, mean, spread, bias = _fit_logistic(np.array(found), np.array(answered))
-    return Weights(chosen, _features(SIGNS, logit, mean, spread), bias)
+        sets.append(each.set)
+    trees = _fit_trees(np.array(found), np.array(answered), sets) if found else answering.built_in()
+    return Weights(chosen, trees)
 
 
 def _fit_features(cases: Sequence[Case]) -> dict[str, Feature]:
     used = [each for each in cases if each.right]
-    beam = sum(each.set == "beam" for each in used)
-    of_beam = BEAM_COUNTS * (len(used) - beam) / beam if beam and beam < len(used) else 1.0
-    weights = np.array([of_beam if each.set == "beam" else 1.0 for each in used])
-    mean = np.mean([each.values.mean(axis=0) for each in used], axis=0)
-    spread = np.mean([each.values.std(axis=0) for each in used], axis=0) + 1e-6
+    of_set = Counter(each.set for each in used)
+    weights = np.array([COUNTS[each.set] / of_set[each.set] for each in used])
+    mean = np.average([each.values.mean(axis=0) for each in used], axis=0, weights=weights)
+    spread = np.average([each.values.std(axis=0) for each in used], axis=0, weights=weights) + 1e-6
     rows = np.concatenate([(each.values - mean) / spread for each in used])
     lengths = np.array([len(each.values) for each in used])
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -101,23 +107,41 @@ def _fit_features(cases: Sequence[Case]) -> dict[str, Feature]:
     return _features(FEATURES, found, mean, spread)
 
 
-def _fit_logistic(rows: Floats, answered: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, float]:
-    mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-9
-    standard = np.c_[(rows - mean) / spread, np.ones(len(rows))]
-    share = answered.mean()
-    weights = np.where(answered, 0.5 / share, 0.5 / (1 - share))
-    found = np.zeros(standard.shape[1])
-    for _ in range(30):  # Newton
-        chance = 1 / (1 + np.exp(-standard @ found))
-        slope = standard.T @ (weights * (chance - answered)) + found
-        bend = (standard * (weights * chance * (1 - chance))[:, None]).T @ standard + np.eye(len(found))
-        found -= np.linalg.solve(bend, slope)
-    return found[:-1], mean, spread, float(found[-1])
+def _fit_trees(rows: Floats, answered: NDArray[np.bool_], sets: Sequence[str]) -> Trees:
+    """Boost trees; each set counts alike, and in it both kinds of questions."""
+    of = Counter(zip(sets, answered.tolist(), strict=True))
+    weights = np.array([1.0 / of[each] for each in zip(sets, answered.tolist(), strict=True)])
+    fitted = GradientBoostingClassifier(
+        n_estimators=_TREES,
+        max_depth=_DEPTH,
+        learning_rate=0.05,
+        subsample=0.6,
+        min_samples_leaf=10,
+        random_state=0,
+    ).fit(rows, answered, sample_weight=weights * len(weights) / weights.sum())
+    inner = 2**_DEPTH - 1
+    sign = np.zeros((_TREES, inner), dtype=np.int16)
+    split = np.full((_TREES, inner), np.inf, dtype=np.float32)
+    leaf = np.zeros((_TREES, inner + 1), dtype=np.float32)
+    for number, (each,) in enumerate(fitted.estimators_):
+        grown, places = each.tree_, [(0, 0)]
+        while places:
+            node, place = places.pop()
+            ends = grown.children_left[node] < 0
+            if place >= inner:
+                leaf[number, place - inner] = fitted.learning_rate * grown.value[node, 0, 0]
+                continue
+            if not ends:
+                sign[number, place], split[number, place] = grown.feature[node], grown.threshold[node]
+            left, right = (node, node) if ends else (grown.children_left[node], grown.children_right[node])
+            places += [(left, 2 * place + 1), (right, 2 * place + 2)]
+    start = fitted.decision_function(rows[:1])[0] - Trees(sign, split, leaf, 0.0).odds(
+        dict(zip(NAMES, rows[0].tolist(), strict=True))
+    )
+    return Trees(sign, split, leaf, float(start))
 
 
-def _features(
-    names: Mapping[str, Feature], weights: Floats, mean: Floats, spread: Floats
-) -> dict[str, Feature]:
+def _features(names: Iterable[str], weights: Floats, mean: Floats, spread: Floats) -> dict[str, Feature]:
     rows = zip(weights.tolist(), mean.tolist(), spread.tolist(), strict=True)
     return {name: Feature(*row) for name, row in zip(names, rows, strict=True)}
 
@@ -125,24 +149,29 @@ def _features(
 @contextmanager
 def in_place(weights: Weights) -> Iterator[None]:
     """Rank with other weights for a while."""
-    places = ((ranking, "FEATURES"), (answering, "SIGNS"), (answering, "BIAS"))
-    before = [getattr(module, name) for module, name in places]
+    places = ((ranking, "FEATURES", weights.features), (answering, "built_in", lambda: weights.trees))
+    before = [getattr(module, name) for module, name, _ in places]
     try:
-        for (module, name), value in zip(places, weights, strict=True):
+        for module, name, value in places:
             setattr(module, name, value)
         yield
     finally:
-        for (module, name), value in zip(places, before, strict=True):
+        for (module, name, _), value in zip(places, before, strict=True):
             setattr(module, name, value)
 
 
 def written(weights: Weights) -> str:
-    """Return the weights as they stand in :mod:`processors.recall`."""
-    lines = []
-    for title, found in (("FEATURES", weights.features), ("SIGNS", weights.signs)):
-        lines.append(f"{title}:")
-        lines += [
-            f'    "{name}": Feature({each.weight:.3f}, {each.mean:.3f}, {each.spread:.3f}),'
-            for name, each in found.items()
-        ]
-    return "\n".join([*lines, f"BIAS = {weights.bias:.3f}"])
+    """Return the weights of the ranking as they stand in :mod:`processors.recall.features`."""
+    return "\n".join(
+        f'    "{name}": Feature({each.weight:.3f}, {each.mean:.3f}, {each.spread:.3f}),'
+        for name, each in weights.features.items()
+    )
+
+
+def save(weights: Weights) -> Path:
+    """Write the trees where the package has them."""
+    target = Path(processors.recall.__file__).with_name(answering.WEIGHTS)
+    with target.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **weights.trees._asdict())
+    answering.built_in.cache_clear()
+    return target

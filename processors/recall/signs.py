@@ -1,0 +1,167 @@
+"""What of the candidates tells whether anything answers a question, by name.
+
+A question about somebody that another person's words answer better is often about the wrong one; names that
+are asked for and stand nowhere tell, too.  *Content* is a candidate's parts but for who said it; *theirs* are
+the turns of whom the question names (of everybody, if it names nobody), *others* the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, pstdev
+
+from processors.recall.features import Candidate, Seen
+from processors.recall.question import Question
+
+#: So many of the best count.
+_BEST, _MORE, _FIRST = 5, 10, 3
+
+#: Parts that say who spoke.
+_WHO = ("speaker", "requested_speaker")
+
+_SELF = re.compile(r"\b(?:i|my|me|i'm|we|us|our)\b", re.IGNORECASE)
+_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
+
+#: In the order of the weights.  ``lead``: parts of the best; ``ahead``: how far it is ahead of the fifth;
+#: ``meaning``, ``stands_out``: the best cosine, and how many spreads above the mean it is; ``covered``,
+#: ``covered_often``: the best share of the question's words (by rarity), and the mean of the three best;
+#: ``rival...``: by how much theirs are better than others' (content, cosine, share); ``named``: somebody is;
+#: ``best_...``: of the best candidate; ``words``: how many the question has; ``missing``: the share of words
+#: that nobody said, or they did not; ``..._covered``: the share that the three best have together, or one of
+#: the five best alone, or with its neighbours; ``share...``: how many of the best by content are theirs, and
+#: ``behind`` how many of others' stand before them; ``rarest...``: the rarity of a word, and whose it is;
+#: ``adjacent``: the best of theirs stands beside the best of others'; ``about_...``: of the best of theirs,
+#: whom it speaks of; ``facts_covered``: the best share of a fact.
+NAMES = (
+    *("lead", "ahead", "meaning", "stands_out", "covered", "covered_often", "named", "words"),
+    *("rival", "rival_meaning", "rival_words", "best_meaning", "best_words", "best_around"),
+    *("missing", "missing_theirs", "theirs_covered", "others_covered", "their_best_covered"),
+    *("other_best_covered", "their_place_covered", "other_place_covered", "share", "share_of_more", "best_is"),
+    *("behind", "rarest", "rarest_theirs", "rarest_is_theirs", "rarest_is_others", "their_meaning"),
+    *("their_meanings", "other_meanings", "about_themselves", "about_you", "when", "request", "best_asks"),
+    *("adjacent", "adjacent_rival", "facts_covered"),
+)
+
+
+def signs(
+    question: Question,
+    candidates: Sequence[Candidate],
+    seen: Sequence[Seen],
+    parts: Sequence[Mapping[str, float]],
+) -> dict[str, float]:
+    """Return what is seen of the turns among the candidates (of all, if there are none), by :data:`NAMES`."""
+    turns = [at for at, each in enumerate(candidates) if each.index is not None] or list(range(len(candidates)))
+    sums = {at: sum(parts[at].values()) for at in turns}
+    content = {at: sums[at] - sum(parts[at][name] for name in _WHO) for at in turns}
+    order = sorted(turns, key=lambda at: -sums[at])
+    best = order[0]
+    meanings = {at: seen[at].values["meaning"] for at in turns}
+    covered = sorted((seen[at].coverage for at in turns), reverse=True)
+    nearest = max(meanings.values())
+    found = dict.fromkeys(NAMES, 0.0)
+    found |= {
+        "lead": sums[best],
+        "ahead": sums[best] - sums[order[min(4, len(order) - 1)]],
+        "meaning": nearest,
+        "stands_out": (nearest - fmean(meanings.values())) / (pstdev(meanings.values()) or 1.0),
+        "covered": covered[0],
+        "covered_often": fmean(covered[:_FIRST]),
+        "named": float(bool(question.asked)),
+        "best_meaning": meanings[best],
+        "best_words": seen[best].coverage,
+        "best_around": seen[best].values["around"],
+        "words": float(len(seen[best].rarity)),
+        "when": float(question.when),
+        "request": float(question.request),
+        "facts_covered": max(
+            (one.coverage for one, each in zip(seen, candidates, strict=True) if each.index is None),
+            default=0.0,
+        ),
+    }
+    by_content = sorted(turns, key=lambda at: -content[at])
+    theirs = [at for at in by_content if not question.asked or candidates[at].speaker == question.asked]
+    others = [at for at in by_content if question.asked and candidates[at].speaker != question.asked]
+    found |= _words(seen, turns, theirs, others)
+    found |= _places(question, candidates, by_content, theirs, others)
+    if theirs:
+        found["their_meaning"] = max(meanings[at] for at in theirs)
+        found["their_meanings"] = _best_mean(meanings, theirs)
+    if others:
+        found["other_meanings"] = _best_mean(meanings, others)
+    if theirs and others:
+        found["rival"] = content[theirs[0]] - content[others[0]]
+        found["rival_meaning"] = max(meanings[at] for at in theirs) - max(meanings[at] for at in others)
+        found["rival_words"] = max(seen[at].coverage for at in theirs) - max(seen[at].coverage for at in others)
+        found["adjacent_rival"] = found["adjacent"] * found["rival"]
+    return found
+
+
+def _best_mean(values: Mapping[int, float], among: Iterable[int]) -> float:
+    return fmean(sorted((values[at] for at in among), reverse=True)[:_FIRST])
+
+
+def _words(
+    seen: Sequence[Seen], turns: Sequence[int], theirs: Sequence[int], others: Sequence[int]
+) -> dict[str, float]:
+    """Return what the question's words tell; of each, ``rarity`` says how rare it is among the candidates."""
+    rarity = seen[turns[0]].rarity
+    whole = sum(rarity.values()) or 1.0
+
+    def share(words: frozenset[str]) -> float:
+        return sum(rarity[word] for word in sorted(words)) / whole
+
+    def together(among: Iterable[int]) -> float:
+        return share(frozenset[str]().union(*(seen[at].held for at in among)))
+
+    def alone(among: Sequence[int]) -> float:
+        return max((seen[at].coverage for at in among[:_BEST]), default=0.0)
+
+    def in_place(among: Sequence[int]) -> float:
+        return max((share(seen[at].held_around) for at in among[:_BEST]), default=0.0)
+
+    rarest = max(sorted(rarity), key=lambda word: rarity[word], default="")
+    return {
+        "missing": 1.0 - together(turns),
+        "missing_theirs": 1.0 - together(theirs),
+        "theirs_covered": together(theirs[:_FIRST]),
+        "others_covered": together(others[:_FIRST]),
+        "their_best_covered": alone(theirs),
+        "other_best_covered": alone(others),
+        "their_place_covered": in_place(theirs),
+        "other_place_covered": in_place(others),
+        "rarest": rarity.get(rarest, 0.0),
+        "rarest_theirs": max((rarity[word] for at in theirs[:_BEST] for word in seen[at].held), default=0.0),
+        "rarest_is_theirs": float(any(rarest in seen[at].held for at in theirs)),
+        "rarest_is_others": float(any(rarest in seen[at].held for at in others)),
+    }
+
+
+def _places(
+    question: Question,
+    candidates: Sequence[Candidate],
+    by_content: Sequence[int],
+    theirs: Sequence[int],
+    others: Sequence[int],
+) -> dict[str, float]:
+    """Return who stands first, and what the first ones look like."""
+    ours = frozenset(theirs)
+    found = {
+        "share": sum(at in ours for at in by_content[:_BEST]) / _BEST if question.asked else 0.5,
+        "share_of_more": sum(at in ours for at in by_content[:_MORE]) / _MORE if question.asked else 0.5,
+        "best_is": float(by_content[0] in ours) if question.asked else 0.5,
+        "behind": math.log1p(by_content.index(theirs[0]) if theirs else 2 * _MORE),
+        "best_asks": float(candidates[by_content[0]].text.rstrip().endswith(("?", "？"))),
+    }
+    if theirs:
+        first = candidates[theirs[0]]
+        found["about_themselves"] = float(_SELF.search(first.text) is not None)
+        found["about_you"] = float(_YOU.search(first.text) is not None)
+        other = candidates[others[0]] if others else None
+        found["adjacent"] = float(
+            other is not None
+            and first.conversation_id == other.conversation_id
+            and abs((first.index or 0) - (other.index or 0)) <= 2
+        )
+    return found
