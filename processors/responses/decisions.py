@@ -154,7 +154,7 @@ class Decisions:
         if state.shown is None:
             return False
         came, began = state.shown
-        ahead = [at for at in places if came <= at < began]
+        ahead = [at for at in places if came < at < began]
         state.shown = (min(ahead), began) if ahead else None
         return state.shown is not None
 

@@ -184,6 +184,12 @@ def test_what_is_said_again_after_a_draft_was_shown_again_goes(again: str) -> No
     assert filter_text(f"{said}\n\n{again}\n\nDone.").text == f"{said}\n\nDone."
 
 
+def test_what_a_draft_shows_again_goes_when_it_comes_a_third_time() -> None:
+    plan = f"## Plan\n\n- {OPENING}\n- {PARKING}\n\n"
+    said = f"# Draft\n\n{plan}# Final\n\n{plan}{TICKETS}\n\n"
+    assert filter_text(f"{said}{plan}# End\n").text == f"{said}# End\n"
+
+
 def test_a_draft_is_known_however_much_was_said_before() -> None:
     """What is remembered is bounded: the oldest goes, and the place of the draft moves."""
     lines = [f"Sentence number {number} stands here alone." for number in range(MEMORY)]
