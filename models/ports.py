@@ -265,6 +265,22 @@ class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
         return wanted
 
 
+class GraphFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entities or relations a search may return; of relations, those that touch one of ``ends``."""
+
+    user_id: str
+    tenant_id: str = "default"
+    ends: tuple[str, ...] = ()
+
+    def conditions(self) -> list[AnyOf | Within]:
+        """See :class:`Where`."""
+        wanted: list[AnyOf | Within] = [
+            AnyOf("user_id", (self.user_id,)),
+            AnyOf("tenant_id", (self.tenant_id,)),
+        ]
+        return [*wanted, AnyOf("ends", self.ends)] if self.ends else wanted
+
+
 class Found(NamedTuple, Generic[Item]):
     """A search result.  ``score``: the cosine for a vector, BM25 (above 0, no upper end) for words."""
 

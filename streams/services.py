@@ -75,6 +75,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.memory.commands import Commands
     from streams.agents.memory.extraction import Extraction
     from streams.agents.memory.facts import Facts
+    from streams.agents.memory.graph import GraphStage
     from streams.agents.memory.merge_validation import MergeValidation
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
@@ -89,6 +90,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         MergeValidation(settings, readers.validator).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.
         Episodes(settings).stage(),
+        GraphStage(settings).stage(),
     ]
     return Service(stages)
 
@@ -100,12 +102,13 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_views
-    from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
+    from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.recall.context import ContextStage
     from streams.agents.recall.context_log import ContextView
     from streams.agents.recall.embedding import Embedding
     from streams.agents.recall.episode_index import EpisodeIndex
+    from streams.agents.recall.graph_index import entity_index, relation_index
     from streams.agents.recall.index import Index
     from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
@@ -115,6 +118,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.remembered.opening import shares_views
     from streams.remembered.ports import Remembered
     from streams.search import MemorySearch
+    from streams.search.graph import GraphSearch
     from streams.vector_queue import VectorQueue
 
     embedder = await open_embedder(settings, resources, metrics)
@@ -125,6 +129,9 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
     resources.push_async_callback(episodes.close)
+    entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
+    resources.push_async_callback(entities.close)
+    resources.push_async_callback(relations.close)
     kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
         VectorKind.FACT: index,
         VectorKind.TURN: turns,
@@ -148,6 +155,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         Turns(settings).stage(),
         TurnLog(settings, log, turns).stage(),
         EpisodeIndex(settings, episodes).stage(),
+        entity_index(settings, entities),
+        relation_index(settings, relations),
         Index(settings, index).stage(),
         Embedding(settings, embedder).stage(),
         VectorViews(settings, kinds).stage(),
@@ -160,7 +169,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     search = MemorySearch(
         index, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
     )
-    remembered = Remembered(search, index, log, contexts)
+    remembered = Remembered(search, index, log, contexts, GraphSearch(entities, relations))
 
     async def answer(health: HealthState) -> Close:
         server = await answer_others(settings, remembered, health.waited_for)

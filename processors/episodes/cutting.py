@@ -16,13 +16,14 @@ from processors.episodes.wording import embedded_text, text_of
 
 
 class Formed(msgspec.Struct, frozen=True):
-    """An episode; what is embedded of it, ``""`` if nothing was said in it; and when each of its turns arrived
-    (epoch seconds).
+    """An episode; what is embedded of it, ``""`` if nothing was said in it; when each of its turns arrived
+    (epoch seconds); and its turns.
     """
 
     episode: Episode
     embedded: str
     arrivals: tuple[float, ...]
+    turns: tuple[KeptTurn, ...] = ()
 
 
 class Cutting:
@@ -129,7 +130,7 @@ class Cutting:
         if len(turns) > repeated:
             episode = self._episode(reason, turns, repeated)
             arrivals = tuple(turn.arrived_at for turn in turns)
-            self._formed.append(Formed(episode, embedded_text(turns), arrivals))
+            self._formed.append(Formed(episode, embedded_text(turns), arrivals, tuple(turns)))
             self._count += 1
 
     def _episode(self, reason: EpisodeReason, turns: list[KeptTurn], overlap: int) -> Episode:

@@ -29,6 +29,7 @@ import msgspec
 from models.episodes import Episode
 from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Fact
+from models.graph import Entity, Relation
 from models.statements import Kind as StatementKind
 from models.turns import Turn
 from processors.facts.confidence import RATES, active_until, passive_until
@@ -149,4 +150,33 @@ EPISODES: Kind[Episode] = Kind(
     keywords=("tenant_id", "conversation_id"),
     times=("first_sent_at", "last_sent_at"),
     filled_from="memory.episodes.v1",
+)
+
+
+def _called(entity: Entity) -> dict[str, Any]:
+    return {"called": " | ".join(dict.fromkeys((entity.name, *entity.aliases, entity.role)))}
+
+
+def _tied(relation: Relation) -> dict[str, Any]:
+    return {"ends": [relation.from_id, relation.to_id], "said": relation.text}
+
+
+ENTITIES: Kind[Entity] = Kind(
+    name="entities",
+    type=Entity,
+    id_field="entity_id",
+    text_field="called",
+    keywords=("tenant_id",),
+    filled_from="memory.entities.v1",
+    derived=_called,
+)
+
+RELATIONS: Kind[Relation] = Kind(
+    name="relations",
+    type=Relation,
+    id_field="relation_id",
+    text_field="said",
+    keywords=("tenant_id", "ends"),
+    filled_from="memory.relations.v1",
+    derived=_tied,
 )

@@ -12,7 +12,7 @@ from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
-from streams.remembered.ports import Facts, Log, Search
+from streams.remembered.ports import Facts, Graph, Log, Search
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
 
@@ -38,6 +38,7 @@ class Parts:
     history: History | None = None
     status: Status | None = None
     letters: LetterQueues | None = None
+    graph: Graph | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

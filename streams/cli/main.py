@@ -42,6 +42,7 @@ from streams.cli import (
     export,
     facts,
     filter_command,
+    graph,
     import_command,
     search,
     serve,
@@ -95,6 +96,7 @@ app.command("tail")(tail.follow)
 app.command("search")(search.find)
 app.command("window")(window.show)
 app.command("understand")(understand.show)
+app.command("graph")(graph.show)
 app.command("context")(context.show)
 app.command("facts")(facts.show)
 app.command("explain")(facts.explain)

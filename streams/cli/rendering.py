@@ -186,6 +186,20 @@ def _report(body: Body) -> str:
     return f"{body['changed']} of {body['facts']} facts changed: {done}{rest}, by {body['by']}"
 
 
+def _entity(body: Body) -> str:
+    return f"{body['name']} ({body['type']})"
+
+
+def _relation(body: Body) -> str:
+    return f"{body['from_name']} {body['relation'].replace('_', ' ')} {body['to_name']}"
+
+
+def _graph_statement(body: Body) -> str:
+    one, other = body["subject"], body["object"]
+    ended = " no longer" if body.get("ended") else ""
+    return f"{one['name'] or one['role']}{ended} {body['relation']} {other['name'] or other['role']}"
+
+
 _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "chat.messages.v1": _message,
     "chat.response-chunks.v1": _chunk,
@@ -197,6 +211,9 @@ _BY_TOPIC: dict[str, Callable[[Body], str]] = {
     "memory.episodes.v1": _episode,
     "memory.fact-candidates.v1": _candidate,
     "memory.facts.v1": _fact,
+    "memory.entities.v1": _entity,
+    "memory.relations.v1": _relation,
+    "memory.graph-statements.v1": _graph_statement,
     "memory.consolidation.v1": _step,
     "memory.consolidation-reports.v1": _report,
     "memory.summary-requests.v1": _summary_request,

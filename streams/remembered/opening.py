@@ -29,12 +29,13 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
 
         log, contexts = open_views(settings, resources)
     if not settings.qdrant_url:
-        return Remembered(far.search, far.facts, log, contexts)
+        return Remembered(far.search, far.facts, log, contexts, far.graph)
     from models.ports import VectorSpace
     from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
-    from streams.adapters.qdrant_kinds import EPISODES, TURNS, facts_kind
+    from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
     from streams.search import MemorySearch
+    from streams.search.graph import GraphSearch
 
     embedder = await open_embedder(settings, resources, metrics)
     space = VectorSpace(embedder.model, embedder.dimensions)
@@ -47,4 +48,8 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
     search = MemorySearch(
         facts, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
     )
-    return Remembered(search, facts, log, contexts)
+    entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
+    resources.push_async_callback(entities.close)
+    resources.push_async_callback(relations.close)
+    graph = GraphSearch(entities, relations)
+    return Remembered(search, facts, log, contexts, graph)

@@ -8,10 +8,12 @@ from typing import Protocol
 
 from models.context import Context
 from models.facts import Fact
+from models.graph import Relation
 from models.ports import FactFilter
 from models.turns import Turn
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.search import Results, Wanted
+from streams.search.graph import GraphWanted, Neighbourhood
 
 
 class Search(Protocol):
@@ -80,6 +82,18 @@ class Log(Protocol):
         ...
 
 
+class Graph(Protocol):
+    """Whom and what a person speaks of, as :class:`streams.search.graph.GraphSearch`."""
+
+    async def look(self, wanted: GraphWanted) -> Neighbourhood:
+        """Return what of the graph was asked for."""
+        ...
+
+    async def tied_to(self, user_id: str, tenant_id: str, question: str, limit: int = 10) -> list[Relation]:
+        """Return what is tied to those whom a question names."""
+        ...
+
+
 class Contexts(Protocol):
     """The contexts that were made, as :class:`streams.adapters.context_log.ContextLog`."""
 
@@ -96,3 +110,4 @@ class Remembered:
     facts: Facts
     log: Log
     contexts: Contexts
+    graph: Graph

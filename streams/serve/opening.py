@@ -58,6 +58,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         search=remembered.search,
         facts=remembered.facts,
         log=remembered.log,
+        graph=remembered.graph,
         windows=WindowRetriever(remembered.log, TurnTopic(settings)),
         understanding=Understanding(remembered.search, remembered.log),
         contexts=ContextReader(remembered.contexts, remembered.log, remembered.facts),

@@ -39,6 +39,8 @@ ANSWERS = (
     "memory.facts.v1",
     "memory.embeddings.v1",
     "memory.merge-questions.v1",
+    "memory.entities.v1",
+    "memory.relations.v1",
     TURNS,
     "memory.episodes.v1",
     VECTORS,

@@ -20,6 +20,7 @@ import pytest
 from models.episodes import EpisodeReason
 from models.errors import ConsistencyError
 from models.facts import Erasure, Fact, FactChange, FactStatus, Period, Provenance, Revision
+from models.graph import EntityType, GraphSource, GraphStatement, Mention
 from models.responses import ResponseChunk
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
@@ -40,7 +41,7 @@ from processors.responses.filter_state import FilterState, Held
 from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations
-from streams.agents.memory import extraction, fact_vectors, facts
+from streams.agents.memory import extraction, fact_vectors, facts, graph
 from streams.agents.recall import episodes, turns
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
@@ -196,6 +197,32 @@ VALUES: dict[Codec[Any], Any] = {
         "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     ),
     fact_vectors.PAGE: ("f-1", "f-2", "f-3"),
+    graph.STATE: graph.GraphState(
+        7,
+        (
+            GraphStatement(
+                statement_id="g-1",
+                tenant_id="acme",
+                user_id="ada",
+                subject=Mention(EntityType.PERSON, "Anna", "sister"),
+                relation="lives_in",
+                object=Mention(EntityType.PLACE, "Berlin"),
+                ended=True,
+                source=GraphSource(
+                    conversation_id="c-1",
+                    message_id="m-1",
+                    turn_id="t-1",
+                    quote="My sister Anna no longer lives in Berlin.",
+                    topic="chat.messages.v1",
+                    partition=5,
+                    offset=7,
+                    sent_at=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+                    arrived_at=datetime(2026, 3, 1, 10, 0, 1, tzinfo=UTC),
+                ),
+            ),
+        ),
+    ),
+    graph.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, tzinfo=UTC)),
     responses.STATE: ResponseState(
         "r-1",
         "c-1",

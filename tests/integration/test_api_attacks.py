@@ -36,6 +36,7 @@ from streams.windows import WindowRetriever
 ELSEWHERE = {
     "/v1/context",
     "/v1/understanding",
+    "/v1/graph",
     "/v1/events",
     "/v1/status",
     "/v1/conversations/{conversation_id}/log",

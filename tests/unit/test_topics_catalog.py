@@ -38,6 +38,9 @@ def test_the_topics_of_the_contract():
         "memory.fact-candidates.v1",
         "memory.facts.v1",
         "memory.consolidation.v1",
+        "memory.graph-statements.v1",
+        "memory.entities.v1",
+        "memory.relations.v1",
         "memory.consolidation-reports.v1",
         "memory.merge-questions.v1",
         "memory.turns.v1",
@@ -83,6 +86,7 @@ def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
         "switchboard-memory-facts-changelog",
         "switchboard-recall-turns-changelog",
         "switchboard-memory-episodes-changelog",
+        "switchboard-memory-graph-changelog",
         "switchboard-respond-responses-changelog",
     }
     for spec in changelogs.values():

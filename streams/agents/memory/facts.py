@@ -50,6 +50,7 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, bury, publish
+from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasures import Erasing
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -194,6 +195,8 @@ class Facts:
                 assert line is not None
                 for part_id in _merged_into(fact.fact_id, line, work):
                     self._erase_part(part_id, erasing, partition, work)
+        # Graphs are in the same partitions, and hear of it from here.
+        erasures.announce(work, GRAPH_STATEMENTS, erasing, partition, _SOURCE)
         if not erasing.conversation_id:
             forget_person(erasing.tenant_id, erasing.user_id, work)
         # Last, as with a fact: that it is known says that it is done.

@@ -1,4 +1,5 @@
-"""recall/episodes: turns that belong together become an episode, which asks for its vector.
+"""recall/episodes: turns that belong together become an episode, which asks for its vector; what its new turns
+say of people and places goes to the graph (:mod:`streams.agents.memory.graph`).
 
 It reads the log of turns and, if episodes end with their topic, that of the turns' vectors, in any order
 (:mod:`processors.episodes.topic_queue`): turns that wait for a vector lie beside the conversation's state.
@@ -29,8 +30,10 @@ from processors.episodes.cutting import Formed
 from processors.episodes.fold import EpisodeFold
 from processors.episodes.state import EpisodePolicy, EpisodesState, Place
 from processors.episodes.topic_queue import Row
+from processors.graph.reading import read as read_statements
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests
+from streams.agents.memory.graph import send_statement
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
@@ -180,6 +183,8 @@ class Episodes:
                     episode.tenant_id,
                 )
                 embedding_requests.ask(work, request, _SOURCE)
+            for statement in read_statements(episode.conversation_id, formed.turns, episode.overlap):
+                send_statement(statement, work)
             work.count("episodes_total", episode.reason)
             page = _page_key(conversation, listed // PAGE_EPISODES)
             before = tuple(each for each in work.get(page, PAGE) or () if each.episode_id != episode.episode_id)

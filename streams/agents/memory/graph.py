@@ -1,0 +1,197 @@
+"""memory/graph: what a person says of people, pets, places and organizations becomes a graph (seed 000).
+
+Statements come from the stage that forms episodes, which reads each turn once.  The graph is made anew of all
+of a person's statements whenever one comes: so it does not depend on their order, and what is erased is as if
+it had never been said.  Only what changed is published.
+
+State: under ``<person>`` the statements; under ``<id>/erased`` what is remembered of the erasure of a
+conversation or a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from models import ids
+from models.errors import InvalidRecord
+from models.facts import Erasure
+from models.graph import Entity, GraphStatement, Relation
+from processors.graph.resolving import resolve
+from processors.text.validation import decode
+from streams import cloudevents, erasures
+from streams.erasures import Erasing
+from streams.runtime.codec import Codec
+from streams.runtime.effects import Effects
+from streams.runtime.keyed import Run, Source, Work, keyed_stage
+from streams.runtime.records import SourceRecord
+from streams.runtime.stage import Stage
+from streams.settings import Settings
+
+STATEMENTS = "memory.graph-statements.v1"
+ENTITIES = "memory.entities.v1"
+RELATIONS = "memory.relations.v1"
+
+#: How many statements of a person are kept: the latest.
+STATEMENTS_LIMIT = 2_000
+
+#: Up to which version a record without a value erases.
+VERSION_HEADER = "erased_version"
+
+_ERASED = b"/erased"
+
+_encode = msgspec.json.Encoder().encode
+_SOURCE = "/switchboard/memory"
+
+
+class GraphState(msgspec.Struct, frozen=True):
+    """A person's statements, by their ids in order, and how often the graph has changed."""
+
+    version: int = 0
+    statements: tuple[GraphStatement, ...] = ()
+
+
+STATE: Codec[GraphState] = Codec("graph of a person", GraphState, form=msgspec.json)
+ERASURE: Codec[Erasure] = Codec("erasure from graphs", Erasure)
+
+
+class _Heard(NamedTuple):
+    """A statement or an erasure; ``key``: whose state it changes."""
+
+    key: bytes
+    statement: GraphStatement | None = None
+    erasing: Erasing | None = None
+
+
+class GraphStage:
+    """What the stage does with statements and erasures."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def stage(self) -> Stage:
+        """Return the stage."""
+        return keyed_stage(
+            name="graph",
+            table="graph",
+            codec=STATE,
+            others=(ERASURE,),
+            sources={
+                STATEMENTS: Source(decode=_decode, fold=self._fold, key=lambda heard: heard.key),
+            },
+            batch_records=self._settings.batch_records,
+        )
+
+    def _fold(self, before: GraphState | None, run: Run[_Heard], work: Work) -> GraphState | None:
+        state = before or GraphState()
+        statements = {each.statement_id: each for each in state.statements}
+        for heard, record in run.items:
+            if heard.erasing is not None:
+                self._erase(heard.erasing, record.partition, work)
+            elif heard.statement is not None and not _is_erased(heard.statement, record.partition, work):
+                statements[heard.statement.statement_id] = heard.statement
+        if len(statements) == len(state.statements):
+            return before
+        kept = sorted(statements.values(), key=lambda each: (each.source.arrived_at, each.statement_id))
+        return _changed(state, kept[-STATEMENTS_LIMIT:], work)
+
+    @staticmethod
+    def _erase(erasing: Erasing, partition: int, work: Work) -> None:
+        key = erasing.key(partition).encode() + _ERASED
+        known = work.get(key, ERASURE)
+        if known is not None and erasing.until <= known.until:
+            work.skip("replayed")
+            return
+        for person in work.holding(msgspec.json.encode(erasing.conversation_id or erasing.user_id)):
+            state = None if person.endswith(_ERASED) else work.get(person, STATE)
+            if state is None:
+                continue
+            left = [each for each in state.statements if not _rests_on(each, erasing)]
+            if len(left) < len(state.statements):
+                work.put(person, _changed(state, left, work), STATE)
+        # Last: that it is known says that it is done.
+        work.put(key, Erasure(until=erasing.until), ERASURE)
+
+
+def send_statement(statement: GraphStatement, effects: Effects) -> None:
+    """Write a statement where its person's graph is made."""
+    headers = cloudevents.outgoing(
+        "memory.graph-statement.v1", _SOURCE, statement.statement_id, subject=statement.user_id
+    )
+    key, route = statement.statement_id.encode(), statement.user_id.encode()
+    effects.emit(STATEMENTS, key, _encode(statement), headers, route=route)
+
+
+def person_key(tenant_id: str, user_id: str) -> bytes:
+    """Return the key of the state of a person's graph."""
+    return ids.deterministic_id("graph", tenant_id, user_id).encode()
+
+
+def _changed(state: GraphState, statements: list[GraphStatement], work: Work) -> GraphState:
+    """Publish what is not as it was; return the state after."""
+    version = state.version + 1
+    before, after = resolve(state.statements), resolve(statements)
+    whose = (state.statements or tuple(statements))[0]
+    _publish(ENTITIES, "memory.entity.v1", before.entities, after.entities, version, whose.user_id, work)
+    _publish(RELATIONS, "memory.relation.v1", before.relations, after.relations, version, whose.user_id, work)
+    return GraphState(version, tuple(statements))
+
+
+def _publish(
+    topic: str,
+    event: str,
+    before: Mapping[str, Entity] | Mapping[str, Relation],
+    after: Mapping[str, Entity] | Mapping[str, Relation],
+    version: int,
+    user_id: str,
+    work: Work,
+) -> None:
+    for name, thing in after.items():
+        if before.get(name) != thing:
+            headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}", subject=user_id)
+            value = _encode(msgspec.structs.replace(thing, version=version))
+            work.emit(topic, name.encode(), value, headers, route=user_id.encode())
+    for name in sorted(before.keys() - after.keys()):
+        headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}/erased", subject=user_id)
+        gone = [*headers, (VERSION_HEADER, b"%d" % version)]
+        work.emit(topic, name.encode(), None, gone, route=user_id.encode())
+
+
+def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:
+    said = statement.source
+    return (
+        statement.tenant_id == erasing.tenant_id
+        and erasing.user_id in ("", statement.user_id)
+        and erasing.conversation_id in ("", said.conversation_id)
+        and said.arrived_at <= erasing.until
+    )
+
+
+def _is_erased(statement: GraphStatement, partition: int, work: Work) -> bool:
+    """Whether what a statement rests on was erased with its conversation or its person."""
+    tenant_id, user_id, conversation_id = (
+        statement.tenant_id,
+        statement.user_id,
+        statement.source.conversation_id,
+    )
+    for name in ((conversation_id, ""), (conversation_id, user_id), ("", user_id)):
+        key = ids.erasure_id(tenant_id, *name, partition).encode() + _ERASED
+        erasure = work.get(key, ERASURE)
+        if erasure is not None and statement.source.arrived_at <= erasure.until:
+            work.skip("erased")
+            return True
+    return False
+
+
+def _decode(record: SourceRecord) -> _Heard:
+    if record.value is None:
+        erasing = erasures.read(record)
+        if erasing is None:
+            raise InvalidRecord(
+                "invalid_erasure", "a record without a value says by its headers what is erased"
+            )
+        return _Heard(b"", erasing=erasing)
+    statement = decode(GraphStatement, record.value)
+    return _Heard(person_key(statement.tenant_id, statement.user_id), statement)

@@ -1,0 +1,62 @@
+"""``switchboard graph``: whom and what a person speaks of, and what ties them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from models.graph import Entity, Relation
+from models.messages import DEFAULT_TENANT
+from streams.cli import recall_api
+from streams.cli.output import print_json, printable
+from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, Neighbourhood
+from streams.settings import load_settings
+
+
+def show(
+    query: Annotated[
+        str, typer.Argument(help="Whom or what it names; left out: anybody.", show_default=False)
+    ] = "",
+    user: Annotated[str, typer.Option("--user", "-u", help="Who speaks of them.", show_default=False)] = "",
+    tenant: Annotated[str, typer.Option("--tenant", help="The tenant of the person.")] = DEFAULT_TENANT,
+    steps: Annotated[int, typer.Option("--steps", min=1, max=STEPS_LIMIT, help="How far to walk.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=NEIGHBOURS_LIMIT, help="Most relations.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object, as the HTTP API answers.")] = False,
+) -> None:
+    """Show the people, pets, places, organizations and dates that a person speaks of.  Needs `recall`."""
+    if not user.strip():
+        raise ConfigurationError("say whose graph: --user USER")
+    settings = load_settings()
+    parameters: dict[str, str | int] = {
+        "user_id": user, "tenant_id": tenant, "q": query, "steps": steps, "limit": limit
+    }  # fmt: skip
+    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, Neighbourhood))
+    if found is None:
+        raise DependencyUnavailable(
+            "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"
+        )
+    if json:
+        print_json(found)
+        return
+    if not found.entities:
+        print("nothing of this name" if query else "nothing is known yet")
+    for entity in found.entities:
+        print(_entity(entity))
+    for relation in found.relations:
+        print(f"  {_relation(relation)}")
+    if found.is_cut:
+        print("there is more: raise --limit, or name whom you mean")
+
+
+def _entity(entity: Entity) -> str:
+    also = f", also: {', '.join(map(printable, entity.aliases))}" if entity.aliases else ""
+    return f"{printable(entity.name)} ({entity.type}{also})"
+
+
+def _relation(relation: Relation) -> str:
+    until = f" until {relation.valid_to:%Y-%m-%d}" if relation.valid_to is not None else ""
+    said = printable(relation.text)
+    return f"{said}, since {relation.valid_from:%Y-%m-%d}{until} ({relation.evidence_count}x said)"

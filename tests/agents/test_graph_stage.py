@@ -1,0 +1,305 @@
+"""memory/graph and the indexes of the graph: what is published, searched, walked and erased."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.errors import InvalidRecord
+from models.graph import Entity, EntityType, GraphStatement, Relation
+from models.ports import VectorSpace
+from processors.episodes.state import KeptTurn
+from processors.graph.reading import read
+from streams.adapters.index_factory import open_index
+from streams.adapters.qdrant_kinds import ENTITIES as ENTITY_KIND
+from streams.adapters.qdrant_kinds import RELATIONS as RELATION_KIND
+from streams.agents.memory.graph import ENTITIES, RELATIONS, STATEMENTS, GraphStage
+from streams.agents.recall.graph_index import entity_index, relation_index
+from streams.erasures import Erasing
+from streams.runtime.records import Record
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.runtime.trial import Trial
+from streams.search.graph import GraphSearch, GraphWanted
+from streams.settings import Settings
+
+
+def statements(*texts: str, user: str = "ada", conversation: str = "c") -> list[GraphStatement]:
+    at = START.timestamp()
+    turns = [
+        KeptTurn(
+            "default",
+            0.0,
+            n,
+            f"{conversation}-t{n}",
+            f"m{n}",
+            user,
+            "",
+            "user",
+            text,
+            at + n,
+            at + n,
+            "log",
+            0,
+            n,
+        )
+        for n, text in enumerate(texts)
+    ]
+    return list(read(conversation, turns))
+
+
+def stage() -> StageHarness:
+    return StageHarness(GraphStage(Settings()).stage())
+
+
+def latest(harness: StageHarness, topic: str) -> dict[bytes, bytes | None]:
+    return {output.key or b"": output.value for output in harness.outputs if output.topic == topic}
+
+
+def names(harness: StageHarness) -> set[str]:
+    values = [value for value in latest(harness, ENTITIES).values() if value is not None]
+    return {msgspec.json.decode(value, type=Entity).name for value in values}
+
+
+def erase(
+    harness: StageHarness, *, user: str = "", conversation: str = "", until: datetime | None = None
+) -> None:
+    erasing = Erasing("default", conversation, user, until or START + timedelta(hours=1))
+    blank = harness.record(None, STATEMENTS)
+    key = erasing.key(PARTITION).encode()
+    harness.feed(blank._replace(key=key, headers=erasing.headers()))
+
+
+def test_only_what_changed_is_published() -> None:
+    harness = stage()
+    first, second = (
+        statements("My sister Anna lives in Berlin."),
+        statements("I have a dog called Rex.", user="ada"),
+    )
+    harness.feed(*[harness.record(each) for each in first])
+    before = len(harness.outputs)
+    harness.feed(*[harness.record(msgspec.structs.replace(each)) for each in second])
+    new = harness.outputs[before:]
+    changed = {
+        msgspec.json.decode(each.value or b"", type=Entity).name for each in new if each.topic == ENTITIES
+    }
+    assert changed == {"user", "Rex"}
+    assert {each.route for each in harness.outputs} == {b"ada"}
+
+
+def test_a_copy_changes_nothing() -> None:
+    harness = stage()
+    told = statements("My sister Anna lives in Berlin.")
+    harness.feed(*[harness.record(each) for each in told])
+    before = len(harness.outputs)
+    harness.feed(*[harness.record(each) for each in told])
+    assert len(harness.outputs) == before
+
+
+def test_a_person_who_gets_a_name_is_known_under_another_id() -> None:
+    harness = stage()
+    harness.feed(*[harness.record(each) for each in statements("My sister lives in Berlin.")])
+    harness.feed(*[harness.record(each) for each in statements("My sister Anna is here.", conversation="d")])
+    assert names(harness) == {"user", "Anna", "Berlin"}
+    assert None in latest(harness, ENTITIES).values()
+
+
+@pytest.mark.parametrize(("user", "conversation"), [("ada", ""), ("", "c")])
+def test_what_was_erased_is_gone_and_stays_so(user: str, conversation: str) -> None:
+    harness = stage()
+    told = statements("My sister Anna lives in Berlin.")
+    harness.feed(*[harness.record(each) for each in told])
+    harness.feed(
+        *[harness.record(each) for each in statements("My friend Bob is here.", user="eve", conversation="d")]
+    )
+    erase(harness, user=user, conversation=conversation)
+    assert names(harness) == {"user", "Bob"}
+    assert set(latest(harness, RELATIONS).values()) - {None} != set()
+    assert b"Anna" not in b"".join(payload for _, payload in harness.state.items())
+    harness.feed(*[harness.record(each) for each in told])
+    assert names(harness) == {"user", "Bob"}
+
+
+def test_what_is_said_after_an_erasure_is_learned_in_a_later_version() -> None:
+    harness = stage()
+    harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
+    erase(harness, user="ada", until=START + timedelta(seconds=30))
+    later = [
+        msgspec.structs.replace(
+            each,
+            statement_id="again",
+            source=msgspec.structs.replace(each.source, arrived_at=START + timedelta(hours=2)),
+        )
+        for each in statements("My sister Anna lives in Berlin.")[:1]
+    ]
+    harness.feed(*[harness.record(each) for each in later])
+    found = [msgspec.json.decode(value, type=Entity) for value in latest(harness, ENTITIES).values() if value]
+    assert {each.name: each.version for each in found} == {"user": 3, "Anna": 3}
+
+
+TEXTS = (
+    "My sister Anna lives in Berlin.",
+    "My sister lives in Rome.",
+    "My colleague Anna lives in Paris.",
+    "I moved to Munich.",
+    "I no longer live in Munich.",
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from("ab")), max_size=8),
+    st.randoms(use_true_random=False),
+)
+@settings(deadline=None, max_examples=25)
+def test_however_it_is_read_the_graph_is_the_same(told: list[tuple[str, str]], chance: Random) -> None:
+    made = StageHarness(GraphStage(Settings()).stage())
+    log: list[Record] = []
+    for number, (text, user) in enumerate(told):
+        log += [made.record(each) for each in statements(text, user=user, conversation=f"c{number}")]
+    stages = GraphStage(Settings()).stage()
+    calm = Trial(stages, log, Random(0), latencies=[0.0], batches=[1])
+    calm.run()
+    trial = Trial(stages, log, chance, batches=(1, 4, 100))
+    for _ in range(3):
+        trial.run(chance.randint(1, 6))
+    trial.run()
+
+    def last(outputs: Sequence[object]) -> set[tuple[str, bytes, object]]:
+        found: dict[tuple[str, bytes], object] = {}
+        for output in outputs:
+            topic, key, value = output.topic, output.key, output.value  # type: ignore[attr-defined]
+            kind = Entity if topic == ENTITIES else Relation
+            thing = None if value is None else msgspec.json.decode(value, type=kind)
+            # How often it changed depends on what came together.
+            found[topic, key] = thing and msgspec.json.encode(msgspec.structs.replace(thing, version=1))
+        return {(topic, key, value) for (topic, key), value in found.items() if value is not None}
+
+    assert last(trial.outputs) == last(calm.outputs)
+
+
+# -- the view -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def search(tmp_path: Path):  # type: ignore[no-untyped-def]
+    space = VectorSpace("test-1", 4)
+    entities = open_index(Settings(data_dir=tmp_path), ENTITY_KIND, space)
+    relations = open_index(Settings(data_dir=tmp_path), RELATION_KIND, space)
+    yield View(entities, relations)
+    await entities.close()
+    await relations.close()
+
+
+class View:
+    """The graph stage, and the indexes that its topics fill."""
+
+    def __init__(self, entities, relations) -> None:  # type: ignore[no-untyped-def]
+        self.graph = stage()
+        self.search = GraphSearch(entities, relations)
+        self._indexes = {
+            ENTITIES: StageHarness(entity_index(Settings(), entities)),
+            RELATIONS: StageHarness(relation_index(Settings(), relations)),
+        }
+        self._seen = 0
+
+    async def tell(self, *texts: str, user: str = "ada", conversation: str = "c") -> None:
+        self.graph.feed(
+            *[self.graph.record(each) for each in statements(*texts, user=user, conversation=conversation)]
+        )
+        await self.catch_up()
+
+    async def catch_up(self) -> None:
+        for topic, index in self._indexes.items():
+            new = [output for output in self.graph.outputs[self._seen :] if output.topic == topic]
+            records = [index.record(None, topic, key=each.key)._replace(value=each.value, headers=each.headers)
+                       for each in new]  # fmt: skip
+            if records:
+                await index.call(*records)
+        self._seen = len(self.graph.outputs)
+
+
+async def test_a_question_that_names_somebody_finds_what_is_tied_to_them(search: View) -> None:
+    await search.tell("My sister Anna lives in Berlin. She works at Siemens.", "I have a dog called Rex.")
+    await search.tell("My sister Anna lives in Rome.", user="eve", conversation="d")
+    for question in ("Where does my sister live?", "where does ANNA work", "What about Anna?"):
+        found = await search.search.tied_to("ada", "default", question)
+        assert {each.text for each in found} == {
+            "user sister Anna",
+            "Anna lives in Berlin",
+            "Anna works at Siemens",
+        }
+    assert await search.search.tied_to("ada", "default", "Where is the train?") == []
+    assert await search.search.tied_to("ada", "other", "Anna") == []
+
+
+async def test_two_steps_reach_further_than_one(search: View) -> None:
+    await search.tell("My sister Anna lives in Berlin.")
+    near = await search.search.look(GraphWanted(user_id="ada", query="Berlin"))
+    far = await search.search.look(GraphWanted(user_id="ada", query="Berlin", steps=2))
+    assert {each.name for each in near.entities} == {"Berlin", "Anna"}
+    assert {each.name for each in far.entities} == {"Berlin", "Anna", "user"}
+    assert far.entities[0].name == "Berlin" and not far.is_cut
+
+
+async def test_what_was_erased_is_not_found(search: View) -> None:
+    await search.tell("My sister Anna lives in Berlin.")
+    erase(search.graph, user="ada")
+    await search.catch_up()
+    found = await search.search.look(GraphWanted(user_id="ada"))
+    assert (found.entities, found.relations) == ([], [])
+
+
+@pytest.mark.parametrize(("steps", "limit"), [(0, 10), (3, 10), (1, 0), (1, 1000)])
+async def test_a_walk_has_limits(search: View, steps: int, limit: int) -> None:
+    with pytest.raises(InvalidRecord, match="must be"):
+        await search.search.neighbours("ada", "default", ["e"], steps, limit)
+
+
+async def test_many_nodes_around_one_person_are_cut(search: View) -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    hub = "00000000-0000-5000-8000-000000000000"
+    things, ties = [], []
+    for n in range(3_000):
+        name = f"{n:08x}-0000-5000-8000-000000000001"
+        things.append(
+            Entity(
+                entity_id=name,
+                user_id="ada",
+                type=EntityType.PERSON,
+                name=f"Friend{n}",
+                aliases=(),
+                mentions=1,
+                first_said_at=at,
+                last_said_at=at,
+                changed_at=at,
+                version=1,
+            )
+        )
+        ties.append(
+            Relation(
+                relation_id=f"{n:08x}-0000-5000-8000-000000000002",
+                user_id="ada",
+                from_id=hub,
+                from_name="user",
+                relation="friend",
+                to_id=name,
+                to_name=f"Friend{n}",
+                valid_from=at,
+                learned_at=at,
+                changed_at=at,
+                evidence_count=1,
+                provenance=(),
+                version=1,
+            )
+        )
+    await search.search._entities.upsert(things)
+    await search.search._relations.upsert(ties)
+    found = await search.search.neighbours("ada", "default", [hub], 2, 50)
+    assert (len(found.relations), found.is_cut) == (50, True)
+    assert len(found.entities) <= 50
