@@ -1,6 +1,7 @@
 """Whether what a question bears on is in the context that is made when it is asked, and what that costs.
 
-``python -m benchmarks.quality.context FOLDER [--chats N] [--json FILE]``.
+``python -m benchmarks.quality.context FOLDER [--chats N] [--turns] [--json FILE]``.  ``--turns``: as if no
+episodes were known, only turns.
 
 *BEAM* (``beam-dev.jsonl``): each chat is read by the built-in extractor, window by window; then each question
 of the kinds ``instruction_following`` and ``preference_following`` is a new turn of another conversation.  It
@@ -29,21 +30,27 @@ from typing import Any
 
 from models import ids
 from models.context import Context, ContextRequest, Tier
+from models.episodes import Episode
 from models.facts import Fact
 from models.messages import Role
 from models.ports import VectorSpace
 from models.turns import Turn, TurnSource
+from models.vectors import EmbeddingRequest
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from streams.adapters.index_factory import open_index
 from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.qdrant_kinds import EPISODES as EPISODES_KIND
 from streams.adapters.qdrant_kinds import FACTS as FACTS_KIND
 from streams.adapters.qdrant_kinds import TURNS
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.recall.episodes import EPISODES, Episodes
+from streams.agents.recall.punctuations import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import EMBEDDED_CHARACTERS
 from streams.contexts import ContextMaker
+from streams.embedding_requests import REQUESTS as EMBEDDING_REQUESTS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.vector_queue import VectorQueue
@@ -66,17 +73,21 @@ class NoLog:
 class Memory:
     """One index of facts and of turns, for all who are measured."""
 
-    def __init__(self, resources: AsyncExitStack, folder: Path) -> None:
+    def __init__(self, resources: AsyncExitStack, folder: Path, *, with_episodes: bool = True) -> None:
         self.embedder = OnnxEmbedder(threads=2, cache_size=20_000)
         resources.push_async_callback(self.embedder.close)
         space = VectorSpace(self.embedder.model, self.embedder.dimensions)
         settings = Settings(data_dir=folder)
         self.facts, self.turns = (open_index(settings, kind, space) for kind in (FACTS_KIND, TURNS))
-        resources.push_async_callback(self.facts.close)
-        resources.push_async_callback(self.turns.close)
+        self.episodes = open_index(settings, EPISODES_KIND, space) if with_episodes else None
+        for index in (self.facts, self.turns, self.episodes):
+            if index is not None:
+                resources.push_async_callback(index.close)
         vectors = VectorQueue(self.embedder)
         resources.push_async_callback(vectors.close)
-        self.maker = ContextMaker(self.facts, self.turns, vectors, NoLog(), cl100k_counter())
+        self.maker = ContextMaker(
+            self.facts, self.turns, vectors, NoLog(), cl100k_counter(), episodes=self.episodes
+        )
 
     async def learn(self, person: str, said: Said) -> list[Fact]:
         """Store the turns of a conversation, and the facts that are learned of it."""
@@ -86,6 +97,7 @@ class Memory:
         await self.turns.store_vectors(
             [*texts], await self.embedder.embed([*texts.values()]), self.embedder.model
         )
+        await self._remember(turns)
         harness = StageHarness(Facts(Settings()).stage())
         for window in _windows(turns):
             for each in read_window(window):
@@ -97,6 +109,19 @@ class Memory:
             vectors = await self.embedder.embed([fact.statement for fact in facts])
             await self.facts.store_vectors([fact.fact_id for fact in facts], vectors, self.embedder.model)
         return facts
+
+    async def _remember(self, turns: Sequence[Turn]) -> None:
+        """Store the full episodes of a conversation; what is not in one yet is found turn by turn."""
+        if self.episodes is None:
+            return
+        harness = StageHarness(Episodes(Settings()).stage())
+        harness.feed(*[harness.record(turn, TURNS_TOPIC, key=turn.turn_id.encode()) for turn in turns])
+        if not (found := harness.values(EPISODES, Episode)):
+            return
+        await self.episodes.upsert(found)
+        asked = {each.id: each.text for each in harness.values(EMBEDDING_REQUESTS, EmbeddingRequest)}
+        vectors = await self.embedder.embed([*asked.values()])
+        await self.episodes.store_vectors([*asked], vectors, self.embedder.model)
 
     async def context(self, person: str, question: str) -> Context:
         """Return the context after a question in a new conversation."""
@@ -244,14 +269,18 @@ async def prefeval(memory: Memory, topics: Mapping[str, Sequence[dict[str, str]]
 
 
 async def measure(
-    topics: Mapping[str, Sequence[dict[str, str]]], rows: Sequence[dict[str, Any]], chats: int
+    topics: Mapping[str, Sequence[dict[str, str]]],
+    rows: Sequence[dict[str, Any]],
+    chats: int,
+    *,
+    with_episodes: bool,
 ) -> dict[str, Any]:
     """Return the figures by set."""
     began, missed = time.monotonic(), list[str]()
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="switchboard-context-") as place:
         async with AsyncExitStack() as resources:
-            memory = Memory(resources, Path(place))
+            memory = Memory(resources, Path(place), with_episodes=with_episodes)
             for size in (1, 10, 1000):
                 name = f"prefeval, {size} of a topic to a person"
                 figures[name] = (await prefeval(memory, topics, size)).figures()
@@ -265,6 +294,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.context", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--chats", type=int, default=1000, help="how many of BEAM's chats (default: all)")
+    parser.add_argument("--turns", action="store_true", help="without episodes")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     given = parser.parse_args()
     if lacking := [name for name in (BEAM, PREFEVAL) if not (given.folder / name).is_file()]:
@@ -272,7 +302,7 @@ def main() -> int:
         return 2
     topics = json.loads((given.folder / PREFEVAL).read_text())
     rows = [json.loads(line) for line in (given.folder / BEAM).read_text().splitlines()]
-    figures = asyncio.run(measure(topics, rows, given.chats))
+    figures = asyncio.run(measure(topics, rows, given.chats, with_episodes=not given.turns))
     for name, found in figures.items():
         if isinstance(found, dict):
             print(name)
