@@ -1,6 +1,6 @@
 // What several pages draw: states, times, ids, bars, curves.
 
-import { html, useCallback, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { path } from "./api.js";
 
 export { html };
@@ -186,33 +186,6 @@ export function announce(text) {
   else waiting = setTimeout(say, wait);
 }
 
-/** A list that follows its end while it is there, and else counts what waits. Returns [ref, waiting, toEnd]. */
-export function useFollow(length) {
-  const ref = useRef(null);
-  const atEnd = useRef(true);
-  const [seen, setSeen] = useState(length);
-  const toEnd = useCallback(() => {
-    const box = ref.current;
-    if (box) box.scrollTop = box.scrollHeight;
-    atEnd.current = true;
-    setSeen(Infinity);
-  }, []);
-  useEffect(() => {
-    const box = ref.current;
-    if (!box) return undefined;
-    const scrolled = () => {
-      atEnd.current = box.scrollTop + box.clientHeight >= box.scrollHeight - 24;
-      if (atEnd.current) setSeen(Infinity);
-    };
-    box.addEventListener("scroll", scrolled, { passive: true });
-    return () => box.removeEventListener("scroll", scrolled);
-  }, [ref.current]);
-  useEffect(() => {
-    if (atEnd.current) toEnd();
-    else setSeen((before) => (before === Infinity ? length - 1 : Math.min(before, length)));
-  }, [length]);
-  return [ref, atEnd.current || seen === Infinity ? 0 : Math.max(0, length - seen), toEnd];
-}
 
 export function download(name, text, type = "application/json") {
   const url = URL.createObjectURL(new Blob([text], { type }));

@@ -8,13 +8,16 @@ import { setQuery, useRoute } from "../router.js";
 import { blank, fold, openWindow, tokensOf } from "../story.js";
 
 const MOST_ROWS = 1000;
+const MOST_EVENTS = 6000;
 const SPEEDS = [1, 10, 100];
 const SIGNS = { created: "+", reinforced: "↑", superseded: "⇥", merged: "⇢", contradicted: "✗", ended: "■", corrected: "✎", deprecated: "✗", erased: "⌫" };
 
 export default function Conversation({ id }) {
   const [log, setLog] = useState(null);
   const [round, setRound] = useState(0);
-  const pending = useRef([]);
+  const pending = useRef([]); // what came while the log was loaded, perhaps in neither
+  const arrived = useRef([]);
+  const flush = useRef(null);
   const data = useData(`${id} ${round}`, (signal) => get(address(path`/v1/conversations/${id}/log`, { limit: 5000 }), { signal }));
   useEffect(() => {
     if (!data.data) return;
@@ -28,13 +31,26 @@ export default function Conversation({ id }) {
   const live = useLive(begun.current ? watch : null, {
     load: () => setRound((n) => n + 1),
     event: (event) => {
-      pending.current = [...pending.current, event].slice(-500);
-      setLog((before) => before && { ...before, events: [...before.events, event], people: before.people.length ? before.people : event.value?.user_id ? [event.value.user_id] : [] });
+      arrived.current.push(event);
+      flush.current ??= setTimeout(() => {
+        flush.current = null;
+        const news = arrived.current.splice(0);
+        pending.current = [...pending.current, ...news].slice(-500);
+        setLog((before) => before && grown(before, news));
+      }, 100);
       if (event.kind === "fact" && event.value) announce(`${event.value.change}: ${event.value.statement}`);
     },
   });
   const shown = { ...data, data: log ?? undefined };
   return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} />`}<//>`;
+}
+
+/** The log with what came since: drawn together, and no more of it than a page can hold. */
+function grown(log, news) {
+  const events = [...log.events, ...news];
+  const over = Math.max(0, events.length - MOST_EVENTS);
+  const speaker = news.find((each) => each.value?.user_id)?.value.user_id;
+  return { ...log, events: events.slice(over), earlier: log.earlier + over, people: log.people.length || !speaker ? log.people : [speaker] };
 }
 
 function View({ id, log, live }) {
@@ -122,8 +138,7 @@ function Story({ id, story, policy, live, at }) {
   const open = openWindow(story, policy);
   const first = Math.max(0, story.messages.length - MOST_ROWS);
   const rows = story.messages.slice(first);
-  const box = useRef(null);
-  useFollowEnd(box, story.messages.length, live && !at);
+  const [waiting, toEnd] = useFollowEnd(story.messages.length, live && !at);
   useEffect(() => {
     if (!at) return;
     const row = document.getElementById(`m-${at}`);
@@ -144,7 +159,7 @@ function Story({ id, story, policy, live, at }) {
   const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
   const others = [];
   for (const each of story.outcomes) (ofWindow.get(each.windowId) ?? others).push(each);
-  return html`<div class="log ${lit ? "lit" : ""}" ref=${box}>
+  return html`<div class="log ${lit ? "lit" : ""}">
     <h2 style=${{ gridColumn: 1, gridRow: 1 }}>messages</h2><h2 style=${{ gridColumn: 2, gridRow: 1 }}>windows</h2><h2 style=${{ gridRow: 1 }}>what came of it</h2>
     ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
         style=${{ gridRow: rowOf(each.number) }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
@@ -172,7 +187,7 @@ function Story({ id, story, policy, live, at }) {
     ${others.length > 0 && html`<div class="outcome" style=${outcome(rowOf(story.messages.length), rowOf(story.messages.length))}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
     ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary" style=${{ gridRow: rowOf(story.messages.length) + 2 }}>
       <details><summary>summarized #${each.from_index}–#${each.to_index} into ${plural(each.tokens, "token")}</summary><${Summary} of=${each.summary} /></details></div>`)}
-  </div>`;
+  </div>${waiting > 0 && html`<button class="waiting main" onClick=${toEnd}>↓ ${plural(waiting, "new message")}</button>`}`;
 }
 
 const CloseNow = ({ id }) =>
@@ -204,22 +219,33 @@ function Tokens({ story, policy }) {
     <span class="muted">messages ${number(messages)} + summaries ${number(summaries)}${story.summaries.length ? ` · summarized ${story.summaries.map((each) => `#${each.from_index}–#${each.to_index}`).join(", ")}` : ""}</span></p>`;
 }
 
-/** Follow the end of the page while it is there; else leave it where it is read. */
-function useFollowEnd(box, length, wanted) {
-  const atEnd = useRef(false);
-  const [waiting, setWaiting] = useState(0);
+/** Follow the end of the page while it is there; else leave it where it is read, and count what waits below. */
+function useFollowEnd(length, wanted) {
+  const atEnd = useRef(true);
+  const seen = useRef(length);
+  const [, draw] = useState(0);
+  const end = () => document.documentElement.scrollHeight;
   useEffect(() => {
     const look = () => {
-      atEnd.current = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
-      if (atEnd.current) setWaiting(0);
+      atEnd.current = innerHeight + scrollY >= end() - 60;
+      if (atEnd.current && seen.current !== length) {
+        seen.current = length;
+        draw((n) => n + 1);
+      }
     };
     look();
     addEventListener("scroll", look, { passive: true });
     return () => removeEventListener("scroll", look);
-  }, []);
-  useEffect(() => {
-    if (wanted && atEnd.current) scrollTo({ top: document.documentElement.scrollHeight });
-    else setWaiting((n) => n + 1);
   }, [length]);
-  return waiting;
+  useEffect(() => {
+    if (!wanted || !atEnd.current) return;
+    seen.current = length;
+    if (end() > innerHeight) scrollTo({ top: end() });
+  }, [length]);
+  const toEnd = () => {
+    seen.current = length;
+    scrollTo({ top: end() });
+    draw((n) => n + 1);
+  };
+  return [wanted ? Math.max(0, length - seen.current) : 0, toEnd];
 }
