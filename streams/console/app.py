@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import mimetypes
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -28,6 +27,9 @@ _HEADERS = {
     # A newer server has newer files; with the tag, asking whether there are costs one round and no bytes.
     "cache-control": "no-cache",
 }
+
+#: Not what this machine's registry makes of them: a module of the wrong type is not run.
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
 _INDEX = "index.html"
 _PREFIX = "/static/"
@@ -72,6 +74,6 @@ def _read(folder: Traversable, under: str = "") -> Mapping[str, tuple[bytes, str
             found |= _read(each, name + "/")
         else:
             content = each.read_bytes()
-            kind = mimetypes.guess_type(each.name)[0] or "text/plain"
+            kind = _TYPES.get(each.name.rpartition(".")[2], "text/plain")
             found[name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     return found

@@ -1,0 +1,72 @@
+"""The console's files over HTTP: one page at every address of a view, a strict policy, nothing else."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.routing import Mount
+
+from streams.api.app import create_api
+from streams.api.parts import Parts
+from streams.console.app import POLICY, VIEWS, Console
+
+
+async def ask(path: str, method: str = "GET", **headers: str) -> httpx.Response:
+    app = create_api(Parts(), pages=[Mount("", Console())])
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.request(method, path, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/{view}" for view in VIEWS if view), "/people/a%2Fb%3Fc", "/chat/c-1?at=2"]
+)
+async def test_every_view_has_the_page(path: str) -> None:
+    answer = await ask(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert '<script type="module" src="/static/app.js">' in answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/static/app.js", "text/javascript"),
+        ("/static/style.css", "text/css"),
+        ("/static/icon.svg", "image/svg+xml"),
+        ("/static/pages/flow.js", "text/javascript"),
+    ],
+)
+async def test_files_are_what_they_are_said_to_be_and_sent_once(path: str, kind: str) -> None:
+    answer = await ask(path)
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
+    again = await ask(path, **{"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nowhere",
+        "/static/",
+        "/static/nothing.js",
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static//app.js",
+        "/app.js",
+        "/index.html/x",
+        "/v1/nowhere",
+        "/peoples",
+    ],
+)
+async def test_anything_else_is_a_problem(path: str) -> None:
+    answer = await ask(path)
+    assert answer.status_code == 404, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+
+
+async def test_nothing_is_written_to_a_page() -> None:
+    answer = await ask("/people/ada", "PUT")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
