@@ -48,7 +48,7 @@ def rig(chromium: str, kafka: LocalKafka, tmp_path_factory: pytest.TempPathFacto
     made = ServeRig(kafka.bootstrap_servers, tmp_path_factory.mktemp("console"))
     try:
         made.need("ingest", "memory", "recall")
-        speak(made, "amara-breakfast", "amara", BREAKFAST)
+        speak(made, "ava-breakfast", "ava", BREAKFAST)
         yield made
     finally:
         made.close()

@@ -149,7 +149,7 @@ def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
         elsewhere.submit(asyncio.run, publish()).result()
 
 
-def close(rig: ServeRig, conversation: str) -> None:
-    """Close the conversation's window, as its chat does when it is left."""
-    done = rig.command("conversations", "close", conversation)
+def close(rig: ServeRig, *conversations: str) -> None:
+    """Close the conversations' windows, as their chats do when they are left."""
+    done = rig.command("conversations", "close", *conversations)
     assert done.returncode == 0, done.stderr

@@ -5,15 +5,17 @@ No test by its name: it is run when the pictures are to be made anew, and refuse
 
 from __future__ import annotations
 
-from collections import defaultdict
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from looking import Tab, close, speak
+from looking import Tab, close
 from playwright.sync_api import expect
 from serve_rig import ServeRig
 
 from deploy.local.demo_input import input_files, read_messages
+from deploy.local.demo_send import send_messages
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
 
@@ -23,7 +25,7 @@ MOST_BYTES = 200 * 1024
 
 #: Name of the picture -> address, what must be there before it is taken, and whether it is dark.
 PICTURES = {
-    "conversation": ("/conversations/amara-coffee", ".factline", False),
+    "conversation": ("/conversations/amara-breakfast", ".factline", False),
     "flow": ("/", "svg.flow .name", False),
     "person": ("/people/amara?status=any", "tbody tr", True),
     "timeline": ("/people/amara?tab=timeline&clock=true", "svg.timeline .span", False),
@@ -34,14 +36,11 @@ PICTURES = {
 
 def test_take(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
-    conversations = defaultdict(list)
-    for line in read_messages(input_files(""), rig.settings):
-        said = line.message
-        conversations[said.conversation_id, said.user_id].append((said.role.value, said.content))
-    for (name, user), lines in conversations.items():
-        speak(rig, name, user, lines)
-    for name, _ in conversations:
-        close(rig, name)
+    lines = read_messages(input_files(""), rig.settings)
+    with ThreadPoolExecutor(1) as elsewhere:  # the event loop of this thread is Playwright's
+        sending = send_messages(rig.settings, rig.catalog, lines, lambda _: None)
+        elsewhere.submit(asyncio.run, sending).result()
+    close(rig, *{line.message.conversation_id for line in lines if line.message.user_id == "amara"})
     FOLDER.mkdir(parents=True, exist_ok=True)
     page = tab.open("/people/amara")
     expect(page.locator("tbody tr").nth(8)).to_be_visible()

@@ -31,7 +31,7 @@ def test_the_flow_shows_who_runs_and_what_to_do(tab: Tab) -> None:
 def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offset(
     tab: Tab, rig: ServeRig
 ) -> None:
-    page = tab.open("/conversations/amara-breakfast")
+    page = tab.open("/conversations/ava-breakfast")
     live(tab)
     fact = page.locator(".factline a", has_text="blueberries").first
     expect(fact).to_be_visible()
@@ -52,7 +52,7 @@ def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offs
 
 
 def test_what_people_wrote_is_text_and_nothing_else(tab: Tab) -> None:
-    page = tab.open("/conversations/amara-breakfast")
+    page = tab.open("/conversations/ava-breakfast")
     expect(page.locator(".message", has_text="<img src=x onerror=")).to_be_visible()
     assert page.locator("main img").count() == 0
     assert "owned" not in page.title()
@@ -77,7 +77,7 @@ def test_a_contradiction_typed_elsewhere_is_seen_arriving(visitor: Visitor, rig:
 
 
 def test_a_conversation_plays_again_from_the_log(tab: Tab) -> None:
-    page = tab.open("/conversations/amara-breakfast")
+    page = tab.open("/conversations/ava-breakfast")
     expect(page.locator(".factline").first).to_be_visible()
     whole = page.locator(".message").count()
     page.locator("body").press("ArrowLeft")
@@ -146,7 +146,7 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/people/nobody-of-this-name")
     expect(page.locator("main")).to_contain_text("Nobody of this name")
     tab.check()
-    page = tab.open("/facts/1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e?user_id=amara")
+    page = tab.open("/facts/1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e?user_id=ava")
     expect(page.locator("main")).to_contain_text("There is no fact")
     page.context.set_offline(True)
     page.get_by_role("link", name="People").click()
@@ -154,7 +154,7 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     page.context.set_offline(False)
     rig.stop("recall")
     try:
-        page = tab.open("/people/amara")
+        page = tab.open("/people/ava")
         expect(page.locator("main")).to_contain_text("A part is down")
         expect(page.locator("main")).to_contain_text("switchboard worker recall")
         tab.check()
@@ -163,12 +163,12 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
 
 
 def test_the_two_clocks_answer_two_questions(tab: Tab) -> None:
-    page = tab.open("/people/amara?tab=timeline&clock=true")
+    page = tab.open("/people/ava?tab=timeline&clock=true")
     live(tab)
     expect(page.locator("svg.timeline")).to_contain_text("blueberries")
     tab.check()
     page.get_by_role("tab", name="graph").click()
-    expect(page.locator("svg.graph")).to_contain_text("amara")
+    expect(page.locator("svg.graph")).to_contain_text("ava")
     tab.check()
     page.get_by_role("tab", name="facts", exact=True).click()
     expect(page.locator("tbody tr").first).to_be_visible()

@@ -42,7 +42,7 @@ function Whole({ fact, answer, live, reload }) {
       <dt>id</dt><dd class="mono">${fact.fact_id}</dd></dl>
       <${Actions} fact=${fact} reload=${reload} /></section>
     <section class="panel"><h2>History</h2><ol>${[...changes].reverse().map((each) => html`<li key=${each.version} class="tools">
-        <strong class="num">v${each.version}</strong><${When} at=${each.at} clock /> <span class="muted"><${When} at=${each.at} /></span><${Chip} tone=${each.change === "contradicted" ? "warn" : ""}>${each.change}<//>
+        <strong class="num">v${each.version}</strong><${When} at=${each.at} /><${Chip} tone=${each.change === "contradicted" ? "warn" : ""}>${each.change}<//>
         <span class="num">${each.confidence_before != null ? `${share(each.confidence_before)} → ` : ""}${share(each.confidence_after)}</span>
         ${each.fact_id && html`<span>by <${FactLink} fact=${{ fact_id: each.fact_id, user_id: fact.user_id }}>another fact<//></span>`}
         ${each.window_id && html`<span class="muted mono" title=${each.window_id}>window ${each.window_id.slice(0, 8)}</span>`}</li>`)}</ol>

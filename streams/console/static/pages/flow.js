@@ -189,7 +189,7 @@ function Groups({ status, history, span }) {
     recent.slice(1).map((each, at) => Math.max(0, ((each.topics[topic] ?? 0) - (recent[at].topics[topic] ?? 0)) / Math.max(0.2, (each.time - recent[at].time) / 1000)));
   return html`<table class="cards"><thead><tr><th>group</th><th>topic</th><th class="num">records</th><th class="num">now</th><th class="num">lag</th><th>rate</th></tr></thead>
     <tbody>${status.groups.map((each) => html`<tr key=${each.group + each.topic}>
-      <td><strong>${each.group}</strong></td><td class="mono">${each.topic}</td>
+      <td><strong title=${each.group}>${each.group.split("switchboard-").at(-1)}</strong></td><td class="mono">${each.topic}</td>
       <td class="num" data-label="records">${number(each.end)}</td><td class="num" data-label="now">${perSecond(rate(history, each.topic))}</td>
       <td class="num ${each.lag > 1000 ? "warn" : ""}" data-label="lag">${each.started || !each.end ? number(each.lag) : `${number(each.lag)} (never read)`}</td>
       <td><${Curve} values=${curve(each.topic)} /></td></tr>`)}</tbody></table>`;
