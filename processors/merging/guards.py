@@ -101,7 +101,7 @@ def relation(one: Fact, other: Fact) -> Relation:
         return Relation.DIFFERENT
     if not _may_be_one_event(one, other):
         return Relation.DIFFERENT
-    words = _Words(one), _Words(other)
+    words = _Words(one.statement), _Words(other.statement)
     if words[0].excludes(words[1]):
         return Relation.DIFFERENT
     denies = one.polarity is not other.polarity or words[0].denies != words[1].denies
@@ -118,6 +118,14 @@ def relation(one: Fact, other: Fact) -> Relation:
         if words[0].says_no_less(words[1]) or words[1].says_no_less(words[0])
         else Relation.UNCLEAR
     )
+
+
+def excludes(one: str, other: str) -> bool:
+    """Whether the words of two statements alone say that they do not say the same: numbers, names, a denial, or
+    words of which one excludes the other.
+    """
+    words = _Words(one), _Words(other)
+    return words[0].excludes(words[1]) or words[0].denies != words[1].denies
 
 
 def may_merge(one: Fact, other: Fact) -> bool:
@@ -146,8 +154,8 @@ def _may_be_one_event(one: Fact, other: Fact) -> bool:
 class _Words:
     """What of a statement's wording can tell it apart from another."""
 
-    def __init__(self, fact: Fact) -> None:
-        text = text_of(fact.statement)
+    def __init__(self, statement: str) -> None:
+        text = text_of(statement)
         written = _WORD.findall(text)
         words = [word.replace("’", "'").casefold() for word in written]
         plain = [word.replace("'", "") for word in words]

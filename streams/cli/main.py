@@ -31,6 +31,7 @@ from models.errors import (
     SwitchboardError,
 )
 from streams.cli import (
+    calibrate,
     consolidate,
     context,
     conversations,
@@ -105,6 +106,7 @@ app.add_typer(erase.app, name="erase")
 app.command("import")(import_command.bring_in)
 app.command("export")(export.write)
 app.command("filter")(filter_command.show)
+app.command("calibrate")(calibrate.measure)
 app.command("consolidate")(consolidate.ask)
 app.command("costs")(costs.show)
 app.command("status")(status.show)

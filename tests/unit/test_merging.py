@@ -1,0 +1,172 @@
+"""Which near facts are one, which deny each other, and from where on vectors count as near."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.facts import Fact, FactChange, FactStatus
+from models.ids import text_fact_id
+from models.statements import Kind, Polarity, Precision
+from processors.merging.calibration import PAIRS, threshold
+from processors.merging.guards import Relation, excludes, may_merge, relation
+from processors.merging.plan import CLUSTER_LIMIT, Known, plan
+
+AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def fact(statement: str, **changes: object) -> Fact:
+    name = text_fact_id("default", "ada", statement)
+    made = Fact(
+        fact_id=name, slot_id="s", user_id="ada", kind=Kind.STATE, statement=statement, confidence=0.8,
+        status=FactStatus.ACTIVE, change=FactChange.CREATED, version=1, evidence_count=1, provenance=(),
+        valid_from=AT, learned_at=AT, changed_at=AT, last_evidence_at=AT,
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("User likes hiking", "User loves hiking", Relation.SAME),
+        ("User is a developer", "User is a backend developer", Relation.SAME),
+        ("User is allergic to nuts", "User is not allergic to nuts", Relation.OPPOSITE),
+        ("User likes coffee", "User doesn't like coffee", Relation.OPPOSITE),
+        ("User likes coffee", "User hates coffee", Relation.OPPOSITE),
+        ("User won the first tournament", "User won the fourth tournament", Relation.DIFFERENT),
+        ("User ran 5 km", "User ran 10 km", Relation.DIFFERENT),
+        ("User has a cat named Tom", "User has a cat named Max", Relation.DIFFERENT),
+        ("User has a cat", "User has a cat named Max", Relation.DIFFERENT),
+        ("User runs every morning", "User runs every evening", Relation.DIFFERENT),
+        ("User's sister is a nurse", "User's brother is a nurse", Relation.DIFFERENT),
+        ("User likes films", "User likes movies", Relation.UNCLEAR),
+    ],
+)
+def test_what_two_near_statements_are_to_each_other(one: str, other: str, expected: Relation) -> None:
+    assert relation(fact(one), fact(other)) is expected
+    assert relation(fact(other), fact(one)) is expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"user_id": "bob"}, Relation.DIFFERENT),
+        ({"tenant_id": "acme"}, Relation.DIFFERENT),
+        ({"subject": "sister"}, Relation.DIFFERENT),
+        ({"kind": Kind.PREFERENCE}, Relation.DIFFERENT),
+        ({"attribute": "home", "value": "x"}, Relation.UNCLEAR),
+        ({"polarity": Polarity.NEGATED}, Relation.OPPOSITE),
+        ({"confidence": 0.8}, Relation.SAME),
+    ],
+)
+def test_claims_count_as_well_as_words(changes: dict[str, object], expected: Relation) -> None:
+    assert relation(fact("User likes hiking"), fact("User likes hiking", **changes)) is expected
+
+
+def test_two_unsure_facts_are_not_merged_by_rule() -> None:
+    assert relation(fact("User likes hiking", confidence=0.6), fact("User loves hiking", confidence=0.5)) is (
+        Relation.UNCLEAR
+    )
+
+
+@pytest.mark.parametrize(
+    ("day", "precision", "expected"),
+    [
+        (1, Precision.DAY, Relation.SAME),
+        (2, Precision.DAY, Relation.DIFFERENT),
+        (9, Precision.MONTH, Relation.DIFFERENT),
+        (None, None, Relation.UNCLEAR),
+    ],
+)
+def test_events_of_two_days_are_two(day: int | None, precision: Precision | None, expected: Relation) -> None:
+    at = None if day is None else AT.replace(day=day)
+    one = fact("User ran a race", kind=Kind.EVENT, event_at=AT.replace(day=1), event_precision=Precision.DAY)
+    other = fact("User ran the race", kind=Kind.EVENT, event_at=at, event_precision=precision)
+    assert relation(one, other) is expected
+
+
+def test_a_slot_that_holds_one_value_decides_by_itself() -> None:
+    one = fact("Lives in Berlin", attribute="home", value="Berlin")
+    assert relation(one, fact("Lives in Berlin, Mitte", attribute="home", value="Berlin, Mitte")) is (
+        Relation.DIFFERENT
+    )
+
+
+def test_nobody_may_merge_what_denies_each_other_or_itself() -> None:
+    one = fact("User likes films")
+    assert may_merge(one, fact("User likes movies"))
+    assert not may_merge(one, fact("User likes films", polarity=Polarity.NEGATED, fact_id="other"))
+    assert not may_merge(fact("User likes tea"), fact("User hates tea"))
+    assert not may_merge(one, one)
+
+
+def known(*facts: Fact) -> list[Known]:
+    return [Known(each, np.array([1.0, 0.0], dtype=np.float32)) for each in facts]
+
+
+WORDS = ("likes", "loves", "enjoys", "hates", "does not like")
+THINGS = ("hiking", "tea", "hiking in the Alps", "the first race", "the fourth race", "films")
+FACTS = st.lists(
+    st.builds(
+        lambda word, thing, sure, count: fact(f"User {word} {thing}", confidence=sure, evidence_count=count),
+        st.sampled_from(WORDS), st.sampled_from(THINGS), st.floats(0, 1), st.integers(1, 5),
+    ),
+    unique_by=lambda each: each.fact_id,
+    max_size=14,
+)  # fmt: skip
+
+
+@given(FACTS, st.data())
+@settings(deadline=None, max_examples=150)
+def test_a_plan_does_not_depend_on_the_order(facts: list[Fact], data: st.DataObject) -> None:
+    ids = {each.fact_id for each in facts}
+    shuffled = data.draw(st.permutations(facts))
+    found = plan(known(*facts), ids)
+    assert plan(known(*shuffled), ids) == found
+    gone = [pair.other_id for pair in found.merges]
+    assert len(gone) == len(set(gone)), "nothing is merged twice"
+    assert not {pair.fact_id for pair in found.merges} & set(gone), "nothing is merged into what goes itself"
+    named = {each.fact_id for cluster in found.questions for each in cluster.facts}
+    assert not named & set(gone)
+    assert all(2 <= len(cluster.facts) <= CLUSTER_LIMIT for cluster in found.questions)
+
+
+@given(FACTS)
+@settings(deadline=None, max_examples=100)
+def test_what_stays_is_merged_no_further(facts: list[Fact]) -> None:
+    ids = {each.fact_id for each in facts}
+    gone = {pair.other_id for pair in plan(known(*facts), ids).merges}
+    left = [each for each in facts if each.fact_id not in gone]
+    again = plan(known(*left), {each.fact_id for each in left})
+    assert not again.merges or len(again.merges) < len(facts)
+    assert plan(known(*left), set()) == plan([], set())
+
+
+def test_what_did_not_change_is_not_compared() -> None:
+    facts = known(fact("User likes hiking"), fact("User loves hiking"), fact("User enjoys hiking"))
+    assert plan(facts, set()).merges == ()
+    assert len(plan(facts, {facts[0].fact.fact_id}).merges) >= 1
+
+
+def test_what_is_far_is_not_compared() -> None:
+    far = Known(fact("User loves hiking"), np.array([0.0, 1.0], dtype=np.float32))
+    assert plan([*known(fact("User likes hiking")), far], {far.fact.fact_id}) == plan([], set())
+
+
+def test_the_lowest_threshold_at_which_what_is_proposed_is_right() -> None:
+    measured = [(0.95, True), (0.9, True), (0.8, True), (0.7, False), (0.65, True)]
+    found = threshold(measured)
+    assert found is not None
+    assert (found.near_from, found.proposed, found.right, found.recall) == (0.8, 3, 3, 0.75)
+    assert threshold([(0.9, False), (0.8, True)], precision=0.95) is None
+    assert threshold([]) is None
+
+
+def test_the_pairs_are_of_both_sorts_and_no_guard_takes_all() -> None:
+    left = [is_same for one, other, is_same in PAIRS if not excludes(one, other)]
+    assert sum(left) >= 12 and len(left) - sum(left) >= 10
