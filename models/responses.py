@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from models.messages import Identifier, Timestamp
+from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.windows import NonNegative
 
 #: What every JSON reader can count to; state holds the number that follows, in 64 bits.
@@ -17,7 +17,7 @@ class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of a response as a model streams it.  Key: ``response_id``.
 
     ``sequence`` counts from 0 without holes; ``text`` may be empty, half a word or many sentences;
-    ``final`` is true on the last chunk.
+    ``final`` is true on the last chunk.  All chunks of a response are of one tenant.
     """
 
     response_id: Identifier
@@ -25,6 +25,7 @@ class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
     sequence: SequenceNumber
     text: str
     final: bool = False
+    tenant_id: Identifier = DEFAULT_TENANT
 
 
 class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,3 +44,4 @@ class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
     similarity_score: float
     position_in_response: NonNegative
     kept: bool = False
+    tenant_id: Identifier = DEFAULT_TENANT

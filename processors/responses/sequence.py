@@ -18,6 +18,7 @@ from itertools import repeat
 import msgspec
 
 from models import ids
+from models.messages import DEFAULT_TENANT
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
@@ -55,6 +56,7 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     filtered: FilterState = msgspec.field(default_factory=FilterState)
     clock: float | None = None
     ahead_at: tuple[float, ...] = ()
+    tenant_id: str = DEFAULT_TENANT
 
 
 class Sequenced(msgspec.Struct, frozen=True):
@@ -94,7 +96,9 @@ class ResponseSequencer:
         """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
         if state is None:
             filtered = FilterState(said=before_response(said))
-            state = ResponseState(chunk.response_id, chunk.conversation_id, now, filtered=filtered)
+            state = ResponseState(
+                chunk.response_id, chunk.conversation_id, now, filtered=filtered, tenant_id=chunk.tenant_id
+            )
         step = _Step(state, self._filter)
         if state.clock is not None:
             step.do_what_is_due(state.clock)
@@ -254,6 +258,7 @@ class _Step:
                 sequence=state.next_out,
                 text=filtered.text,
                 final=final,
+                tenant_id=state.tenant_id,
             )
         )
         state.next_out += 1
@@ -268,6 +273,7 @@ class _Step:
                 similarity_score=duplicate.score,
                 position_in_response=duplicate.position,
                 kept=duplicate.kept,
+                tenant_id=state.tenant_id,
             )
             for duplicate in filtered.duplicates
         )

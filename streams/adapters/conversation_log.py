@@ -100,7 +100,10 @@ class ConversationLog(RedisView):
 
         async def erase() -> None:
             await self._client.hset(log, f"erased:{turn_id}", until_ms)
-            await self._drop(log, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms)
+            gone = await self._drop(
+                log, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
+            )
+            await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])
 
@@ -110,7 +113,8 @@ class ConversationLog(RedisView):
 
         async def erase() -> None:
             await self._client.hset(log, "erased", until_ms)
-            await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])
 
@@ -216,13 +220,34 @@ class ConversationLog(RedisView):
         names = await self._ask(lambda: self._client.zrevrange(person, 0, limit - 1), [person])
         return [name.decode() for name in names]
 
-    async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> None:
+    async def people(self, tenant_id: str) -> list[str]:
+        """Return the people of a tenant who take part in conversations, by name; it looks at every key."""
+        beginning = self._person(tenant_id, "")
+        special = str.maketrans({each: f"\\{each}" for each in "*?[]\\"})
+
+        async def ask() -> list[bytes]:
+            pattern = beginning.translate(special) + "*"
+            return [key async for key in self._client.scan_iter(match=pattern, count=1000)]
+
+        found = await self._ask(ask, [beginning])
+        return sorted({key.decode()[len(beginning) :] for key in found})
+
+    async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> set[str]:
+        """Remove turns; return the people of whom nothing is left in the log."""
         stored: Mapping[bytes, bytes] = await self._client.hgetall(log)
-        gone = [field for field, value in stored.items() if field.isdigit() and is_one(_turn(value))]
+        turns = {field: _turn(value) for field, value in stored.items() if field.isdigit()}
+        gone = [field for field, turn in turns.items() if is_one(turn)]
         if gone:
             await self._client.hdel(log, *gone)
         if self._live:
             await self._client.expire(log, self._live)
+        left = {turn.user_id for field, turn in turns.items() if field not in gone}
+        return {turns[field].user_id for field in gone} - left
+
+    async def _leave(self, tenant_id: str, conversation_id: str, people: Iterable[str]) -> None:
+        """People of whom nothing is left in a conversation take part in it no more."""
+        for user_id in people:
+            await self._client.zrem(self._person(tenant_id, user_id), conversation_id)
 
     def _log(self, tenant_id: str, conversation_id: str) -> str:
         return self._namespace.redis_key("log", str(len(tenant_id)), tenant_id, conversation_id)

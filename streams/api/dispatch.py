@@ -26,6 +26,7 @@ from streams.api.problems import (
     TOO_LARGE,
     Problem,
 )
+from streams.api.tracing import span
 from streams.api.usage import usage
 from streams.printing import encode_json, printable
 
@@ -80,7 +81,8 @@ def _endpoint(
                 f"{printable(request.method[:20])} is not possible here, use {' or '.join(allowed)}.",
                 {"allow": ", ".join(allowed)},
             )
-        return await answer(found, request, parts, access, stopping)
+        with span(found.name, request):
+            return await answer(found, request, parts, access, stopping)
 
     return endpoint
 

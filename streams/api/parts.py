@@ -8,11 +8,14 @@ from typing import Any
 
 from streams.api.problems import unavailable
 from streams.context_reading import ContextReader
+from streams.conversations import Conversations
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
+from streams.progress import ProgressReader
 from streams.remembered.ports import Facts, Graph, Log, Search
+from streams.sending import Sender
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
 
@@ -25,7 +28,8 @@ def _nothing() -> Mapping[str, float]:
 class Parts:
     """The parts of one process.
 
-    ``waited_for``: what those that fill the views have been waiting for, and for how long (seconds).
+    ``most_content_bytes``: longest content of a message.  ``waited_for``: what those that fill the views have
+    been waiting for, and for how long (seconds).
     """
 
     search: Search | None = None
@@ -39,6 +43,10 @@ class Parts:
     status: Status | None = None
     letters: LetterQueues | None = None
     graph: Graph | None = None
+    sender: Sender | None = None
+    conversations: Conversations | None = None
+    progress: ProgressReader | None = None
+    most_content_bytes: int = 65_536
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -74,6 +74,12 @@ UNKNOWN_LETTER = Kind(
     HTTPStatus.NOT_FOUND,
     "`GET /v1/dead-letters` lists what there is; what was retried or dropped is not there any more.",
 )
+UNKNOWN_POSITION = Kind(
+    "unknown-position", HTTPStatus.NOT_FOUND, "Give the `position` that `POST /v1/messages` answered."
+)
+UNKNOWN_PERSON = Kind(
+    "unknown-person", HTTPStatus.NOT_FOUND, "Check the name; a person is known as soon as a message was read."
+)
 METHOD_NOT_ALLOWED = Kind(
     "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED, "Use a method that `Allow` names."
 )

@@ -1,15 +1,39 @@
-"""Which trace a request belongs to: the one of its ``traceparent`` (W3C Trace Context), else one of its own."""
+"""Which trace a request belongs to: the one of its ``traceparent`` (W3C Trace Context), else one of its own.
+
+Each operation is a span.  Nobody collects them, and they cost nothing, unless an OpenTelemetry SDK is set up.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
+from contextlib import AbstractContextManager
 
+from opentelemetry import propagate, trace
 from starlette.requests import Request
 
 HEADER = "traceparent"
 
+_tracer = trace.get_tracer("switchboard")
+
 _FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+
+
+def span(name: str, request: Request) -> AbstractContextManager[trace.Span]:
+    """Return the span of an operation, entered while it runs; a child of the caller's, if it says which."""
+    parent = propagate.extract({HEADER: traceparent_of(request)})
+    return _tracer.start_as_current_span(name, context=parent, kind=trace.SpanKind.SERVER)
+
+
+def traceparent_of(request: Request) -> str:
+    """Return what a record that a request causes says of its trace: the same as the request, if it says any."""
+    given = request.headers.get(HEADER, "")
+    if _FORM.fullmatch(given):
+        return given
+    known = getattr(request.state, "traceparent", None)
+    if known is None:
+        known = request.state.traceparent = f"00-{trace_id_of(request)}-{secrets.token_hex(8)}-01"
+    return str(known)
 
 
 def trace_id_of(request: Request) -> str:

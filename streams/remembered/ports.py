@@ -77,6 +77,10 @@ class Log(Protocol):
         """Return a person's conversations, the one with the latest turn first."""
         ...
 
+    async def people(self, tenant_id: str) -> list[str]:
+        """Return the people of a tenant who take part in conversations, by name."""
+        ...
+
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
         """Return what was erased of a person, of conversations, and of turns in them."""
         ...

@@ -12,11 +12,14 @@ from streams.api.app import Mounted
 from streams.api.parts import Parts
 from streams.console.app import Console
 from streams.context_reading import ContextReader
+from streams.conversations import Conversations
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
+from streams.progress import ProgressReader
 from streams.remembered.opening import open_remembered
+from streams.sending import Sender
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import catalog_for
@@ -54,6 +57,8 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
     remembered = await open_remembered(settings, metrics, resources)
+    sender = Sender(settings)
+    resources.push_async_callback(sender.close)
     return Parts(
         search=remembered.search,
         facts=remembered.facts,
@@ -65,4 +70,8 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         history=History(settings, catalog),
         status=Status(settings, catalog),
         letters=LetterQueues(settings),
+        sender=sender,
+        conversations=Conversations(settings, remembered.log, sender),
+        progress=ProgressReader(settings, remembered.facts, remembered.log),
+        most_content_bytes=settings.max_content_bytes,
     )

@@ -301,3 +301,19 @@ def test_the_description_has_what_the_declaration_says() -> None:
         "default": 0,
     }
     assert "EchoParameters" not in described["components"]["schemas"]
+
+
+async def test_each_operation_is_a_span_of_the_callers_trace(client: httpx.AsyncClient) -> None:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    own = "4bf92f3577b34da6a3ce929d0e0e4736"
+    await client.get("/v1/things/t", headers={"traceparent": f"00-{own}-00f067aa0ba902b7-01"})
+    (found,) = kept.get_finished_spans()
+    assert (found.name, f"{found.context.trace_id:032x}") == ("get_thing", own)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from models.errors import InvalidRecord
+from models.messages import DEFAULT_TENANT
 from models.responses import ResponseChunk
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
@@ -143,13 +144,13 @@ class Responses:
         now = record.timestamp / 1000
         said: tuple[Said, ...] = ()
         if before is None:
-            memory = self._still_known(self._memory(chunk.conversation_id, work), now)
+            memory = self._still_known(self._memory(_memory_key(chunk), work), now)
             said = tuple(each.said for each in memory if each.since <= record.offset)
         self._log.begin(chunk.conversation_id)
         done = self._sequencer.push(before, chunk, now, said)
         work.count("response_characters_total", by=len(chunk.text))
         self._publish(run.key, done, work, (record, chunk))
-        self._remember(chunk.conversation_id, done.said, (run.next_offset, now), work)
+        self._remember(_memory_key(chunk), done.said, (run.next_offset, now), work)
         return done.state
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
@@ -182,7 +183,7 @@ class Responses:
             self._log.begin(before.conversation_id)
             done = self._sequencer.tick(before, before.clock)
             self._publish(key, done, work)
-            self._remember(before.conversation_id, done.said, (0, before.clock), work)
+            self._remember(_memory_key(before), done.said, (0, before.clock), work)
             if done.state is None:
                 work.remove(key)
             else:
@@ -243,10 +244,10 @@ class Responses:
         for seconds in done.waited:
             work.observe("response_hold_seconds", seconds)
 
-    def _memory(self, conversation_id: str, work: Work) -> Memory:
+    def _memory(self, key: bytes, work: Work) -> Memory:
         if not self._spans_conversation:
             return ()
-        return work.get(_memory_key(conversation_id), MEMORY) or ()
+        return work.get(key, MEMORY) or ()
 
     def _still_known(self, memory: Memory, now: float) -> list[Remembered]:
         return [said for said in memory if now < said.at + self._settings.response_memory_seconds]
@@ -254,9 +255,7 @@ class Responses:
     def _forgotten_at(self, memory: Memory) -> float:
         return max(said.at for said in memory) + self._settings.response_memory_seconds
 
-    def _remember(
-        self, conversation_id: str, said: Iterable[Said], since_and_now: tuple[int, float], work: Work
-    ) -> None:
+    def _remember(self, key: bytes, said: Iterable[Said], since_and_now: tuple[int, float], work: Work) -> None:
         """Add what a finished response said to its conversation's memory.
 
         What is too old to be known stays until the timer takes it all: a chunk that is read again after a crash
@@ -265,15 +264,17 @@ class Responses:
         if not self._spans_conversation or not said:
             return
         since, now = since_and_now
-        before = self._memory(conversation_id, work)
+        before = self._memory(key, work)
         new = tuple(Remembered(each, since, now) for each in (START, *said))
         if set(before).issuperset(new):  # its end is read again after a crash
             return
         after = (*before, *new)[-ELEMENTS_MOST:]
         # Before any response: one whose end is stored is not read again, and what it said would be forgotten.
-        work.put(_memory_key(conversation_id), after, MEMORY, first=True)
-        work.wake(_memory_key(conversation_id), self._forgotten_at(after))
+        work.put(key, after, MEMORY, first=True)
+        work.wake(key, self._forgotten_at(after))
 
 
-def _memory_key(conversation_id: str) -> bytes:
-    return _MEMORY_MARK + conversation_id.encode()
+def _memory_key(of: ResponseChunk | ResponseState) -> bytes:
+    """Return the key of the memory of a conversation; no id holds what parts a tenant's from its name."""
+    tenant = "" if of.tenant_id == DEFAULT_TENANT else f"{of.tenant_id}\x1f"
+    return _MEMORY_MARK + (tenant + of.conversation_id).encode()

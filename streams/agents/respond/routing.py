@@ -56,7 +56,7 @@ def decode_chunk(record: SourceRecord, key: bytes | None) -> ResponseChunk:
     # JSON has them only as escapes (DEL apart), so most chunks need no second look.
     escaped = record.value is not None and (b"\\" in record.value or b"\x7f" in record.value)
     if escaped:
-        for field in ("response_id", "conversation_id"):
+        for field in ("response_id", "conversation_id", "tenant_id"):
             if _CONTROL.search(getattr(chunk, field)):
                 raise InvalidRecord("control_characters", f"{field} holds control characters: remove them")
     if key is not None and key != chunk.response_id.encode():

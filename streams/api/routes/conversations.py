@@ -1,17 +1,28 @@
-"""What was said in a conversation."""
+"""What was said in a conversation, and what became of it."""
 
 from __future__ import annotations
 
+import asyncio
+from datetime import datetime
 from typing import Annotated
+from uuid import uuid4
 
 import msgspec
+from starlette.responses import Response
 
-from models.errors import NotFound
+from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT, Identifier
+from models.summaries import Summary
+from processors.conversations.token_table import TableRange
 from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow
+from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
+from streams.conversations import Conversations, Listed, OpenWindow, Said, Tokens
+from streams.erasing import Remaining
+from streams.exporting import Exported
+from streams.printing import encode_json
 from streams.windows import WindowRetriever
 
 _Number = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -26,6 +37,118 @@ class WindowParameters(Parameters, frozen=True, kw_only=True):
     last: _Number
     turns: _Number = DEFAULT_TURNS
     tenant_id: Identifier = DEFAULT_TENANT
+
+
+class ConversationsParameters(Parameters, frozen=True, kw_only=True):
+    """``cursor``: the ``next`` of the page before."""
+
+    user_id: Identifier
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 50
+    cursor: str | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class ConversationParameters(Parameters, frozen=True, kw_only=True):
+    """``user_id``: who must take part in it."""
+
+    conversation_id: Identifier
+    user_id: Identifier | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class PageParameters(Parameters, frozen=True, kw_only=True):
+    """``cursor``: the ``next`` of the page before."""
+
+    conversation_id: Identifier
+    user_id: Identifier | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+    cursor: str | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class ConversationsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A page, the conversation with the latest message first; ``next``: the cursor of the next, if any."""
+
+    user_id: str
+    tenant_id: str
+    conversations: list[Listed]
+    next: str | None
+
+
+class ConversationAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation.  ``tokens`` is missing until ingest has read any of it; ``open_window`` is what no fact
+    can have come of yet; ``ranges``: what is summarized, what is being, and what is not.
+    """
+
+    conversation_id: str
+    tenant_id: str
+    messages: list[Said]
+    total: int
+    tokens: Tokens | None
+    open_window: OpenWindow | None
+    ranges: list[TableRange]
+    next: str | None
+
+
+class SummariesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The summaries of a conversation, in the order in which they were made."""
+
+    conversation_id: str
+    tenant_id: str
+    summaries: list[Summary]
+
+
+class NewConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose it will be."""
+
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """The name of a conversation that nothing was said in yet."""
+
+    conversation_id: str
+    user_id: str
+    tenant_id: str
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What will be done as soon as it is read."""
+
+    conversation_id: str
+    tenant_id: str
+    asked: str
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked to be erased.
+
+    ``gone``: from where, as soon as the services have read it, within seconds.  What lies in topics remains to
+    their readers: in ``compacted`` ones until then, in others until ``kept`` says, by topic.
+    """
+
+    conversation_ids: list[str]
+    user_id: str
+    tenant_id: str
+    gone: list[str]
+    compacted: datetime
+    kept: dict[str, datetime]
+
+
+_GONE = ["search", "facts", "windows", "vectors", "contexts", "conversations"]
+
+
+def erased(conversation_ids: list[str], user_id: str, tenant_id: str, left: Remaining) -> Erased:
+    """Return the answer to what was erased."""
+    return Erased(
+        conversation_ids=conversation_ids,
+        user_id=user_id,
+        tenant_id=tenant_id,
+        gone=_GONE,
+        compacted=left.compacted,
+        kept=left.kept,
+    )
 
 
 @operation(
@@ -46,3 +169,137 @@ async def get_window(call: Call, wanted: WindowParameters) -> MessageWindow:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(get_window)}.") from error
     except NotFound as error:
         raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
+
+
+@operation("GET", "/v1/conversations", scope=Scope.READ, example={"user_id": "ada"})
+async def list_conversations(call: Call, wanted: ConversationsParameters) -> ConversationsAnswer:
+    """The conversations of a person, the one with the latest message first, a page at a time."""
+    found: Conversations = call.part("conversations")
+    names = await found.names(wanted.tenant_id, wanted.user_id)
+    if wanted.cursor is not None:
+        last = after("conversations", wanted.cursor)
+        # It may have moved up since, by a new message: then the page begins anew, and nothing is passed over.
+        names = names[names.index(last) + 1 :] if last in names else names
+    page = names[: wanted.limit]
+    listed = await asyncio.gather(*(found.listed(wanted.tenant_id, wanted.user_id, name) for name in page))
+    return ConversationsAnswer(
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        conversations=list(listed),
+        next=cursor_of("conversations", page[-1]) if len(names) > len(page) else None,
+    )
+
+
+@operation("POST", "/v1/conversations", scope=Scope.WRITE, status=201, example_body={"user_id": "ada"})
+async def new_conversation(call: Call, body: NewConversation) -> Begun:
+    """A name for a new conversation, which no other has. It begins with its first message."""
+    return Begun(conversation_id=str(uuid4()), user_id=body.user_id, tenant_id=body.tenant_id)
+
+
+@operation(
+    "GET",
+    "/v1/conversations/{conversation_id}/export",
+    scope=Scope.READ,
+    example={"conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION],
+    media_type="application/x-ndjson",
+    answer=Exported,
+)
+async def export_conversation(call: Call, wanted: ConversationParameters) -> Response:
+    """A conversation as lines of JSON: each message with its tokens and metadata, then the summaries."""
+    found: Conversations = call.part("conversations")
+    await _checked(found, wanted)
+    lines = [
+        encode_json(each) + b"\n" for each in await found.exported(wanted.tenant_id, wanted.conversation_id)
+    ]
+    headers = {"content-disposition": 'attachment; filename="conversation.jsonl"', "cache-control": "no-store"}
+    return Response(b"".join(lines), headers=headers, media_type="application/x-ndjson")
+
+
+@operation(
+    "GET",
+    "/v1/conversations/{conversation_id}",
+    scope=Scope.READ,
+    example={"conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION],
+)
+async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAnswer:
+    """A conversation: its messages a page at a time, its tokens, and the window that is still open."""
+    found: Conversations = call.part("conversations")
+    total = await _checked(found, wanted)
+    first = 0
+    if wanted.cursor is not None:
+        last = after(f"messages {wanted.conversation_id}", wanted.cursor)
+        first = int(last) + 1 if last.isdigit() else 0
+    overview = await found.overview(wanted.tenant_id, wanted.conversation_id)
+    said = await found.said(wanted.tenant_id, wanted.conversation_id, first, wanted.limit, overview)
+    more = bool(said) and first + wanted.limit < total
+    return ConversationAnswer(
+        conversation_id=wanted.conversation_id,
+        tenant_id=wanted.tenant_id,
+        messages=said,
+        total=total,
+        tokens=overview.tokens,
+        open_window=overview.open_window,
+        ranges=overview.ranges,
+        next=cursor_of(f"messages {wanted.conversation_id}", str(first + wanted.limit - 1)) if more else None,
+    )
+
+
+@operation(
+    "GET",
+    "/v1/conversations/{conversation_id}/summaries",
+    scope=Scope.READ,
+    example={"conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION],
+)
+async def get_summaries(call: Call, wanted: ConversationParameters) -> SummariesAnswer:
+    """The summaries of a conversation, each with the range of messages that it stands for."""
+    found: Conversations = call.part("conversations")
+    await _checked(found, wanted)
+    summaries = await found.summaries(wanted.tenant_id, wanted.conversation_id)
+    return SummariesAnswer(
+        conversation_id=wanted.conversation_id, tenant_id=wanted.tenant_id, summaries=summaries
+    )
+
+
+@operation(
+    "POST",
+    "/v1/conversations/{conversation_id}/close",
+    scope=Scope.WRITE,
+    status=202,
+    example={"conversation_id": "c-1", "user_id": "ada"},
+)
+async def close_conversation(call: Call, wanted: ConversationParameters) -> Asked:
+    """End the open window of a conversation now, so that facts come of its last messages; it may go on."""
+    found: Conversations = call.part("conversations")
+    if call.caller.user_id is not None:
+        await _checked(found, wanted)
+    await found.close(wanted.tenant_id, wanted.conversation_id)
+    return Asked(conversation_id=wanted.conversation_id, tenant_id=wanted.tenant_id, asked="close")
+
+
+@operation(
+    "DELETE",
+    "/v1/conversations/{conversation_id}",
+    scope=Scope.WRITE,
+    status=202,
+    example={"conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION],
+)
+async def delete_conversation(call: Call, wanted: ConversationParameters) -> Erased:
+    """Forget what was said in a conversation so far, or with `user_id` what that person said in it."""
+    found: Conversations = call.part("conversations")
+    await _checked(found, wanted)
+    try:
+        left = await found.erase(wanted.tenant_id, wanted.conversation_id, wanted.user_id or "")
+    except ConfigurationError as error:
+        raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
+    return erased([wanted.conversation_id], wanted.user_id or "", wanted.tenant_id, left)
+
+
+async def _checked(found: Conversations, wanted: ConversationParameters | PageParameters) -> int:
+    try:
+        return await found.check(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
+    except NotFound as error:
+        raise Problem(UNKNOWN_CONVERSATION, f"{error}: check the names.") from error

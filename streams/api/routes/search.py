@@ -66,6 +66,45 @@ async def search(call: Call, wanted: SearchParameters) -> SearchAnswer:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(search)}.") from error
 
 
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """As the parameters of `GET /v1/search`; ``explain``: with the parts of each score."""
+
+    q: _Question
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+    search_type: SearchType = SearchType.BOTH
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_RESULTS)] = 5
+    minimum_confidence: Confidence = MINIMUM_CONFIDENCE
+    conversation_id: Identifier | None = None
+    since: Timestamp | None = msgspec.field(default=None, name="from")
+    until: Timestamp | None = msgspec.field(default=None, name="to")
+    as_of: Timestamp | None = None
+    kind: str = ""
+    explain: bool = True
+
+
+@operation(
+    "POST",
+    "/v1/search",
+    scope=Scope.READ,
+    example_body={"q": "what must she not eat?", "user_id": "ada", "explain": True},
+)
+async def post_search(call: Call, body: Question) -> SearchAnswer:
+    """Search as `GET /v1/search` does, with the question in the body: words of people do not belong into logs.
+
+    With `explain` each result says in `parts` what each feature added to the logarithm of its score.
+    """
+    asked = {name: getattr(body, name) for name in SearchParameters.__struct_fields__}
+    try:
+        answer = await found(call, SearchParameters(**asked))
+    except InvalidQuestion as error:
+        raise Problem(INVALID_REQUEST, f"{error}. {usage(post_search)}.") from error
+    if body.explain:
+        return answer
+    plain = [msgspec.structs.replace(each, parts={}) for each in answer.results]
+    return msgspec.structs.replace(answer, results=plain)
+
+
 async def found(call: Call, wanted: SearchParameters) -> SearchAnswer:
     """Return what answers.
 

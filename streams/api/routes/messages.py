@@ -1,0 +1,173 @@
+"""Sending what was said, and seeing what becomes of it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import uuid4
+
+import msgspec
+
+from models.errors import InvalidRecord, NotFound
+from models.ids import deterministic_id
+from models.messages import DEFAULT_TENANT, ChatMessage, Identifier, Role, Timestamp
+from processors.text.validation import decode_chat_message
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import INVALID_REQUEST, NOT_ALLOWED, UNKNOWN_POSITION, Problem
+from streams.api.tracing import traceparent_of
+from streams.progress import Progress, ProgressReader
+from streams.sending import Outgoing, Sender
+
+MESSAGES = "chat.messages.v1"
+
+#: Messages of one request.
+MOST_MESSAGES = 1000
+
+_KEY_HEADER = "idempotency-key"
+_LONGEST_KEY = 256
+
+_encode = msgspec.json.Encoder().encode
+
+
+class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A message.  ``message_id``: made here if left out; ``sent_at``: now; ``user_id``: that of the request."""
+
+    conversation_id: Identifier
+    role: Role
+    content: str
+    user_id: Identifier | None = None
+    message_id: Identifier | None = None
+    sent_at: Timestamp | None = None
+    metadata: dict[str, Any] = {}
+
+
+class NewMessages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Messages, in the order in which they were said.  ``user_id``: of those that do not name their own."""
+
+    messages: Annotated[tuple[NewMessage, ...], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
+    user_id: Identifier | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that the broker has; ``position`` is what ``/v1/progress`` is asked with."""
+
+    message_id: str
+    conversation_id: str
+    partition: int
+    offset: int
+    position: str
+
+
+class MessagesAccepted(msgspec.Struct, frozen=True, kw_only=True):
+    """All of them, in their order."""
+
+    messages: list[Accepted]
+
+
+@operation(
+    "POST",
+    "/v1/messages",
+    scope=Scope.WRITE,
+    status=202,
+    example_body={
+        "user_id": "ada",
+        "messages": [{"conversation_id": "c-1", "role": "user", "content": "I'm allergic to peanuts."}],
+    },
+)
+async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
+    """Have messages remembered, up to 1,000 at once.
+
+    The answer comes when the broker has confirmed all of them; nothing is stored otherwise that counts twice
+    when it is sent again: give `message_id`, or the header `Idempotency-Key`, from which ids are made.
+    """
+    sender: Sender = call.part("sender")
+    key = call.request.headers.get(_KEY_HEADER, "")
+    if len(key) > _LONGEST_KEY:
+        raise Problem(INVALID_REQUEST, f"Idempotency-Key may have {_LONGEST_KEY} characters.")
+    now = datetime.now(UTC)
+    messages = [_message(call, body, number, key, now) for number in range(len(body.messages))]
+    if len({(each.conversation_id, each.message_id) for each in messages}) < len(messages):
+        raise Problem(
+            INVALID_REQUEST, "Two messages of a conversation have the same message_id: each has its own."
+        )
+    records = [_record(call, each, number) for number, each in enumerate(messages)]
+    sent = await sender.send(records, traceparent_of(call.request))
+    return MessagesAccepted(
+        messages=[
+            Accepted(
+                message_id=message.message_id,
+                conversation_id=message.conversation_id,
+                partition=at.partition,
+                offset=at.offset,
+                position=f"{at.partition}:{at.offset}",
+            )
+            for message, at in zip(messages, sent, strict=True)
+        ]
+    )
+
+
+class ProgressParameters(Parameters, frozen=True, kw_only=True):
+    """``position``: as `POST /v1/messages` gave it; ``wait``: for how long it may take to answer (seconds)."""
+
+    position: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,9}:[0-9]{1,18}$")]
+    wait: Annotated[float, msgspec.Meta(ge=0, le=30)] = 0.0
+    user_id: Identifier | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+@operation(
+    "GET",
+    "/v1/progress",
+    scope=Scope.READ,
+    example={"position": "3:1842"},
+    problems=[UNKNOWN_POSITION],
+)
+async def get_progress(call: Call, wanted: ProgressParameters) -> Progress:
+    """How far a message has come: waiting for ingest, in the open window, extracted, searchable, or refused.
+
+    With `wait` the answer comes once nothing more becomes of it, or when that time is over.
+    """
+    progress: ProgressReader = call.part("progress")
+    partition, _, offset = wanted.position.partition(":")
+    try:
+        return await progress.at(wanted.tenant_id, wanted.user_id, int(partition), int(offset), wanted.wait)
+    except NotFound as error:
+        raise Problem(UNKNOWN_POSITION, f"{error}.") from error
+
+
+def _message(call: Call, body: NewMessages, number: int, key: str, now: datetime) -> ChatMessage:
+    given = body.messages[number]
+    user_id = given.user_id or body.user_id
+    if user_id is None:
+        raise Problem(
+            INVALID_REQUEST,
+            f"messages[{number}] has no user_id, and the request none for all: say whose memory it is.",
+        )
+    if call.caller.user_id is not None and user_id != call.caller.user_id:
+        raise Problem(
+            NOT_ALLOWED, f"messages[{number}] is of another person than the token: leave user_id out."
+        )
+    made = str(uuid4()) if not key else deterministic_id("message", body.tenant_id, key, str(number))
+    return ChatMessage(
+        message_id=given.message_id or made,
+        conversation_id=given.conversation_id,
+        user_id=user_id,
+        role=given.role,
+        content=given.content,
+        sent_at=given.sent_at or now,
+        tenant_id=body.tenant_id,
+        metadata=given.metadata,
+    )
+
+
+def _record(call: Call, message: ChatMessage, number: int) -> Outgoing:
+    """Return the record.  What ingest would refuse is refused here, while somebody listens."""
+    key, value = message.conversation_id.encode(), _encode(message)
+    most = call.parts.most_content_bytes
+    try:
+        decode_chat_message(key, value, max_content_bytes=most, arrived_ms=int(time.time() * 1000))
+    except InvalidRecord as error:
+        raise Problem(INVALID_REQUEST, f"messages[{number}]: {error}.") from error
+    return Outgoing(MESSAGES, key, value, message.message_id)

@@ -1,0 +1,112 @@
+"""People: what there is of one, and how one is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+
+from models.facts import FactStatus
+from models.messages import DEFAULT_TENANT, Identifier
+from models.ports import FactFilter
+from streams.api.cursors import after, cursor_of
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import UNKNOWN_PERSON, Problem
+from streams.api.routes.conversations import Erased, erased
+from streams.conversations import Conversations
+from streams.remembered.ports import Facts, Log
+
+
+class PersonParameters(Parameters, frozen=True, kw_only=True):
+    """A person of a tenant."""
+
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is of a person.  ``facts``: by status."""
+
+    user_id: str
+    tenant_id: str
+    facts: dict[str, int]
+    conversations: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A person in a list.  ``facts``: how many hold."""
+
+    user_id: str
+    facts: int
+
+
+class PeopleParameters(Parameters, frozen=True, kw_only=True):
+    """``cursor``: the ``next`` of the page before; ``user_id``: only this one."""
+
+    user_id: Identifier | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    cursor: str | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of people, by name.  ``next``: the cursor of the next page, if any."""
+
+    tenant_id: str
+    people: list[Listed]
+    next: str | None
+
+
+@operation("GET", "/v1/people", scope=Scope.READ)
+async def list_people(call: Call, wanted: PeopleParameters) -> PeopleAnswer:
+    """The people of a tenant who took part in conversations that are kept, by name, a page at a time."""
+    log: Log = call.part("log")
+    names = await log.people(wanted.tenant_id)
+    if wanted.user_id is not None:
+        names = [name for name in names if name == wanted.user_id]
+    if wanted.cursor is not None:
+        last = after("people", wanted.cursor)
+        names = [name for name in names if name > last]
+    page = names[: wanted.limit]
+    facts: Facts = call.part("facts")
+    counts = await asyncio.gather(
+        *(facts.count(FactFilter(user_id=name, tenant_id=wanted.tenant_id)) for name in page)
+    )
+    return PeopleAnswer(
+        tenant_id=wanted.tenant_id,
+        people=[Listed(user_id=name, facts=count) for name, count in zip(page, counts, strict=True)],
+        next=cursor_of("people", page[-1]) if len(names) > len(page) else None,
+    )
+
+
+@operation(
+    "GET", "/v1/people/{user_id}", scope=Scope.READ, example={"user_id": "ada"}, problems=[UNKNOWN_PERSON]
+)
+async def get_person(call: Call, wanted: PersonParameters) -> Person:
+    """How much is known of a person, and in how many conversations they take part."""
+    facts: Facts = call.part("facts")
+    found: Conversations = call.part("conversations")
+    counts = {
+        status.value: await facts.count(
+            FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=(status,))
+        )
+        for status in FactStatus
+    }
+    names = await found.names(wanted.tenant_id, wanted.user_id)
+    if not names and not any(counts.values()):
+        raise Problem(UNKNOWN_PERSON, f"Nobody called {wanted.user_id} is known in tenant {wanted.tenant_id}.")
+    return Person(
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        facts={status: count for status, count in counts.items() if count},
+        conversations=len(names),
+    )
+
+
+@operation("DELETE", "/v1/people/{user_id}", scope=Scope.WRITE, status=202, example={"user_id": "ada"})
+async def delete_person(call: Call, wanted: PersonParameters) -> Erased:
+    """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
+    found: Conversations = call.part("conversations")
+    names, left = await found.erase_person(wanted.tenant_id, wanted.user_id)
+    return erased(list(names), wanted.user_id, wanted.tenant_id, left)

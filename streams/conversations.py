@@ -1,0 +1,263 @@
+"""A person's conversations, as they are listed, looked at, closed and forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import msgspec
+from aiokafka import TopicPartition
+
+from models.errors import NotFound
+from models.messages import Role
+from models.summaries import Summary
+from processors.conversations import token_table
+from processors.conversations.state import ConversationPolicy, silent_at
+from processors.text.tokens import message_tokens
+from streams import erasing, exporting
+from streams.adapters.tokenizer import cl100k_counter
+from streams.cli import broker, commands, conversations
+from streams.remembered.ports import Log
+from streams.runtime.partitioner import partition_of
+from streams.sending import Outgoing, Sender
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+SUMMARIES = "memory.summaries.v1"
+
+#: Conversations of one person that are listed; the log holds those of the last months.
+MOST_LISTED = 10_000
+
+#: Among these there is one that was not erased, unless all were.
+_LATEST_TURNS = 50
+
+_TITLE_CHARACTERS = 60
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation in a list.  ``title``: how the first thing begins that the person said in it."""
+
+    conversation_id: str
+    user_id: str
+    title: str
+    messages: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A message, as the log has it: ``masked`` passages of ``content`` are not kept verbatim."""
+
+    message_id: str
+    user_id: str
+    role: Role
+    content: str
+    sent_at: datetime
+    index: int
+    token_count: int
+    is_summarized: bool
+    partition: int
+    offset: int
+    masked: int = 0
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """What the context of a conversation takes, and from where on the oldest messages are summarized."""
+
+    messages: int
+    summaries: int
+    total: int
+    threshold: int
+
+
+class OpenWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """The window that is not extracted yet: it ends with ``size`` messages, when it is closed, or then."""
+
+    from_index: int
+    messages: int
+    overlap: int
+    size: int
+    closes_at: datetime
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a conversation besides its messages; ``messages``: as many as ingest has read."""
+
+    messages: int
+    tokens: Tokens | None
+    open_window: OpenWindow | None
+    ranges: list[token_table.TableRange]
+
+
+class Conversations:
+    """The conversations of a deployment."""
+
+    def __init__(self, settings: Settings, log: Log, sender: Sender) -> None:
+        self._settings = settings
+        self._log = log
+        self._sender = sender
+        self._catalog = catalog_for(settings)
+
+    async def names(self, tenant_id: str, user_id: str) -> list[str]:
+        """Return a person's conversations, the one with the latest turn first."""
+        return await self._log.conversations(tenant_id, user_id, MOST_LISTED)
+
+    async def listed(self, tenant_id: str, user_id: str, conversation_id: str) -> Listed:
+        """Return a conversation as a list shows it."""
+        length = await self._log.length(tenant_id, conversation_id)
+        indices = {conversation_id: sorted({*range(min(length, 10)), length - 1} - {-1})}
+        turns = sorted(await self._log.at(tenant_id, indices), key=lambda turn: turn.index)
+        said = next((turn.text for turn in turns if turn.role is Role.USER), turns[0].text if turns else "")
+        title = " ".join(said.split())
+        return Listed(
+            conversation_id=conversation_id,
+            user_id=user_id,
+            title=title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1] + "…",
+            messages=length,
+            first_at=turns[0].sent_at if turns else None,
+            last_at=turns[-1].sent_at if turns else None,
+        )
+
+    async def check(self, tenant_id: str, user_id: str | None, conversation_id: str) -> int:
+        """Return how many messages a conversation has.
+
+        Raises:
+            NotFound: there is no such conversation, or the person takes no part in it.
+        """
+        length = await self._log.length(tenant_id, conversation_id)
+        # Of one that was erased the log still knows how long it was.
+        there = length and await self._log.last_turns(tenant_id, conversation_id, _LATEST_TURNS)
+        takes_part = user_id is None or await self._log.takes_part(tenant_id, user_id, conversation_id)
+        if not there or not takes_part:
+            whose = f"{user_id} takes part in no" if user_id is not None else "there is no"
+            raise NotFound(f"{whose} conversation {conversation_id} of tenant {tenant_id} that is still kept")
+        return length
+
+    async def overview(self, tenant_id: str, conversation_id: str) -> Overview:
+        """Return how far a conversation has come.
+
+        Raises:
+            DependencyUnavailable: Kafka does not answer.
+        """
+        stored = await conversations.find(self._settings, conversation_id)
+        if stored is None or stored.state.tenant_id != tenant_id:
+            return Overview(messages=0, tokens=None, open_window=None, ranges=[])
+        state, settings = stored.state, self._settings
+        total, summaries = token_table.context_tokens(state.tokens), token_table.summary_tokens(state.tokens)
+        held = state.next_index - state.cursor.from_index
+        window = None
+        if held > state.cursor.overlap:
+            at = silent_at(state, ConversationPolicy(idle_seconds=settings.idle_seconds))
+            window = OpenWindow(
+                from_index=state.cursor.from_index,
+                messages=held,
+                overlap=state.cursor.overlap,
+                size=settings.window_size,
+                closes_at=datetime.fromtimestamp(at, UTC),
+            )
+        return Overview(
+            messages=state.next_index,
+            tokens=Tokens(
+                messages=total - summaries,
+                summaries=summaries,
+                total=total,
+                threshold=settings.token_threshold,
+            ),
+            open_window=window,
+            ranges=token_table.ranges(state.tokens),
+        )
+
+    async def said(
+        self, tenant_id: str, conversation_id: str, first: int, limit: int, overview: Overview
+    ) -> list[Said]:
+        """Return messages of a conversation from an index on."""
+        turns = await self._log.turns(tenant_id, conversation_id, first, first + limit - 1)
+        count = await asyncio.to_thread(cl100k_counter)
+        summarized = [
+            range(each.from_index, each.to_index + 1)
+            for each in overview.ranges
+            if each.state is token_table.RangeState.SUMMARIZED
+        ]
+        return [
+            Said(
+                message_id=turn.message_id,
+                user_id=turn.user_id,
+                role=turn.role,
+                content=turn.text,
+                sent_at=turn.sent_at,
+                index=turn.index,
+                token_count=message_tokens(turn.role, turn.text, count),
+                is_summarized=any(turn.index in each for each in summarized),
+                partition=turn.source.partition,
+                offset=turn.source.offset,
+                masked=turn.masked,
+            )
+            for turn in turns
+        ]
+
+    async def summaries(self, tenant_id: str, conversation_id: str) -> list[Summary]:
+        """Return the summaries of a conversation, in the order in which they were made.
+
+        Raises:
+            DependencyUnavailable: Kafka does not answer.
+        """
+        found = {
+            each.summary_id: each
+            async for each in self._summaries(conversation_id)
+            if (each.tenant_id, each.conversation_id) == (tenant_id, conversation_id)
+        }
+        return list(found.values())
+
+    async def exported(self, tenant_id: str, conversation_id: str) -> list[exporting.Exported]:
+        """Return a conversation as the lines of an export.
+
+        Raises:
+            DependencyUnavailable: Kafka does not answer.
+        """
+        return await exporting.export_conversation(self._settings, tenant_id, conversation_id)
+
+    async def close(self, tenant_id: str, conversation_id: str) -> None:
+        """Have the open window end after all that is there by now.
+
+        Raises:
+            DependencyUnavailable: Kafka has not confirmed it.
+        """
+        command = commands.closing(conversation_id, tenant_id)
+        key, value = conversation_id.encode(), msgspec.json.encode(command)
+        await self._sender.send([Outgoing(commands.COMMANDS, key, value, command.command_id)])
+
+    async def erase(self, tenant_id: str, conversation_id: str, user_id: str = "") -> erasing.Remaining:
+        """Have a conversation forgotten, or what one person said in it; return what remains until when.
+
+        Raises:
+            ConfigurationError: it belongs to another tenant.
+            DependencyUnavailable: Kafka does not answer.
+        """
+        await erasing.erase_conversation(self._settings, tenant_id, conversation_id, user_id)
+        return erasing.remaining(self._settings, datetime.now(UTC))
+
+    async def erase_person(self, tenant_id: str, user_id: str) -> tuple[dict[str, bool], erasing.Remaining]:
+        """Have a person forgotten; return their conversations, of each whether nobody else takes part in it,
+        and what remains until when.
+
+        Raises:
+            DependencyUnavailable: Kafka does not answer.
+        """
+        found, _ = await erasing.erase_person(self._settings, tenant_id, user_id)
+        return found, erasing.remaining(self._settings, datetime.now(UTC))
+
+    async def _summaries(self, conversation_id: str) -> AsyncIterator[Summary]:
+        spec = self._catalog.get(SUMMARIES)
+        key = conversation_id.encode()
+        place = TopicPartition(spec.name, partition_of(key, spec.partitions))
+        async with broker.reading(self._settings) as consumer:
+            consumer.assign([place])
+            ends = await broker.ends_of(consumer, [place])
+            async for record in broker.until(consumer, ends):
+                if record.key != key or record.value is None:
+                    continue
+                try:
+                    yield msgspec.json.decode(record.value, type=Summary)
+                except msgspec.MsgspecError:
+                    continue  # the stage that reads the topic dead-letters it

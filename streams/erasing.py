@@ -1,0 +1,124 @@
+"""Forgetting a conversation or a person: what is asked of the services, and what is erased at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from models.errors import ConfigurationError
+from models.memo import Memo
+from streams import cloudevents, kafka
+from streams.adapters.memo.memo import MemoLog
+from streams.adapters.memo.topic import MemoTopic
+from streams.adapters.memo.view import MemoView
+from streams.adapters.redis_client import open_redis
+from streams.adapters.turn_topic import TurnTopic
+from streams.agents.ingest.conversations import FACTS
+from streams.cli import broker, commands, conversations
+from streams.erasures import EVENT, UNTIL_HEADER, Erasing
+from streams.printing import printable
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics import catalog_for
+
+_SOURCE = "/switchboard/cli"
+
+
+class Remaining(NamedTuple):
+    """How long what was erased can still be read, by whoever reads the topics.
+
+    ``compacted``: until when it is in the files of compacted topics; ``kept``: until when in others, by name.
+    """
+
+    compacted: datetime
+    kept: dict[str, datetime]
+
+
+def remaining(settings: Settings, now: datetime) -> Remaining:
+    """Return until when what is erased now remains where, as the topics' retention says."""
+    compacted, kept = 0, {}
+    for spec in catalog_for(settings):
+        if spec.is_compacted:
+            compacted = max(compacted, spec.max_compaction_lag_ms or 0)
+        elif spec.retention_ms is not None and spec.contract_name != commands.COMMANDS:
+            kept[spec.name] = now + timedelta(milliseconds=spec.retention_ms + (spec.segment_ms or 0))
+    return Remaining(now + timedelta(milliseconds=compacted), kept)
+
+
+async def erase_conversation(
+    settings: Settings, tenant: str, conversation_id: str, user_id: str = ""
+) -> tuple[bool, int]:
+    """Ask for a conversation to be forgotten, or what one person said in it.
+
+    Returns whether any of it was processed by now, and how many answers of language models are erased.
+
+    Raises:
+        ConfigurationError: it belongs to another tenant: nothing was erased.
+        DependencyUnavailable: the broker does not answer.
+    """
+    command = commands.erasing(conversation_id, tenant, user_id)
+    stored = await conversations.find(settings, conversation_id)
+    if stored is not None and stored.state.tenant_id != tenant:
+        raise ConfigurationError(
+            f"conversation {printable(conversation_id)!r} belongs to another tenant than "
+            f"{printable(tenant)!r}: nothing was erased; give its own with --tenant"
+        )
+    await commands.send(settings, [command])
+    answers = await _forget_answers(
+        settings, lambda memo: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id)
+    )
+    return stored is not None, answers
+
+
+async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[dict[str, bool], int]:
+    """Ask for a person to be forgotten.
+
+    Returns the person's conversations, and of each whether nobody else takes part in it; and how many answers
+    of language models are erased.
+
+    Raises:
+        DependencyUnavailable: the broker does not answer; asked again, nothing is done twice.
+    """
+    found = await TurnTopic(settings).conversations(tenant, user_id)
+    found = {**dict.fromkeys(await conversations.of_person(settings, tenant, user_id), True), **found}
+    asked = [commands.erasing(name, tenant, "" if alone else user_id) for name, alone in found.items()]
+    # First, so that nothing new is learned from what is still on its way.
+    await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
+    await commands.send(settings, asked)
+    answers = await _forget_answers(
+        settings,
+        # In a conversation with others their words may stand in an answer about somebody else.
+        lambda memo: memo.tenant_id == tenant and (memo.user_id == user_id or memo.conversation_id in found),
+    )
+    return found, answers
+
+
+async def _forget_answers(settings: Settings, is_theirs: Callable[[Memo], bool]) -> int:
+    """Erase what language models answered, as far as it is written by now; return how many answers."""
+    async with AsyncExitStack() as resources:
+        topic = MemoTopic(settings, "switchboard-cli")
+        resources.push_async_callback(topic.close)
+        erased = await topic.forget(is_theirs)
+        if erased and settings.redis_url:
+            redis = open_redis(settings)
+            resources.push_async_callback(redis.aclose)
+            await MemoLog(topic, MemoView(redis, settings.namespace)).catch_up()
+    return erased
+
+
+async def _forget_facts(settings: Settings, erasing: Erasing) -> None:
+    """Have all facts about a person erased that rest on what has arrived by now, by the broker's clock."""
+    spec = catalog_for(settings).get(FACTS)
+    partition = partition_of(erasing.user_id.encode(), spec.partitions)
+    key = erasing.key(partition)
+    said = [header for header in erasing.headers() if header[0] != UNTIL_HEADER]
+    event = cloudevents.outgoing(EVENT, _SOURCE, f"{key}/{erasing.until.isoformat()}")
+    client = kafka.make_producer(settings, "switchboard-cli")
+    async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
+        async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
+            await producer.send_and_wait(
+                spec.name, None, key=key.encode(), partition=partition, headers=[*event, *said]
+            )

@@ -1,0 +1,99 @@
+"""Writing records for whoever asked over HTTP: confirmed by the broker before they are told so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from models.errors import DependencyUnavailable
+from streams import cloudevents, kafka
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+_SOURCE = "/switchboard/serve"
+
+
+class Outgoing(NamedTuple):
+    """A record: its topic in the catalog, its key (which picks the partition), its value, its event's id."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    event_id: str
+
+
+class Sent(NamedTuple):
+    """Where a record stands."""
+
+    partition: int
+    offset: int
+
+
+class Sender:
+    """A producer that connects with the first thing to be written, and anew when it has failed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._catalog = catalog_for(settings)
+        self._patience = settings.request_timeout_seconds
+        self._producer: AIOKafkaProducer | None = None
+        self._connecting = asyncio.Lock()
+
+    async def send(self, records: Sequence[Outgoing], traceparent: str = "") -> list[Sent]:
+        """Write records, in order, and return where each stands once the broker has confirmed them all.
+
+        ``traceparent`` (W3C Trace Context) goes with them, and with whatever follows from them.
+
+        Raises:
+            DependencyUnavailable: not all are confirmed; some may be there all the same.
+        """
+        try:
+            async with asyncio.timeout(self._patience):
+                producer = await self._connected()
+                cause = {"traceparent": traceparent} if traceparent else {}
+                waiting = [await self._enqueue(producer, record, cause) for record in records]
+                confirmed = await asyncio.gather(*waiting)
+        except (KafkaError, OSError) as error:  # TimeoutError is one
+            raise kafka.refusal(error, self._settings) or DependencyUnavailable(
+                "kafka",
+                f"{self._settings.bootstrap_servers} has not confirmed it ({error or type(error).__name__}); "
+                "sent again with the same ids nothing counts twice",
+            ) from error
+        return [Sent(each.partition, each.offset) for each in confirmed]
+
+    async def close(self) -> None:
+        """Let go of the broker."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await kafka.close(producer)
+
+    async def _enqueue(
+        self, producer: AIOKafkaProducer, record: Outgoing, cause: Mapping[str, str]
+    ) -> asyncio.Future[Sent]:
+        spec = self._catalog.get(record.topic)
+        headers = cloudevents.outgoing(spec.event_type, _SOURCE, record.event_id, cause=cause)
+        future: asyncio.Future[Sent] = await producer.send(
+            spec.name,
+            record.value,
+            record.key,
+            partition=partition_of(record.key, spec.partitions),
+            headers=headers,
+        )
+        return future
+
+    async def _connected(self) -> AIOKafkaProducer:
+        async with self._connecting:
+            if self._producer is None:
+                made = kafka.make_producer(self._settings, "switchboard-serve")
+                try:
+                    await kafka.connect(made, self._settings, self._patience)
+                except BaseException:
+                    await kafka.close(made)
+                    raise
+                self._producer = made
+            return self._producer

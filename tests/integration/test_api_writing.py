@@ -1,0 +1,268 @@
+"""Messages in over HTTP, and what is seen and forgotten of their conversations; the services run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from serve_rig import ServeRig, eventually
+
+pytestmark = pytest.mark.kafka
+
+LINES = [
+    ("user", "By the way, I'm allergic to peanuts."),
+    ("assistant", "Good to know!"),
+    ("user", "And I live in Porto."),
+]
+
+
+@pytest.fixture(scope="module")
+def rig(deployment: ServeRig) -> ServeRig:
+    deployment.need("ingest", "memory", "recall")
+    return deployment
+
+
+@pytest.fixture
+def client(rig: ServeRig) -> Iterator[httpx.Client]:
+    with rig.client() as made:
+        yield made
+
+
+@pytest.fixture
+def person() -> str:
+    return f"ada-{uuid.uuid4().hex[:8]}"
+
+
+def talk(person: str, **more: Any) -> dict[str, Any]:
+    name = f"talk/of {person}"
+    lines = [{"conversation_id": name, "role": role, "content": text} for role, text in LINES]
+    return {"messages": lines, "user_id": person, **more}
+
+
+def path_of(person: str) -> str:
+    return f"/v1/conversations/talk%2Fof%20{person}"
+
+
+def seen(client: httpx.Client, person: str) -> Any:
+    """The conversation, once ingest and recall have read all of it."""
+
+    def whole() -> Any:
+        answer = client.get(path_of(person), params={"user_id": person})
+        told = answer.json()
+        done = answer.is_success and told["total"] == len(LINES) and told["tokens"] is not None
+        return told if done and len(told["messages"]) == len(LINES) else None
+
+    return eventually(whole, "the conversation is there")
+
+
+def test_messages_are_confirmed_and_a_repeat_counts_once(client: httpx.Client, person: str) -> None:
+    sent = [
+        client.post("/v1/messages", json=talk(person), headers={"idempotency-key": person}) for _ in range(2)
+    ]
+    assert [answer.status_code for answer in sent] == [202, 202], sent[0].text
+    first, again = (answer.json()["messages"] for answer in sent)
+    assert [each["message_id"] for each in first] == [each["message_id"] for each in again]
+    assert [each["offset"] for each in first] == sorted(each["offset"] for each in first)
+    assert first[0]["position"] == f"{first[0]['partition']}:{first[0]['offset']}"
+    told = seen(client, person)
+    assert [(each["role"], each["content"]) for each in told["messages"]] == LINES
+    assert [each["offset"] for each in told["messages"]] == [each["offset"] for each in first]
+    assert told["open_window"]["messages"] == 3 and told["open_window"]["size"] == 10
+    assert told["tokens"]["total"] == sum(each["token_count"] for each in told["messages"])
+    assert not any(each["is_summarized"] for each in told["messages"])
+
+
+def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, person: str) -> None:
+    client.post("/v1/messages", json=talk(person)).raise_for_status()
+    seen(client, person)
+    assert client.post(f"{path_of(person)}/close").status_code == 202
+
+    def found() -> Any:
+        answer = client.post("/v1/search", json={"q": "what must she not eat?", "user_id": person})
+        return answer.json()["results"] if answer.is_success else None
+
+    best = eventually(lambda: [each for each in found() or () if each["kind"] == "fact"], "a fact is found")[0]
+    assert "peanuts" in best["text"] and best["parts"]
+    plain = client.post("/v1/search", json={"q": "peanuts", "user_id": person, "explain": False}).json()
+    assert plain["results"] and not any(each["parts"] for each in plain["results"])
+    whom = client.get(f"/v1/people/{person}").json()
+    assert whom["conversations"] == 1 and whom["facts"]["active"] >= 1
+    assert client.get(f"{path_of(person)}/summaries", params={"user_id": person}).json()["summaries"] == []
+
+    gone = client.delete(f"/v1/people/{person}")
+    assert gone.status_code == 202, gone.text
+    assert gone.json()["conversation_ids"] == [f"talk/of {person}"]
+    assert "chat.messages.v1" in " ".join(gone.json()["kept"])
+    eventually(lambda: client.get(f"/v1/people/{person}").status_code == 404, "nothing is known any more")
+
+
+def test_how_far_a_message_has_come(rig: ServeRig, client: httpx.Client, person: str) -> None:
+    sent = client.post("/v1/messages", json=talk(person)).json()["messages"]
+    positions = [each["position"] for each in sent]
+
+    def state(position: str, **more: Any) -> Any:
+        answer = client.get("/v1/progress", params={"position": position, **more})
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    waiting = eventually(
+        lambda: (found := state(positions[0]))["state"] == "in_window" and found, "it waits in the window"
+    )
+    assert waiting["window"]["size"] == 10 and waiting["window"]["closes_at"]
+    assert waiting["message_id"] == sent[0]["message_id"]
+    client.post(f"{path_of(person)}/close").raise_for_status()
+    assert eventually(lambda: state(positions[0], wait=5)["fact_ids"], "what was learned of it is there")
+    assert eventually(lambda: state(positions[1], wait=5)["state"] == "extracted", "nothing was learned of it")
+    assert (
+        client.get("/v1/progress", params={"position": positions[0], "user_id": "mallory"}).status_code == 404
+    )
+    for position in ("0:999999999", "99:0"):
+        assert client.get("/v1/progress", params={"position": position}).status_code == 404
+    assert client.get("/v1/progress", params={"position": "here"}).status_code == 400
+
+    async def spoil() -> str:
+        async with AIOKafkaProducer(bootstrap_servers=rig.settings.bootstrap_servers) as producer:
+            at = await producer.send_and_wait(rig.catalog.name("chat.messages.v1"), b"{", b"c")
+            return f"{at.partition}:{at.offset}"
+
+    bad = asyncio.run(spoil())
+    refused = eventually(lambda: (found := state(bad))["state"] == "dead_lettered" and found, "it is refused")
+    assert refused["reason"].startswith("invalid_json")
+
+
+def test_a_conversation_is_exported_as_lines(client: httpx.Client, person: str) -> None:
+    begun = client.post("/v1/conversations", json={"user_id": person})
+    assert begun.status_code == 201 and begun.json()["conversation_id"]
+    client.post("/v1/messages", json=talk(person)).raise_for_status()
+    seen(client, person)
+    answer = client.get(f"{path_of(person)}/export", params={"user_id": person})
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [(line["role"], line["content"]) for line in lines] == LINES
+    assert all(line["token_count"] > 0 and line["is_summarized"] is False for line in lines)
+    assert client.get(f"{path_of(person)}/export", params={"user_id": "mallory"}).status_code == 404
+
+
+def test_people_are_listed_by_name(client: httpx.Client, person: str) -> None:
+    names = [f"{person}*{number}" for number in range(3)]
+    lines = [{"conversation_id": name, "role": "user", "content": "Hello.", "user_id": name} for name in names]
+    client.post("/v1/messages", json={"messages": lines}).raise_for_status()
+
+    def listed(**more: Any) -> Any:
+        return client.get("/v1/people", params=more).json()
+
+    def all_of_them() -> list[str]:
+        told, page = [], listed(limit=2)
+        while True:
+            told += [each["user_id"] for each in page["people"]]
+            if page["next"] is None:
+                return told
+            page = listed(limit=2, cursor=page["next"])
+
+    eventually(lambda: set(names) <= set(all_of_them()), "all are listed")
+    assert all_of_them() == sorted(set(all_of_them()))
+    assert [each["user_id"] for each in listed(user_id=names[0])["people"]] == [names[0]]
+
+
+def test_lists_say_when_there_is_more(client: httpx.Client, person: str) -> None:
+    names = [f"{person}-{number}" for number in range(5)]
+    lines = [{"conversation_id": name, "role": "user", "content": f"This is {name}"} for name in names]
+    client.post("/v1/messages", json={"messages": lines, "user_id": person}).raise_for_status()
+
+    def listed(**more: Any) -> Any:
+        return client.get("/v1/conversations", params={"user_id": person, **more}).json()
+
+    eventually(lambda: len(listed()["conversations"]) == 5, "all are there")
+    page, told = listed(limit=2), []
+    while True:
+        told += [each["conversation_id"] for each in page["conversations"]]
+        assert all(each["title"].startswith("This is") for each in page["conversations"])
+        if page["next"] is None:
+            break
+        page = listed(limit=2, cursor=page["next"])
+    assert sorted(told) == names
+    for cursor in ("x", "", "AAAA", "☃"):
+        assert client.get("/v1/conversations", params={"user_id": person, "cursor": cursor}).status_code == 400
+
+
+def test_nobody_sees_or_touches_what_is_another_persons(client: httpx.Client, person: str) -> None:
+    client.post("/v1/messages", json=talk(person)).raise_for_status()
+    seen(client, person)
+    for method, path in (
+        ("GET", path_of(person)),
+        ("GET", f"{path_of(person)}/summaries"),
+        ("DELETE", path_of(person)),
+    ):
+        answer = client.request(method, path, params={"user_id": "mallory"})
+        assert (answer.status_code, answer.json()["type"]) == (
+            404,
+            "urn:switchboard:problem:unknown-conversation",
+        )
+        assert "peanut" not in answer.text
+    assert client.get("/v1/conversations", params={"user_id": "mallory"}).json()["conversations"] == []
+    assert len(seen(client, person)["messages"]) == 3, "and it is still there"
+    deleted = client.delete(path_of(person), params={"user_id": person})
+    assert deleted.status_code == 202, deleted.text
+    eventually(lambda: client.get(path_of(person)).status_code == 404, "it is gone")
+
+
+ONE = {"conversation_id": "c", "role": "user", "content": "x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"messages": [], "user_id": "ada"}, "length >= 1"),
+        ({"messages": [ONE] * 1001, "user_id": "ada"}, "1000"),
+        ({"messages": [ONE]}, "messages[0] has no user_id"),
+        ({"messages": [ONE | {"role": "king"}], "user_id": "ada"}, "role"),
+        ({"messages": [ONE | {"id": "m"}], "user_id": "ada"}, "unknown field `id`"),
+        (
+            {"messages": [ONE, ONE | {"content": "\x1b[31m"}], "user_id": "ada"},
+            "messages[1]: content holds control",
+        ),
+        ({"messages": [ONE | {"conversation_id": "a\nb"}], "user_id": "ada"}, "conversation_id holds control"),
+        ({"messages": [ONE | {"content": "x" * 70_000}], "user_id": "ada"}, "exceeds 65536 bytes"),
+        ({"messages": [ONE | {"sent_at": "1970-01-01T00:00:00Z"}], "user_id": "ada"}, "before 2000"),
+        ({"messages": [ONE | {"sent_at": "2026-01-01"}], "user_id": "ada"}, "sent_at"),
+        ({"messages": [ONE | {"message_id": "m"}] * 2, "user_id": "ada"}, "the same message_id"),
+    ],
+)
+def test_what_ingest_would_refuse_is_refused_while_somebody_listens(
+    client: httpx.Client, body: dict[str, Any], said: str
+) -> None:
+    answer = client.post("/v1/messages", content=json.dumps(body), headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
+    assert said in answer.json()["detail"], answer.json()["detail"]
+
+
+def test_the_trace_of_a_request_goes_with_what_it_causes(
+    rig: ServeRig, client: httpx.Client, person: str
+) -> None:
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    sent = client.post("/v1/messages", json=talk(person), headers={"traceparent": trace}).json()["messages"]
+
+    async def read() -> dict[str, bytes]:
+        place = TopicPartition(rig.catalog.name("chat.messages.v1"), sent[0]["partition"])
+        async with AIOKafkaConsumer(bootstrap_servers=rig.settings.bootstrap_servers) as consumer:
+            consumer.assign([place])
+            consumer.seek(place, sent[0]["offset"])
+            return dict((await consumer.getone()).headers)
+
+    assert asyncio.run(read())["ce_traceparent"] == trace.encode()
+
+
+def test_a_thousand_at_once(client: httpx.Client, person: str) -> None:
+    lines = [
+        {"conversation_id": f"{person}-{n % 7}", "role": "user", "content": f"line {n}"} for n in range(1000)
+    ]
+    answer = client.post("/v1/messages", json={"messages": lines, "user_id": person})
+    assert answer.status_code == 202
+    told = answer.json()["messages"]
+    assert len({each["message_id"] for each in told}) == 1000
+    assert len({each["position"] for each in told}) == 1000
