@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from streams.api.access import Access, KnownHosts
@@ -31,6 +31,11 @@ class Mounted:
     path: str
     app: ASGIApp
     running: Callable[[], AbstractAsyncContextManager[object]] | None = None
+
+
+def _below(each: Mounted) -> list[BaseRoute]:
+    """Return the routes of the path itself and of all below it; a client that is redirected may not follow."""
+    return [Route(each.path, each.app), Mount(each.path, each.app)]
 
 
 def create_api(
@@ -60,7 +65,7 @@ def create_api(
             yield
 
     app = Starlette(
-        routes=[*found, *(Mount(each.path, each.app) for each in mounted), *pages],
+        routes=[*found, *(route for each in mounted for route in _below(each)), *pages],
         middleware=[
             Middleware(KnownHosts, access),
             Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=5),

@@ -28,6 +28,7 @@ OPERATIONS: Sequence[Operation] = (
     facts.list_facts,
     facts.get_fact,
     graph.get_graph,
+    facts.forget_fact,
     context.get_context,
     conversations.list_conversations,
     conversations.new_conversation,

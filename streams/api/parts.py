@@ -9,6 +9,7 @@ from typing import Any
 from streams.api.problems import unavailable
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
+from streams.forgetting import Forgetter
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
@@ -47,6 +48,7 @@ class Parts:
     conversations: Conversations | None = None
     progress: ProgressReader | None = None
     most_content_bytes: int = 65_536
+    forgetter: Forgetter | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

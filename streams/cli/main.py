@@ -45,6 +45,7 @@ from streams.cli import (
     filter_command,
     graph,
     import_command,
+    mcp_command,
     search,
     serve,
     settings,
@@ -103,6 +104,7 @@ app.command("facts")(facts.show)
 app.command("explain")(facts.explain)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(erase.app, name="erase")
+app.command("mcp")(mcp_command.run)
 app.command("import")(import_command.bring_in)
 app.command("export")(export.write)
 app.command("filter")(filter_command.show)

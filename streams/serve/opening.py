@@ -13,6 +13,7 @@ from streams.api.parts import Parts
 from streams.console.app import Console
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
+from streams.forgetting import Forgetter
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
@@ -74,4 +75,5 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         conversations=Conversations(settings, remembered.log, sender),
         progress=ProgressReader(settings, remembered.facts, remembered.log),
         most_content_bytes=settings.max_content_bytes,
+        forgetter=Forgetter(settings),
     )

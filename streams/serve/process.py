@@ -14,10 +14,12 @@ from contextlib import AsyncExitStack
 import structlog
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams.adapters.tokenizer import open_counter
 from streams.api.access import Access, is_loopback
 from streams.api.app import create_api
 from streams.api.server import serve
 from streams.exits import EXIT_CONFIGURATION, EXIT_OK, EXIT_UNAVAILABLE
+from streams.mcp.app import mounted as mcp
 from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
 from streams.serve.opening import open_all
 from streams.settings import Settings
@@ -97,7 +99,9 @@ async def _serve(
     async with AsyncExitStack() as resources:
         opened = await open_all(settings, metrics, resources)
         stopping = asyncio.Event()
-        app = create_api(opened.parts, access, stopping=stopping, mounted=opened.mounted, pages=opened.pages)
+        counter = await asyncio.to_thread(open_counter, settings.tokenizer)
+        mounted = [*opened.mounted, mcp(opened.parts, access, counter)]
+        app = create_api(opened.parts, access, stopping=stopping, mounted=mounted, pages=opened.pages)
         server = await serve(app, settings.api_host, settings.api_port, stopping=stopping)
         resources.push_async_callback(server.stop)
         # Several of one machine differ in their ports.

@@ -64,6 +64,35 @@ async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
 )
 async def get_fact(call: Call, wanted: FactParameters) -> Fact:
     """One fact about a person, whatever its status."""
+    return await _found(call, wanted)
+
+
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact is on its way out: gone from answers within seconds, from the topic's files within a day or so."""
+
+    fact_id: str
+    user_id: str
+
+
+@operation(
+    "DELETE",
+    "/v1/facts/{fact_id}",
+    scope=Scope.WRITE,
+    example={"fact_id": "1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e", "user_id": "ada"},
+    problems=[UNKNOWN_FACT],
+    status=202,
+)
+async def forget_fact(call: Call, wanted: FactParameters) -> Forgotten:
+    """Forget one fact; what was said until now does not bring it back.
+
+    It is gone from search as soon as the services have read this. What is said later may be learned anew.
+    """
+    fact = await _found(call, wanted)
+    await call.part("forgetter").forget(fact)
+    return Forgotten(fact_id=fact.fact_id, user_id=fact.user_id)
+
+
+async def _found(call: Call, wanted: FactParameters) -> Fact:
     facts: Facts = call.part("facts")
     for fact in await facts.get([wanted.fact_id]):
         if (fact.tenant_id, fact.user_id) == (wanted.tenant_id, wanted.user_id):

@@ -1,0 +1,37 @@
+"""Forgetting one fact: a record without a value on ``memory.facts.v1``; no replay brings it back."""
+
+from __future__ import annotations
+
+import asyncio
+
+from models.facts import Fact
+from streams import kafka
+from streams.cli import broker
+from streams.runtime.partitioner import partition_of
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+FACTS = "memory.facts.v1"
+
+
+class Forgetter:
+    """Writes the records that erase facts."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def forget(self, fact: Fact) -> None:
+        """Erase a fact, and return when the broker has the record of it.
+
+        Raises :class:`DependencyUnavailable` when it does not confirm that.
+        """
+        spec = catalog_for(self._settings).get(FACTS)
+        place = partition_of(fact.user_id.encode(), spec.partitions)
+        client = kafka.make_producer(self._settings, "switchboard-serve")
+        patience = self._settings.request_timeout_seconds
+        async with (
+            broker.answering(self._settings),
+            kafka.connected(client, self._settings, patience) as producer,
+            asyncio.timeout(patience),
+        ):
+            await producer.send_and_wait(spec.name, None, key=fact.fact_id.encode(), partition=place)

@@ -1,0 +1,167 @@
+"""What the tools answer, within a budget of tokens: previews, handles, and ``next`` for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
+
+from processors.text.tokens import TokenCounter
+
+#: Tokens of an answer at most, as JSON.
+MOST_TOKENS = 8_000
+
+#: Characters of a text that is one of several; the whole is behind its handle.
+PREVIEW = 800
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class Memory(BaseModel):
+    """Something that was remembered."""
+
+    text: str
+    confidence: float = Field(description="0 to 1: of a fact how sure it is, of a turn how well it answers")
+    timestamp: str = Field(description="when it was said, or last confirmed")
+    kind: str = Field(description="fact, turn or episode")
+    score: float
+    fact_id: str = Field(default="", description="for get_fact, correct and forget")
+    conversation_id: str = Field(default="", description="for get_window, with index")
+    index: int | None = None
+    before: str = ""
+    after: str = ""
+
+
+class Found(BaseModel):
+    """Memories, best first."""
+
+    memories: list[Memory]
+    empty: str = Field(default="", description="why nothing was found; says nothing if something was")
+    next: str = Field(default="", description="how to get what did not fit; empty: this is all")
+
+
+class FactLine(BaseModel):
+    """A fact in a list."""
+
+    fact_id: str
+    statement: str
+    kind: str
+    confidence: float
+    since: str
+
+
+class FactList(BaseModel):
+    """Facts; with ``next`` as cursor of the same call more of them."""
+
+    facts: list[FactLine]
+    known: bool = Field(description="whether anything is known of the person at all")
+    next: str = ""
+
+
+class Evidence(BaseModel):
+    """A sentence that a fact came from."""
+
+    quote: str
+    conversation_id: str
+    said_at: str
+
+
+class FactChange(BaseModel):
+    """What became of a fact."""
+
+    change: str
+    at: str
+    confidence: float
+
+
+class FactDetail(BaseModel):
+    """A fact with its history and its evidence, the latest first."""
+
+    fact_id: str
+    statement: str
+    kind: str
+    status: str
+    confidence: float
+    valid_from: str
+    valid_to: str
+    superseded_by: str
+    evidence: list[Evidence]
+    history: list[FactChange]
+    next: str = ""
+
+
+class Said(BaseModel):
+    """One message."""
+
+    index: int
+    role: str
+    text: str
+    sent_at: str
+
+
+class Window(BaseModel):
+    """What was said around some messages."""
+
+    conversation_id: str
+    messages: list[Said]
+    next: str = ""
+
+
+class ContextText(BaseModel):
+    """What should be known before the next turn of a conversation, as text for a prompt."""
+
+    status: str = Field(description="made, nothing (nothing is remembered that belongs in it) or not_made_yet")
+    prompt: str
+    next: str = ""
+
+
+class Done(BaseModel):
+    """What was done, and from when it counts."""
+
+    done: str
+    position: str = Field(default="", description="partition:offset of the message in the log")
+
+
+def memory(result: dict[str, Any]) -> Memory:
+    """Return a result of a search as a memory."""
+    fact, turn = result.get("fact") or {}, result.get("turn") or {}
+    episode = result.get("episode") or {}
+    return Memory(
+        text=preview(result["text"]),
+        confidence=fact.get("confidence", result["score"]),
+        timestamp=fact.get("last_evidence_at") or turn.get("sent_at") or episode.get("to") or "",
+        kind=result["kind"],
+        score=result["score"],
+        fact_id=fact.get("fact_id", ""),
+        conversation_id=result.get("conversation_id", ""),
+        index=turn.get("index", episode.get("from_index")),
+        before=preview((result.get("before") or {}).get("text", "")),
+        after=preview((result.get("after") or {}).get("text", "")),
+    )
+
+
+def preview(text: str) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= PREVIEW else text[: PREVIEW - 1] + "…"
+
+
+def fitting(
+    items: Sequence[Any], make: Callable[[Sequence[Any], int], A], count: TokenCounter, limit: int = MOST_TOKENS
+) -> A:
+    """Return ``make(first items, how many are left out)`` with as many items as fit into ``limit`` tokens."""
+    low, high = 0, len(items)
+    if tokens_of(make(items, 0), count) <= limit:
+        return make(items, 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tokens_of(make(items[:middle], len(items) - middle), count) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return make(items[:low], len(items) - low)
+
+
+def tokens_of(answer: BaseModel, count: TokenCounter) -> int:
+    """Return the tokens of an answer as the model reads it."""
+    return count(answer.model_dump_json(indent=2))

@@ -1,0 +1,100 @@
+"""MCP as assistants use it: over Streamable HTTP at ``serve``, and ``switchboard mcp`` on stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from serve_rig import ServeRig, eventually
+
+pytestmark = pytest.mark.kafka
+
+SAID = ("I live in Lisbon.", "I'm allergic to peanuts.", "I have a dog called Bruno.")
+
+
+@pytest.fixture(scope="module")
+def known(deployment: ServeRig, tmp_path_factory: pytest.TempPathFactory) -> ServeRig:
+    """Ada has said some things, and they are facts."""
+    deployment.need("recall", "memory", "ingest")
+    file = tmp_path_factory.mktemp("said") / "said.jsonl"
+    lines = [
+        {"role": "user", "content": text, "sent_at": f"2026-01-05T08:00:0{n}Z", "conversation_id": "mcp-c"}
+        for n, text in enumerate(SAID)
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = deployment.command("import", "jsonl", str(file), "--user", "ada-mcp")
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: len(facts(deployment)) == len(SAID), "all that was said is known")
+    return deployment
+
+
+def facts(rig: ServeRig) -> list[dict[str, Any]]:
+    with rig.client() as client:
+        found: list[dict[str, Any]] = client.get("/v1/facts", params={"user_id": "ada-mcp"}).json()["facts"]
+        return found
+
+
+def over_http(rig: ServeRig) -> Client:
+    return Client(f"{rig.url}/mcp?user_id=ada-mcp")
+
+
+def over_stdio(rig: ServeRig) -> Client:
+    arguments = ["-m", "streams.cli", "mcp", "--user", "ada-mcp", "--url", rig.url]
+    root = str(Path(__file__).parents[2])
+    return Client(
+        StdioServerParameters(command=sys.executable, args=arguments, env=rig.environment(), cwd=root)
+    )
+
+
+@pytest.mark.parametrize("way", [over_http, over_stdio])
+async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[ServeRig], Client]) -> None:
+    async with way(known) as client:
+        answer = await client.call_tool("search_memory", {"query": "What is she allergic to?"})
+        assert not answer.is_error, answer.content
+        memories = answer.structured_content["memories"]
+        assert "peanuts" in memories[0]["text"]
+        [fact_id, *_] = [each["fact_id"] for each in memories if each["fact_id"]]
+        fact = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
+        assert fact["evidence"][0]["quote"] and fact["history"]
+        listed = (await client.call_tool("list_facts", {"limit": 2})).structured_content
+        rest = (await client.call_tool("list_facts", {"limit": 2, "cursor": listed["next"]})).structured_content
+        assert len(listed["facts"]) == 2 and len(rest["facts"]) == 1
+        window = await client.call_tool("get_window", {"conversation_id": "mcp-c", "first": 0, "turns": 2})
+        assert [each["text"] for each in window.structured_content["messages"]] == list(SAID)
+        nobody = await client.call_tool("get_window", {"conversation_id": "no-such", "first": 0})
+        assert nobody.is_error
+        people = await client.read_resource("switchboard://people/ada-mcp/facts")
+        assert len(json.loads(people.contents[0].text)["facts"]) == 3
+
+
+async def test_two_assistants_at_once_lose_nothing(known: ServeRig) -> None:
+    async def ask(client: Client, query: str) -> Any:
+        return (await client.call_tool("search_memory", {"query": query})).structured_content["memories"][0][
+            "text"
+        ]
+
+    async with over_stdio(known) as one, over_stdio(known) as other:
+        asked: list[Awaitable[Any]] = []
+        for _ in range(10):
+            asked += [ask(one, "Where does she live?"), ask(other, "What is her dog called?")]
+        came = await asyncio.gather(*asked)
+    assert {text for text in came[::2] if "Lisbon" in text} and all("Lisbon" in text for text in came[::2])
+    assert all("Bruno" in text for text in came[1::2])
+
+
+async def test_a_fact_is_forgotten(known: ServeRig) -> None:
+    [fact_id] = [each["fact_id"] for each in facts(known) if "Bruno" in each["statement"]]
+    async with over_http(known) as client:
+        answer = await client.call_tool("forget", {"fact_id": fact_id})
+        assert not answer.is_error, answer.content
+        await asyncio.to_thread(
+            eventually, lambda: fact_id not in {each["fact_id"] for each in facts(known)}, "the fact is gone"
+        )
+        again = await client.call_tool("forget", {"fact_id": fact_id})
+        assert again.is_error

@@ -1,0 +1,247 @@
+"""The memory over the Model Context Protocol: the SDK's own client against what ``serve`` mounts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver.exceptions import ToolError
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
+
+from streams.adapters.tokenizer import open_counter
+from streams.api.access import Access
+from streams.api.app import create_api
+from streams.api.parts import Parts
+from streams.mcp import app as mcp_app
+from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
+from streams.mcp.asking import segment
+
+COUNT = open_counter("cl100k_base")
+FACT = {
+    "fact_id": "f-1",
+    "user_id": "ada",
+    "kind": "state",
+    "statement": "Lives in Lisbon \x1b[31m",
+    "status": "active",
+    "confidence": 0.9,
+    "valid_from": "2026-01-05T08:00:00Z",
+    "last_evidence_at": "2026-01-06T08:00:00Z",
+    "provenance": [{"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}],
+    "changes": [{"change": "created", "at": "2026-01-05T08:00:00Z", "confidence_after": 0.8}],
+}
+
+
+class Api:
+    """Stands where the HTTP API is: answers what it is told to, and remembers who asked for what."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[str, str, dict[str, str], Any]] = []
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            body = (await receive()).get("body", b"")
+            headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+            query = dict(httpx2.QueryParams(scope["query_string"].decode()))
+            path = scope["raw_path"].decode().partition("?")[0]
+            self.asked.append((f"{scope['method']} {path}", headers.get("authorization", ""), query, body))
+            status, answer = self.answers.get(
+                f"{scope['method']} {path}", (404, {"detail": "none", "advice": "look"})
+            )
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": json.dumps(answer).encode()})
+
+        return app
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    api = Api()
+    monkeypatch.setattr(mcp_app, "create_api", api)
+    return api
+
+
+def served() -> Starlette:
+    """The application as ``serve`` puts it together, pages at the end."""
+    pages = [Mount("", PlainTextResponse("a page", 405))]
+    return create_api(Parts(), Access(), mounted=[mcp_app.mounted(Parts(), Access(), COUNT)], pages=pages)
+
+
+@asynccontextmanager
+async def connected(query: str = "?user_id=ada", headers: Any = None, **more: Any) -> AsyncIterator[Client]:
+    """The SDK's client over Streamable HTTP, through the real application with its checks."""
+    app = served()
+    async with app.router.lifespan_context(app):
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as http:
+            over = streamable_http_client(f"http://localhost/mcp{query}", http_client=http)
+            async with Client(over, **more) as client:
+                yield client
+
+
+async def test_the_tools_are_described_in_full(api: Api) -> None:
+    async with connected() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools.keys() == {
+            "search_memory", "get_context", "get_window", "get_fact", "list_facts", "remember", "correct",
+            "forget",
+        }  # fmt: skip
+        for tool in tools.values():
+            assert tool.title and "Example: " in (tool.description or "") and tool.output_schema
+            hints = tool.annotations
+            assert hints is not None
+            assert None not in (
+                hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint,
+            )  # fmt: skip
+            assert not {"user_id", "tenant_id", "ctx"} & tool.input_schema["properties"].keys()
+        properties = tools["search_memory"].input_schema["properties"]
+        assert list(properties) == ["query", "search_type", "limit"]
+        assert (properties["search_type"]["default"], properties["limit"]["default"]) == ("both", 5)
+        assert properties["search_type"]["enum"] == ["facts", "episodes", "both"]
+        assert tools["forget"].input_schema["properties"].keys() == {"fact_id"}
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {each.uri_template for each in templates} == {
+            "switchboard://people/{user_id}/facts",
+            "switchboard://conversations/{conversation_id}",
+        }
+        [prompt] = (await client.list_prompts()).prompts
+        told = await client.get_prompt(prompt.name)
+        assert "search_memory" in told.messages[0].content.text  # type: ignore[union-attr]
+
+
+async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> None:
+    result = {"kind": "fact", "score": 0.7, "text": FACT["statement"], "fact": FACT, "conversation_id": "c-1"}
+    api.answers["GET /v1/search"] = 200, {"results": [result], "empty": None}
+    async with connected() as client:
+        answer = await client.call_tool("search_memory", {"query": "where?", "limit": 3})
+    assert not answer.is_error
+    assert answer.structured_content is not None
+    [memory] = answer.structured_content["memories"]
+    assert (memory["text"], memory["confidence"], memory["timestamp"]) == (
+        FACT["statement"],
+        0.9,
+        FACT["last_evidence_at"],
+    )
+    assert "\x1b" not in answer.content[0].text  # type: ignore[union-attr]
+    [(what, _, query, _)] = api.asked
+    assert what == "GET /v1/search"
+    assert query == {"user_id": "ada", "q": "where?", "search_type": "both", "limit": "3"}
+
+
+async def test_nothing_found_says_why(api: Api) -> None:
+    api.answers["GET /v1/search"] = 200, {"results": [], "empty": "unknown_person"}
+    async with connected() as client:
+        answer = await client.call_tool("search_memory", {"query": "where?"})
+    assert answer.structured_content is not None
+    assert answer.structured_content["empty"].startswith("Nothing was ever said")
+
+
+async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
+    api.answers["GET /v1/search"] = 503, {"detail": "recall is down.", "advice": "Try again."}
+    api.answers["GET /v1/facts"] = 400, {"detail": "user_id is missing"}
+    async with connected("") as client:
+        for tool, given, said in (
+            ("search_memory", {"query": "x"}, "recall is down. Try again."),
+            ("list_facts", {}, "switchboard mcp --user NAME"),
+            ("get_fact", {"fact_id": "nope"}, "none look"),
+            ("get_fact", {"fact_id": " "}, "An id is empty"),
+            ("search_memory", {"query": "x", "search_type": "all"}, "search_type"),
+            ("correct", {"fact_id": "nope", "text": "I live in Rome"}, "none look"),
+            ("remember", {"text": ""}, "at least 1"),
+        ):
+            answer = await client.call_tool(tool, given)
+            assert answer.is_error
+            assert said in answer.content[0].text  # type: ignore[union-attr]
+    assert not [what for what, *_ in api.asked if what.startswith("POST")]
+
+
+async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> None:
+    added = {"messages": [{"message_id": "m", "partition": 3, "offset": 1842}]}
+    api.answers["POST /v1/messages"] = 202, added
+    async with connected() as client:
+        failed = await client.call_tool("remember", {"text": "I'm allergic to nuts."})
+        assert failed.is_error  # it is in the log, but was not closed
+        said = json.loads(api.asked[0][3])
+        [message] = said["messages"]
+        assert (said["user_id"], message["role"], message["content"]) == (
+            "ada",
+            "user",
+            "I'm allergic to nuts.",
+        )
+        api.answers[f"POST /v1/conversations/{message['conversation_id']}/close"] = 202, {}
+
+
+async def test_forgetting_asks_where_the_client_can(api: Api) -> None:
+    api.answers["DELETE /v1/facts/f-1"] = 202, {}
+    async with connected() as client:
+        answer = await client.call_tool("forget", {"fact_id": "f-1"})
+    assert not answer.is_error and len(api.asked) == 1
+
+    from mcp.types import ElicitResult
+
+    asked = []
+    for agreed in (False, True):
+
+        async def on_question(_: Any, question: Any, agreed: bool = agreed) -> ElicitResult:
+            asked.append(question.message)
+            return ElicitResult(action="accept", content={"forget": agreed})
+
+        async with connected(elicitation_callback=on_question) as client:
+            answer = await client.call_tool("forget", {"fact_id": "f-1"})
+            assert not answer.is_error
+        assert len(api.asked) == 1 + agreed
+    assert asked == ["Shall the fact f-1 be forgotten? It cannot be brought back."] * 2
+
+
+async def test_resources(api: Api) -> None:
+    api.answers["GET /v1/facts"] = 200, {"facts": [FACT], "next": None, "known": True}
+    async with connected() as client:
+        read = await client.read_resource("switchboard://people/ada/facts")
+        assert json.loads(read.contents[0].text)["facts"][0]["fact_id"] == "f-1"  # type: ignore[union-attr]
+
+
+async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
+    app = served()
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
+    ):
+        answer = await http.post("/mcp", headers={"origin": "http://evil.example"}, json={})
+        assert answer.status_code == 403
+        answer = await http.post("/mcp", headers={"host": "evil.example"}, json={})
+        assert answer.status_code == 421
+        answer = await http.post("/mcp", headers={"authorization": "Bearer sb_1"}, json={})
+        assert answer.status_code == 401
+    assert api.asked == []
+
+
+def test_an_answer_stays_within_its_budget() -> None:
+    lines = [
+        FactLine(fact_id=f"f-{n}", statement=f"Likes the number {n} " * 20, kind="k", confidence=1, since="s")
+        for n in range(500)
+    ]
+
+    def make(some: Any, left: int) -> FactList:
+        return FactList(facts=list(some), known=True, next=lines[len(some)].fact_id if left else "")
+
+    first = fitting(lines, make, COUNT)
+    assert 0 < len(first.facts) < 500
+    assert tokens_of(first, COUNT) <= MOST_TOKENS
+    assert first.next == f"f-{len(first.facts)}"
+    assert fitting(lines[:3], make, COUNT).next == ""
+
+
+def test_ids_in_paths() -> None:
+    assert segment("a/../b?c") == "a%2F..%2Fb%3Fc"
+    with pytest.raises(ToolError):
+        segment(" ")
