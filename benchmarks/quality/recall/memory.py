@@ -105,15 +105,15 @@ class Memory:
 
     async def remember(self, messages: Sequence[ChatMessage]) -> None:
         """Take the messages of one person, in order; they arrive now, whenever they were sent."""
-        outputs = [*await self._learn(messages), *self._say(messages)]
+        outputs = [*(await self.learn(messages)).outputs, *self.say(messages).outputs]
         await _call(self._index, FACTS, outputs)
         await _call(self._turn_log, TURNS_TOPIC, outputs)
         await _call(self._embedding, REQUESTS, outputs)
         await _call(self._vectors, EMBEDDINGS, self._embedding.outputs)
         self._embedding.outputs.clear()
 
-    async def _learn(self, messages: Sequence[ChatMessage]) -> list[Output]:
-        """Return what is learned, and the vectors that are asked for."""
+    async def learn(self, messages: Sequence[ChatMessage]) -> StageHarness:
+        """Return the stage of facts, with what is learned and the vectors that are asked for."""
         conversations = _harness(Conversations(self._settings, cl100k_counter()).stage())
         for part in _parts(messages):
             conversations.feed(*[conversations.record(message) for message in part])
@@ -126,14 +126,14 @@ class Memory:
         facts = _harness(Facts(self._settings).stage())
         for found in _parts([each for each in extraction.outputs if each.topic == CANDIDATES]):
             facts.feed(*[facts.record(each.value, key=each.key) for each in found])
-        return facts.outputs
+        return facts
 
-    def _say(self, messages: Sequence[ChatMessage]) -> list[Output]:
-        """Return the turns, and the vectors that are asked for."""
+    def say(self, messages: Sequence[ChatMessage]) -> StageHarness:
+        """Return the stage of turns, with them and the vectors that are asked for."""
         turns = _harness(Turns(self._settings).stage())
         for part in _parts(messages):
             turns.feed(*[turns.record(message) for message in part])
-        return turns.outputs
+        return turns
 
 
 @asynccontextmanager
