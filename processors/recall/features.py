@@ -196,13 +196,17 @@ def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[flo
             places.setdefault(each.conversation_id, []).append((each.index, position))
     found = [FEATURES["near"].mean] * len(candidates)
     for place in places.values():
+        place.sort()
+        first = last = 0
         for index, position in place:
-            if not (candidates[position].before or candidates[position].after or len(place) > 1):
+            if len(place) == 1 and not (candidates[position].before or candidates[position].after):
                 continue
-            found[position] = max(
-                (cosines[other] for at, other in place if other != position and abs(at - index) <= NEAR_TURNS),
-                default=0.0,
-            )
+            while index - place[first][0] > NEAR_TURNS:
+                first += 1
+            while last < len(place) and place[last][0] - index <= NEAR_TURNS:
+                last += 1
+            beside = (cosines[other] for _, other in place[first:last] if other != position)
+            found[position] = max(beside, default=0.0)
     return found
 
 
@@ -242,24 +246,27 @@ class _Words:
         split = {text: words_of(text) for text in texts}
         split[""] = []
         asked = dict.fromkeys(words_of(query))
-        seen = Counter(word for text in texts for word in asked.keys() & split[text])
+        length = {text: len(words) for text, words in split.items()}
+        counts = {text: Counter(filter(asked.__contains__, words)) for text, words in split.items()}
+        seen = Counter(word for text in texts for word in counts[text])
         rarity = {word: math.log1p((len(texts) - seen[word] + 0.5) / (seen[word] + 0.5)) for word in asked}
-        average = max(1.0, sum(len(split[text]) for text in texts) / max(1, len(texts)))
+        average = max(1.0, sum(length.values()) / max(1, len(texts)))
         whole = sum(rarity.values())
         self.rarity: Mapping[str, float] = rarity
-        self.held = {text: frozenset(asked.keys() & words) for text, words in split.items()}
+        self.held = {text: frozenset(times) for text, times in counts.items()}
 
         def bm25(parts: Iterable[str], usual: float) -> float:
-            length, times = 0, Counter[str]()
+            total, times = 0, Counter[str]()
             for text in parts:
-                length += len(split[text])
-                times.update(word for word in split[text] if word in rarity)
-            damping = _K1 * (1 - _B + _B * length / usual)
+                total += length[text]
+                if counts[text]:
+                    times.update(counts[text])
+            damping = _K1 * (1 - _B + _B * total / usual)
             return sum(rarity[word] * count * (_K1 + 1) / (count + damping) for word, count in times.items())
 
         self.alone = [bm25((each.text,), average) for each in candidates]
         self.around = [bm25((each.before, each.text, each.after), 3 * average) for each in candidates]
-        self.counts = [len(split[each.text]) for each in candidates]
+        self.counts = [length[each.text] for each in candidates]
         self.coverage = [
             sum(rarity[word] for word in sorted(self.held[each.text])) / whole if whole else 0.0
             for each in candidates
