@@ -34,6 +34,7 @@ from models.errors import DependencyUnavailable
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.answering.answering import Ask, Heard, Reply, Rules, Say, answering
+from processors.answering.choosing import chosen
 from processors.answering.material import Asked, Found
 from processors.answering.searching import Search
 from processors.text.tokens import TokenCounter
@@ -141,7 +142,7 @@ class Answerer:
             self._told(self._memory.context(turn)),
         )
         (recent, one), (understood, two), (context, three) = got
-        understanding = understood or understanding
+        understanding = chosen(turn.text, recent or ()) or understood or understanding
         query = understanding.rewritten_query or turn.text
         found, four = await self._told(self._memory.search(turn, Search(query)))
         asked = Asked(

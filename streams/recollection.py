@@ -20,6 +20,9 @@ from streams.search import Result, SearchType, Wanted
 #: Results of the search that is made with the question itself.
 _LIMIT = 8
 
+#: Of what is found, so much may be the same question, asked before: that answers nothing.
+_ASKED_BEFORE = 12
+
 
 class Searches(Protocol):
     """As :class:`streams.search.MemorySearch`."""
@@ -95,18 +98,25 @@ class Recollection:
         query = _query(search.query)
         if not query:
             return Found()
+        limit = search.limit if search.query != turn.text else _LIMIT
         wanted = Wanted(
             query=query,
             user_id=turn.user_id,
             tenant_id=turn.tenant_id,
             search_type=_TYPES[search.search_type],
-            limit=search.limit if search.query != turn.text else _LIMIT,
+            limit=limit + _ASKED_BEFORE,
         )
         try:
             results = await self._searches.search(wanted)
         except InvalidQuestion:
             return Found()  # nothing in it can be looked for, such as an emoji
-        return found_of([each for each in results if turn.message_id not in each.message_ids])
+        asked = _same(turn.text)
+        new = [
+            each
+            for each in results
+            if turn.message_id not in each.message_ids and (each.fact is not None or _same(each.text) != asked)
+        ]
+        return found_of(new[:limit])
 
 
 #: What the tool's words mean here: "episodes" is what was said, turn by turn (seed 002's episodic memory).
@@ -148,6 +158,10 @@ def _candidate(result: Result) -> Candidate:
 
 
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def _same(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _query(text: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import processors.understanding
+from benchmarks.quality import everyday
 from models.understanding import Reason
 from processors.understanding.clarity import HEADS, WHETHER, built_in
 from processors.understanding.features import PLACES, measures, places
@@ -49,7 +50,7 @@ def main() -> int:
     arguments = parser.parse_args()
     began = time.perf_counter()
     rows = _rows(arguments.folder / "clamber-dev.jsonl")
-    data = Data(rows)
+    data = Data([*rows, *everyday.rows()])
     figures: dict[str, Any] = {"questions": len(rows), **_cross_validated(data)}
     if arguments.train:
         target = Path(processors.understanding.__file__).with_name("weights.npz")
@@ -74,8 +75,9 @@ class Data:
     def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
         texts = [row["question"] for row in rows]
         self.open = np.array([bool(row["require_clarification"]) for row in rows])
-        self.kinds = [row["subclass"] for row in rows]
-        self.reasons = [_REASONS.get(kind) for kind in self.kinds]
+        self.everyday = np.array([row.get("everyday", False) for row in rows])
+        self.kinds = [("everyday " if row.get("everyday") else "") + row["subclass"] for row in rows]
+        self.reasons = [_REASONS.get(row["subclass"]) for row in rows]
         self.frame = np.zeros((len(rows), PLACES), dtype=np.float32)
         for n, text in enumerate(texts):
             self.frame[n, places(text)] = 1
@@ -133,16 +135,22 @@ def _cross_validated(data: Data) -> dict[str, Any]:
             rest = np.setdiff1d(order, out)
             dual, constant = fit(data.kernel[np.ix_(rest, rest)], data.open[rest])
             said[out] = data.kernel[np.ix_(out, rest)] @ dual + constant > 0
-        scores.append(macro_f1(data.open, said))
+        others = ~data.everyday
+        scores.append(macro_f1(data.open[others], said[others]))
         for kind, right in zip(data.kinds, data.open == said, strict=True):
             by_kind[kind][0] += int(right)
             by_kind[kind][1] += 1
     return {
         "macro_f1": round(float(np.mean(scores)), 4),
         "macro_f1_by_seed": [round(score, 4) for score in scores],
-        "macro_f1_always_open": round(macro_f1(data.open, np.ones_like(data.open)), 4),
+        "macro_f1_always_open": round(_always_open(data), 4),
         "right_by_kind": {kind: round(right / count, 3) for kind, (right, count) in by_kind.items()},
     }
+
+
+def _always_open(data: Data) -> float:
+    others = data.open[~data.everyday]
+    return macro_f1(others, np.ones_like(others))
 
 
 def macro_f1(wanted: NDArray[np.bool_], said: NDArray[np.bool_]) -> float:

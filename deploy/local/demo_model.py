@@ -21,7 +21,8 @@ from streams.settings import Settings
 MODELS = ("builtin", "scripted", "gemini")
 
 _START_SECONDS = 30.0
-_READS = {"SWITCHBOARD_EXTRACTOR": "gemini", "SWITCHBOARD_SUMMARIZER": "gemini"}
+_ASKED = ("EXTRACTOR", "SUMMARIZER", "UNDERSTANDER", "RESPONDER")
+_READS = {f"SWITCHBOARD_{name}": "gemini" for name in _ASKED}
 
 
 def chosen(given: str, settings: Settings) -> str:
@@ -56,8 +57,8 @@ class DemoModel:
         """Say who reads, and what leaves the machine."""
         return {
             "builtin": "rules on this machine read the conversations",
-            "scripted": "a scripted model on this machine reads the conversations, as Gemini would",
-            "gemini": "Gemini reads the conversations: messages are sent to it, and it costs a little",
+            "scripted": "a scripted model on this machine reads the conversations and answers, as Gemini would",
+            "gemini": "Gemini reads the conversations and answers; messages are sent to it, for a little money",
         }[self.name]
 
     @property

@@ -20,10 +20,12 @@ from models.messages import Role
 from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
-from processors.prompts import answer, extraction, fence, summary
+from processors.prompts import answer, extraction, fence, summary, understanding
 from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
+from processors.understanding.clarity import built_in
+from processors.understanding.reading import understand
 
 _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 100
@@ -168,9 +170,30 @@ def _summarized(records: list[dict[str, Any]]) -> str:
     return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens, owner="A")).decode()
 
 
+def _understood(records: list[dict[str, Any]]) -> str:
+    texts = {
+        what: [each["text"] for each in records if each["is"] == what]
+        for what in ("message", "known", "question")
+    }
+    known = texts["known"]
+    found = understand(texts["question"][0], texts["message"], known, built_in())
+    told = {
+        "is_ambiguous": found.is_ambiguous,
+        "score": round(found.score, 2),
+        "reasons": list(found.reasons),
+        "possible_interpretations": list(found.possible_interpretations),
+        "clarifying_questions": list(found.clarifying_questions),
+        "rewritten_query": found.rewritten_query or "",
+        "references": [{"words": each.words, "meanings": list(each.meanings)} for each in found.references],
+        "needed": [len(texts["message"]) + n for n, _ in enumerate(known, 1)],
+    }
+    return json.dumps(told, ensure_ascii=False)
+
+
 _ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     extraction.VERSION: _extracted,
     summary.VERSION: _summarized,
+    understanding.VERSION: _understood,
 }
 
 

@@ -124,7 +124,8 @@ class _Answering:
         why = f" ({trouble.problem.value.replace('_', ' ')})" if trouble is not None else ""
         self._by = f"{BUILTIN}{why}"
         known = answering_items(self._asked, laid.items)
-        text, kind = plain.quotation(known, self._asked.turn.text, blind=self._asked.blind)
+        meant = understanding.rewritten_query or self._asked.turn.text
+        text, kind = plain.quotation(known, meant, blind=self._asked.blind)
         yield from self._say(text)
         return self._answer(laid, kind)
 

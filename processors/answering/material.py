@@ -10,8 +10,10 @@ import msgspec
 
 from models.answers import AnswerItem
 from models.context import Context, ContextItem, LeftOut, Tier, TierUse
+from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
+from processors.answering import plain
 from processors.context.packing import Budget, Packer
 from processors.context.ranking import CONFIDENCE, SIMILARITY, Candidate, ranked
 from processors.context.wording import Wording, excerpt
@@ -167,7 +169,17 @@ def _shortened(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
 
 
 def answering(asked: Asked, items: Iterable[AnswerItem]) -> list[AnswerItem]:
-    """Return what the question itself found, best first: what answers it without a model."""
+    """Return what the question itself found, best first: what answers it without a model.
+
+    Who asked, or was told that nothing is known, has said nothing that answers.
+    """
     found = {each.id: each.similarity for each in (*asked.found.facts, *asked.found.said)}
     mine = [item for item in items if item.id in found and item.left_out is None and item.n]
-    return sorted((item for item in mine if item.tier is not Tier.RECENT), key=lambda item: -found[item.id])
+    told = (item for item in mine if item.tier is not Tier.RECENT and not _answers_nothing(item))
+    return sorted(told, key=lambda item: -found[item.id])
+
+
+def _answers_nothing(item: AnswerItem) -> bool:
+    if item.role is Role.ASSISTANT:
+        return item.text.startswith(plain.OURS)
+    return item.role is Role.USER and item.text.rstrip().endswith("?")

@@ -21,14 +21,17 @@ _ASKS = re.compile(
 
 NOTHING = "I know nothing about that: nobody has told me so far."
 NOTED = "Noted. No language model is set up to reply; ask me for it, and I quote it."
+BLIND = "I cannot look at what I remember now. Ask me again in a while."
+ASKS_BACK = "Which of these do you mean?"
+REMEMBERED = "This is what I remember about that:"
+
+#: How what is said here begins: repeating it answers nothing.
+OURS = (NOTHING, NOTED, BLIND, ASKS_BACK, REMEMBERED)
 
 
 def is_asked(text: str) -> bool:
     """Say whether somebody wants something answered, rather than tells something."""
     return _ASKS.search(text.strip()) is not None
-
-
-BLIND = "I cannot look at what I remember now. Ask me again in a while."
 
 
 def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[str, AnswerKind]:
@@ -38,7 +41,7 @@ def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[s
     if not items:
         return BLIND if blind else NOTHING, AnswerKind.UNKNOWN
     lines = [f"- {_quoted(item)}" for item in items[:_MOST]]
-    return "\n".join(["This is what I remember about that:", *lines]), AnswerKind.ANSWERED
+    return "\n".join([REMEMBERED, *lines]), AnswerKind.ANSWERED
 
 
 def _quoted(item: AnswerItem) -> str:
@@ -56,7 +59,7 @@ def _whose(item: AnswerItem) -> str:
 
 def asked_back(understanding: QueryUnderstanding) -> str:
     """Return the readings of an open question and what would settle it (seed 004)."""
-    lines = ["Which of these do you mean?"]
+    lines = [ASKS_BACK]
     lines += [f"{n}. {each}" for n, each in enumerate(understanding.possible_interpretations, 1)]
     if understanding.clarifying_questions:
         lines += ["", *understanding.clarifying_questions]

@@ -13,6 +13,11 @@ from processors.understanding.references import references, rewritten
 #: A question about the person who asks is about what is remembered, and a model of the world's questions knows
 #: nothing of that.
 _OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.I)
+#: "What is my dog called?": if nothing is known of it, asking back would not tell.
+_ASKS = re.compile(
+    r"\W*(?:who|whom|whose|what|which|when|where|why|how|do|does|did|is|are|was|were|am|has|have|had)\b.*\?",
+    re.I | re.S,
+)
 _WORD = re.compile(r"[^\W\d_]")
 _MOST_QUESTIONS = 4
 _MOST_READINGS = 3
@@ -32,7 +37,8 @@ def understand(
     found = references(query, turns)
     unsettled = [each for each in found if len(each.meanings) != 1]
     meant = rewritten(query, found) if found and not unsettled else None
-    unclear = score >= threshold and not (remembered and _OWN.search(query)) and meant is None
+    is_own = _OWN.search(query) is not None and (bool(remembered) or _ASKS.match(query) is not None)
+    unclear = score >= threshold and not is_own and meant is None
     reasons = [Reason.REFERENCE] if unsettled else []
     if unclear and not unsettled:
         reasons.append(_reason(clarity, query))

@@ -51,7 +51,7 @@ _BARE = r"(?:rain|snow|cold|hot|warm|time|late|early|take|possible|okay|worth)\w
 _EMPTY = re.compile(
     r"\b(?:is|was|are|were|isn't|aren't|will|would) there\b|\bthere (?:is|are|was|were|will|a|any)\b|"
     rf"\bwhat time is it\b|\bit(?:'s| is| was| will be)? {_BARE}|\b(?:is|was|does|did|would|will) it {_BARE}|"
-    r"\bthey say\b|\bit seems\b",
+    r"\bthey say\b|\bit seems\b|\b(?:hi|hello|hey),? there\b",
     re.I,
 )
 

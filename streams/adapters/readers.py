@@ -37,11 +37,12 @@ async def open_readers(
     from streams.adapters.gemini.extractor import GeminiExtractor
     from streams.adapters.gemini.factory import open_asking
     from streams.adapters.gemini.summarizer import GeminiSummarizer
+    from streams.adapters.gemini.validator import GeminiMergeValidator
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call
     return Readers(
         GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
-        validator,
+        GeminiMergeValidator(asking, validator) if settings.merge_validator == "gemini" else validator,
     )

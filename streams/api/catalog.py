@@ -17,6 +17,7 @@ from streams.api.routes import (
     people,
     search,
     session,
+    turns,
     understanding,
 )
 
@@ -53,5 +54,8 @@ OPERATIONS: Sequence[Operation] = (
     session.get_session,
     session.sign_in,
     session.sign_out,
+    turns.post_turn,
+    turns.get_turn_events,
+    turns.stop_turn,
     description.get_openapi,
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.api.problems import unavailable
+from streams.chat.chats import Chats
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
 from streams.forgetting import Forgetter
@@ -49,6 +50,7 @@ class Parts:
     progress: ProgressReader | None = None
     most_content_bytes: int = 65_536
     forgetter: Forgetter | None = None
+    chats: Chats | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

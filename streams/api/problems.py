@@ -80,6 +80,12 @@ UNKNOWN_POSITION = Kind(
 UNKNOWN_PERSON = Kind(
     "unknown-person", HTTPStatus.NOT_FOUND, "Check the name; a person is known as soon as a message was read."
 )
+UNKNOWN_TURN = Kind(
+    "unknown-turn", HTTPStatus.NOT_FOUND, "Check the names; a turn is known while its conversation is."
+)
+TURN_RUNNING = Kind(
+    "turn-running", HTTPStatus.CONFLICT, "Wait for its end, or stop it: `POST /v1/turns/{id}/stop`."
+)
 METHOD_NOT_ALLOWED = Kind(
     "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED, "Use a method that `Allow` names."
 )

@@ -32,6 +32,7 @@ from models.errors import (
 )
 from streams.cli import (
     calibrate,
+    chat,
     consolidate,
     context,
     conversations,
@@ -93,6 +94,7 @@ app.command("settings")(settings.show)
 app.add_typer(topics.app, name="topics")
 app.command("worker")(worker.work)
 app.command("serve")(serve.run)
+app.command("chat")(chat.talk)
 app.add_typer(token.app, name="token")
 app.command("tail")(tail.follow)
 app.command("search")(search.find)

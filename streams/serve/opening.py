@@ -46,12 +46,37 @@ async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitSta
         ConfigurationError: a setting is wrong.
     """
     parts = await open_parts(settings, metrics, resources)
+    await open_chats(settings, metrics, parts, resources)
     catalog = catalog_for(settings)
     live = Live(settings, catalog, Status(settings, catalog))
     live.start()
     resources.push_async_callback(live.stop)
     parts.live = live
     return Opened(parts, pages=[Mount("", Console())])
+
+
+async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resources: AsyncExitStack) -> None:
+    """Add chats, and the understanding that the settings name; both stand on the parts that there are.
+
+    Raises:
+        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+    """
+    from streams.adapters.talkers import open_talkers
+    from streams.adapters.tokenizer import open_counter
+    from streams.answering import Answerer
+    from streams.chat.chats import Chats
+    from streams.recollection import Recollection
+
+    count = open_counter(settings.tokenizer)
+    talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")
+    search, contexts, conversations = parts.part("search"), parts.part("contexts"), parts.part("log")
+    parts.understanding = Understanding(search, conversations, talkers.understander)
+    memory = Recollection(search, parts.understanding, contexts, conversations)
+    answerer = Answerer(
+        memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
+    )
+    parts.chats = Chats(settings, answerer, conversations, count)
+    resources.push_async_callback(parts.chats.close)
 
 
 async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:

@@ -56,6 +56,9 @@ ELSEWHERE = {
     "/v1/people",
     "/v1/people/{user_id}",
     "/v1/progress",
+    "/v1/conversations/{conversation_id}/turns",
+    "/v1/turns/{turn_id}/events",
+    "/v1/turns/{turn_id}/stop",
 }
 
 #: Who there is, and the word that only they know.  All talk in conversations of the same name.

@@ -15,6 +15,7 @@ from models.context import LeftOut, Tier
 from models.messages import Role
 from models.understanding import QueryUnderstanding, Reason
 from processors.answering.answering import Heard
+from processors.answering.choosing import chosen
 from processors.answering.material import Found
 from processors.answering.plain import NOTHING
 from processors.answering.searching import search_of
@@ -248,3 +249,26 @@ def test_the_example_is_read_as_it_should_be() -> None:
 def test_an_emoji_is_answered() -> None:
     found = Driven(asked("🦊", understanding=clear("🦊"))).answer
     assert found.text and found.kind in (AnswerKind.NOTED, AnswerKind.UNKNOWN)
+
+
+class TestChoosing:
+    ASKED = turn(
+        "Which of these do you mean?\n1. What is Anna's job?\n2. What is Julia's job?", 8, Role.ASSISTANT
+    )
+
+    @pytest.mark.parametrize("text", ["2", "2.", " the second one ", "(2)", "Second"])
+    def test_a_choice_stands_for_its_reading(self, text: str) -> None:
+        found = chosen(text, [turn("What is her job?", 7), self.ASKED])
+        assert found is not None
+        assert (found.rewritten_query, found.is_ambiguous) == ("What is Julia's job?", False)
+
+    @pytest.mark.parametrize("text", ["Anna's, of course", "7", "2 or 1", ""])
+    def test_own_words_are_taken_as_they_are_and_not_asked_about_again(self, text: str) -> None:
+        found = chosen(text, [self.ASKED])
+        assert found is not None
+        assert (found.rewritten_query, found.is_ambiguous) == (None, False)
+
+    def test_who_was_not_asked_back_chooses_nothing(self) -> None:
+        assert chosen("2", []) is None
+        assert chosen("2", [turn("1. a\n2. b", 8, Role.ASSISTANT)]) is None
+        assert chosen("2", [self.ASKED, turn("Hm.", 9)]) is None

@@ -84,11 +84,37 @@ class TestReading:
 
     def test_what_memory_answers_is_not_asked_back(self) -> None:
         open_question = clarity(whether=2.0, where=1.0)
-        assert understand("Where do I live?", [], [], open_question).is_ambiguous
-        found = understand("Where do I live?", [], ["Lives in Munich"], open_question)
+        assert understand("Find me a doctor near my home", [], [], open_question).is_ambiguous
+        found = understand("Find me a doctor near my home", [], ["Lives in Munich"], open_question)
         assert not found.is_ambiguous
         assert found.needed_context_from_memory == ("Lives in Munich",)
-        assert found.final_augmented_context == "Where do I live?\nKnown: Lives in Munich"
+        assert found.final_augmented_context == "Find me a doctor near my home\nKnown: Lives in Munich"
+
+    @pytest.mark.parametrize(
+        "question", ["Where do I live?", "What is my dog called?", "Did I tell you my age?"]
+    )
+    def test_what_only_memory_could_tell_is_not_asked_back_of_who_asks(self, question: str) -> None:
+        assert not understand(question, [], [], clarity(whether=5.0, where=1.0)).is_ambiguous
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "How do I bake bread?",
+            "Hello there!",
+            "Tell me a story.",
+            "Who wrote Hamlet?",
+            "Why is grass green?",
+            "What is 12 times 11?",
+        ],
+    )
+    def test_plain_questions_are_answered(self, question: str) -> None:
+        assert not understand(question, [], [], built_in()).is_ambiguous
+
+    @pytest.mark.parametrize("question", ["I need to find out who will leave", "Make it better."])
+    def test_what_says_too_little_is_asked_back(self, question: str) -> None:
+        found = understand(question, [], [], built_in())
+        assert found.is_ambiguous
+        assert len(found.possible_interpretations) >= 2 and len(found.clarifying_questions) >= 2
 
     def test_no_name_no_question_about_a_name(self) -> None:
         assert understand("is that so", [], [], clarity(whether=2.0, meanings=5.0)).reasons == (Reason.WHAT,)

@@ -1,0 +1,62 @@
+"""The merge validator that asks Gemini; over the budget, or refused, every fact stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from models.consolidation import MergeCluster
+from models.memo import Outcome
+from models.ports import MergeValidator, TryLater, Validated
+from processors.prompts import merging
+from processors.prompts.fence import line
+from processors.prompts.prompt import Prompt
+from streams.adapters.gemini.asking import Asking, Question, unavailable
+
+
+class _Clusters:
+    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+
+    name = "merging"
+    version = merging.VERSION
+    per_call = 1
+
+    def __init__(self, clusters: Sequence[MergeCluster]) -> None:
+        self._clusters = clusters
+
+    def compose(self, numbers: Sequence[int]) -> Prompt:
+        return merging.prompt(self._clusters)
+
+    def divide(self, answer: str, count: int) -> Sequence[str]:
+        return [answer]
+
+
+class GeminiMergeValidator:
+    """Implements :class:`models.ports.MergeValidator`."""
+
+    def __init__(self, asking: Asking, builtin: MergeValidator) -> None:
+        self._asking = asking
+        self._builtin = builtin
+
+    @property
+    def name(self) -> str:
+        """Name and version, as stored in each step that follows."""
+        return f"{self._asking.model}/{merging.VERSION}"
+
+    async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
+        """Return what becomes of one person's clusters, in one call.
+
+        Raises:
+            DependencyUnavailable: there is no answer now.
+        """
+        asked = "\n".join(map(line, merging.records_of(clusters)))
+        question = Question(tenant_id, user_id, "", asked)
+        (answer,) = await self._asking.answers(_Clusters(clusters), [question])
+        if isinstance(answer, TryLater):
+            raise unavailable(answer)
+        if answer.outcome is Outcome.ANSWERED:
+            return Validated(merging.read(answer.text, clusters))
+        why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"
+        kept = await self._builtin.validate(user_id, tenant_id, clusters)
+        return msgspec.structs.replace(kept, by=f"{self._builtin.name} ({why})")

@@ -1,0 +1,202 @@
+"""Turns of a chat: what a person says, and what is answered as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+from models.errors import NotFound
+from models.messages import DEFAULT_TENANT, Identifier
+from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import INVALID_REQUEST, TURN_RUNNING, UNKNOWN_CONVERSATION, UNKNOWN_TURN, Problem
+from streams.api.usage import usage
+from streams.chat.chats import Chats, TurnRunning
+from streams.chat.running import Status, TurnEvent
+
+_TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+
+#: A comment this often keeps proxies from taking silence for an end (seconds).
+_COMMENT_SECONDS = 15.0
+
+_STREAM = "text/event-stream"
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no", "x-content-type-options": "nosniff"}
+
+
+class TurnParameters(Parameters, frozen=True, kw_only=True):
+    """Where it is said."""
+
+    conversation_id: Identifier
+
+
+class TurnBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``content``: what is said.  ``turn_id``: instead, a turn that was interrupted, to be tried again."""
+
+    user_id: Identifier
+    content: str = ""
+    turn_id: _TurnId | None = None
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class TurnEventsParameters(Parameters, frozen=True, kw_only=True):
+    """``after``: the number of the last event that was seen; ``Last-Event-ID`` says the same."""
+
+    turn_id: _TurnId
+    conversation_id: Identifier
+    user_id: Identifier
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class StopParameters(Parameters, frozen=True, kw_only=True):
+    """Which turn."""
+
+    turn_id: _TurnId
+
+
+class StopBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose turn it is."""
+
+    user_id: Identifier
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """How the turn ended."""
+
+    turn_id: str
+    status: Status
+
+
+@operation(
+    "POST",
+    "/v1/conversations/{conversation_id}/turns",
+    scope=Scope.CHAT,
+    example={"conversation_id": "c-1"},
+    example_body={"user_id": "ada", "content": "Where do I live?"},
+    problems=[UNKNOWN_CONVERSATION, UNKNOWN_TURN, TURN_RUNNING],
+    media_type=_STREAM,
+    answer=str,
+)
+async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> StreamingResponse:
+    """Say something, and be answered as it comes.
+
+    Events, each with `id` (its number) and JSON as `data`: `turn` (the message is confirmed), `understanding`,
+    `prompt`, `search`, `notice`, `text`, `duplicate`, `message`, `tokens`, `summary`, `end`.  Who leaves misses
+    nothing: `GET /v1/turns/{turn_id}/events` goes on.
+    """
+    chats: Chats = call.part("chats")
+    if bool(body.content.strip()) is (body.turn_id is not None):
+        raise Problem(
+            INVALID_REQUEST,
+            f"Send what is said as content, or the turn_id of one to try again. {usage(post_turn)}.",
+        )
+    try:
+        running = await chats.begin(
+            body.tenant_id, body.user_id, wanted.conversation_id, body.content, body.turn_id or ""
+        )
+    except TurnRunning as error:
+        raise Problem(
+            TURN_RUNNING,
+            "A turn of this conversation has not ended: wait for it, or stop it.",
+            turn_id=str(error),
+        ) from None
+    except NotFound as error:
+        raise Problem(UNKNOWN_TURN if body.turn_id else UNKNOWN_CONVERSATION, f"{error}.") from error
+    return _stream(running.events(), call.stopping)
+
+
+@operation(
+    "GET",
+    "/v1/turns/{turn_id}/events",
+    scope=Scope.CHAT,
+    example={"turn_id": "t-1", "conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_TURN],
+    media_type=_STREAM,
+    answer=str,
+)
+async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> StreamingResponse:
+    """What happened in a turn, and goes on happening.
+
+    A turn of another process is told by the log: its message and its end, or that it was interrupted.
+    """
+    chats: Chats = call.part("chats")
+    running = chats.find(wanted.tenant_id, wanted.user_id, wanted.turn_id)
+    if running is not None:
+        return _stream(running.events(max(wanted.after, _last_seen(call))), call.stopping)
+    told = chats.elsewhere(wanted.tenant_id, wanted.user_id, wanted.conversation_id, wanted.turn_id)
+    try:
+        first = await anext(told)
+    except NotFound as error:
+        raise Problem(UNKNOWN_TURN, f"{error}.") from error
+    return _stream(_with(first, told), call.stopping)
+
+
+@operation(
+    "POST",
+    "/v1/turns/{turn_id}/stop",
+    scope=Scope.CHAT,
+    example={"turn_id": "t-1"},
+    example_body={"user_id": "ada"},
+    problems=[UNKNOWN_TURN],
+)
+async def stop_turn(call: Call, wanted: StopParameters, body: StopBody) -> Stopped:
+    """End a turn; what was said so far is kept.  One that has ended stays as it is."""
+    chats: Chats = call.part("chats")
+    running = chats.find(body.tenant_id, body.user_id, wanted.turn_id)
+    if running is None:
+        raise Problem(UNKNOWN_TURN, f"No turn {wanted.turn_id} of {body.user_id} runs here: it may have ended.")
+    if running.ended is None:
+        await running.stop()
+    status = running.ended.status if running.ended is not None else Status.STOPPED
+    return Stopped(turn_id=wanted.turn_id, status=status)
+
+
+async def _with(first: TurnEvent, rest: AsyncGenerator[TurnEvent]) -> AsyncGenerator[TurnEvent]:
+    async with aclosing(rest):
+        yield first
+        async for event in rest:
+            yield event
+
+
+def _last_seen(call: Call) -> int:
+    given = call.request.headers.get("last-event-id", "")
+    return int(given) if given.isdecimal() and len(given) < 16 else 0
+
+
+def _stream(events: AsyncGenerator[TurnEvent], stopping: asyncio.Event) -> StreamingResponse:
+    return StreamingResponse(_framed(events, stopping), headers=_HEADERS, media_type=_STREAM)
+
+
+async def _framed(events: AsyncGenerator[TurnEvent], stopping: asyncio.Event) -> AsyncIterator[bytes]:
+    """Yield events as they are sent, a comment now and then, and ``bye`` when the server stops."""
+    stopped = asyncio.ensure_future(stopping.wait())
+    upcoming: asyncio.Future[TurnEvent | None] | None = None
+    async with aclosing(events):
+        try:
+            yield b"retry: 1000\n\n"
+            while True:
+                upcoming = upcoming or asyncio.ensure_future(anext(events, None))
+                both: list[asyncio.Future[Any]] = [upcoming, stopped]
+                done, _ = await asyncio.wait(
+                    both, timeout=_COMMENT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if upcoming in done:
+                    event, upcoming = upcoming.result(), None
+                    if event is None:
+                        return
+                    yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.name.encode(), event.data)
+                elif done:
+                    yield b"event: bye\ndata: {}\n\n"
+                    return
+                else:
+                    yield b": nothing new\n\n"
+        finally:
+            waiting: list[asyncio.Future[Any]] = [each for each in (stopped, upcoming) if each is not None]
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)

@@ -1,0 +1,11 @@
+"""A chat with memory (seed 004): a producer and a reader of topics like any other.
+
+::
+
+    what a person says ─► chat.messages.v1 ─► understanding, material, model ─► chat.response-chunks.v1
+                                                    the reader sees ◄─ chat.responses.v1, chat.duplicates.v1
+                            chat.messages.v1 ◄─ the whole answer, with what it was made of
+
+:mod:`.chats` begins, stops and finds turns; :mod:`.running` is one turn on its way; :mod:`.filtered` reads what
+the respond service makes of its text; :mod:`.sending` writes; :mod:`.counting` counts what a session takes.
+"""

@@ -1,0 +1,241 @@
+"""Beginning, finding and stopping turns.  What is running is here; what has ended is in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+
+from models.errors import DependencyUnavailable, NotFound
+from models.ids import turn_id as id_of_turn
+from models.messages import ChatMessage, Role
+from models.turns import Turn
+from processors.text.tokens import TokenCounter
+from streams.adapters.conversation_log import Extent
+from streams.answering import Answerer
+from streams.chat.counting import SessionTokens, session_tokens
+from streams.chat.filtered import Filtered
+from streams.chat.running import Means, RunningTurn, Status, TurnEnd, TurnEvent, TurnNames
+from streams.chat.sending import Sending
+from streams.chat.summaries import read_summaries
+from streams.printing import encode_json
+from streams.settings import Settings
+
+log = structlog.get_logger("streams.chat")
+
+#: Turns that have ended and can still be listened to from their beginning.
+_ENDED_KEPT = 200
+
+#: Turns of a conversation among which one is looked for, and that are counted.
+_LOOKED_AT = 500
+
+#: How long a turn that runs elsewhere is waited for before it counts as interrupted (seconds), and how often
+#: the log is looked at.
+_ELSEWHERE_SECONDS, _LOOK_SECONDS = 10.0, 0.5
+
+#: An index that no turn has: the question is the last one, wherever it will stand.
+_LAST = 1 << 40
+
+
+class TurnRunning(Exception):
+    """There is a turn in this conversation that has not ended; its id is the argument."""
+
+
+class Log(Protocol):
+    """The conversations, as :class:`streams.remembered.ports.Log`."""
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        """Say whether the person is known in the conversation."""
+        ...
+
+    async def extent(self, tenant_id: str, conversation_id: str) -> Extent | None:
+        """Return how long a conversation is; ``None``: it is not here."""
+        ...
+
+    async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
+        """Return the last turns of a conversation, oldest first."""
+        ...
+
+
+class Chats:
+    """The chats of one process."""
+
+    def __init__(self, settings: Settings, answerer: Answerer, log: Log, count: TokenCounter) -> None:
+        self._settings = settings
+        self._log = log
+        self._count = count
+        self._sending = Sending(settings)
+        self._filtered = Filtered(settings)
+        self._means = Means(answerer, self._sending, self._filtered, self._tokens)
+        self._turns: OrderedDict[str, RunningTurn] = OrderedDict()
+        self._busy: dict[tuple[str, str], str] = {}
+        self._releasing: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Interrupt what runs, and let go of the broker."""
+        running = [each for each in self._turns.values() if each.ended is None]
+        await asyncio.gather(*(each.interrupt() for each in running))
+        await self._filtered.close()
+        await self._sending.close()
+
+    async def begin(
+        self, tenant_id: str, user_id: str, conversation_id: str, content: str, turn_id: str = ""
+    ) -> RunningTurn:
+        """Begin a turn as soon as what was said is confirmed; ``turn_id``: one to be tried again.
+
+        Raises:
+            TurnRunning: there is one in this conversation.
+            NotFound: it is somebody else's conversation, or there is no such turn to be tried again.
+            DependencyUnavailable: what was said could not be written.
+        """
+        place = (tenant_id, conversation_id)
+        if place in self._busy:
+            raise TurnRunning(self._busy[place])
+        again, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
+        # Nobody else may begin one while the broker is waited for.
+        self._busy[place] = turn_id
+        try:
+            names = TurnNames(
+                turn_id=turn_id,
+                conversation_id=conversation_id,
+                user_id=user_id,
+                tenant_id=tenant_id,
+                response_id=f"{turn_id}.{secrets.token_hex(4)}",
+            )
+            await self._check(names)
+            turn = await (self._said_before(names) if again else self._say(names, content))
+            running = RunningTurn(names, turn, self._means)
+            self._turns[turn_id] = running
+            running.start()
+        except BaseException:
+            del self._busy[place]
+            raise
+        watch = asyncio.create_task(self._release(place, running))
+        self._releasing.add(watch)
+        watch.add_done_callback(self._releasing.discard)
+        return running
+
+    def find(self, tenant_id: str, user_id: str, turn_id: str) -> RunningTurn | None:
+        """Return a turn of a person that runs, or ran, in this process."""
+        found = self._turns.get(turn_id)
+        mine = found is not None and (found.names.tenant_id, found.names.user_id) == (tenant_id, user_id)
+        return found if mine else None
+
+    async def elsewhere(
+        self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str
+    ) -> AsyncGenerator[TurnEvent]:
+        """Yield what the log tells of a turn that this process knows nothing of.
+
+        Raises:
+            NotFound: the log does not know it either.
+        """
+        names = TurnNames(
+            turn_id=turn_id,
+            conversation_id=conversation_id,
+            user_id=user_id,
+            tenant_id=tenant_id,
+            response_id="",
+        )
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _ELSEWHERE_SECONDS
+        while True:
+            asked, answered = await self._told_of(names)
+            if asked is None:
+                raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
+            if answered is not None:
+                told = {"message_id": answered.message_id, "role": answered.role, "content": answered.text}
+                yield TurnEvent(1, "message", encode_json(told))
+                yield TurnEvent(2, "end", encode_json(TurnEnd(status=Status.ANSWERED)))
+                return
+            if clock() > deadline:
+                message = "The turn did not come to its end. What you said is kept."
+                end = TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
+                yield TurnEvent(1, "end", encode_json(end))
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _release(self, place: tuple[str, str], running: RunningTurn) -> None:
+        async for _ in running.events():
+            pass
+        self._busy.pop(place, None)
+        ended = [name for name, each in self._turns.items() if each.ended is not None]
+        for name in ended[: max(0, len(ended) - _ENDED_KEPT)]:
+            del self._turns[name]
+
+    async def _check(self, names: TurnNames) -> None:
+        """Refuse what would show somebody else's conversation to a model, and its answer to this person."""
+        place = names.tenant_id, names.conversation_id
+        try:
+            known = await self._log.extent(*place)
+            mine = known is None or await self._log.takes_part(
+                names.tenant_id, names.user_id, names.conversation_id
+            )
+        except DependencyUnavailable as error:
+            raise DependencyUnavailable(
+                error.dependency, f"whose conversation it is cannot be told: {error}"
+            ) from error
+        if not mine:
+            raise NotFound(f"{names.user_id} takes part in no conversation {names.conversation_id}")
+
+    async def _say(self, names: TurnNames, content: str) -> Turn:
+        now = datetime.now(UTC)
+        message = ChatMessage(
+            message_id=names.message_id,
+            conversation_id=names.conversation_id,
+            user_id=names.user_id,
+            tenant_id=names.tenant_id,
+            role=Role.USER,
+            content=content,
+            sent_at=now,
+            metadata={"turn_id": names.turn_id},
+        )
+        source = await self._sending.message(message)
+        return Turn(
+            turn_id=id_of_turn(names.tenant_id, names.conversation_id, names.message_id),
+            message_id=names.message_id,
+            conversation_id=names.conversation_id,
+            user_id=names.user_id,
+            tenant_id=names.tenant_id,
+            role=Role.USER,
+            text=content,
+            sent_at=now,
+            arrived_at=now,
+            began_at=now,
+            index=_LAST,
+            source=source,
+        )
+
+    async def _said_before(self, names: TurnNames) -> Turn:
+        asked, answered = await self._told_of(names)
+        if asked is None:
+            raise NotFound(f"{names.user_id} has no turn {names.turn_id} that could be tried again")
+        if answered is not None:
+            raise NotFound(f"the turn {names.turn_id} has its answer: {answered.message_id}")
+        return asked
+
+    async def _told_of(self, names: TurnNames) -> tuple[Turn | None, Turn | None]:
+        """Return the two messages of a turn, as far as the log has them."""
+        turns = await self._log.last_turns(names.tenant_id, names.conversation_id, _LOOKED_AT)
+        mine = {each.message_id: each for each in turns if each.user_id == names.user_id}
+        return mine.get(names.message_id), mine.get(names.answer_id)
+
+    async def _tokens(self, names: TurnNames) -> SessionTokens | None:
+        """Count a session once the log has what was said last; ``None``: it cannot be told now."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _ELSEWHERE_SECONDS / 2
+        try:
+            while True:
+                turns = await self._log.last_turns(names.tenant_id, names.conversation_id, _LOOKED_AT)
+                if clock() > deadline or any(each.message_id == names.answer_id for each in turns):
+                    break
+                await asyncio.sleep(_LOOK_SECONDS / 5)
+            summaries = await read_summaries(self._settings, names.tenant_id, names.conversation_id)
+        except DependencyUnavailable as error:
+            log.warning("the tokens of a session are not counted", error=str(error))
+            return None
+        return session_tokens(turns, summaries, self._settings.token_threshold, self._count)

@@ -1,0 +1,139 @@
+"""Reading what the respond service makes of answers: their text without repeats, and what was repeated.
+
+One consumer without a group for all turns of a process; while there is none, nothing is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import msgspec
+import structlog
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from models.errors import DependencyUnavailable, SwitchboardError
+from models.responses import ContentDuplicationEvent, ResponseChunk
+from models.summaries import Summary
+from streams import kafka
+from streams.backoff import backoff
+from streams.settings import Settings
+from streams.topics.catalog import catalog_for
+
+log = structlog.get_logger("streams.chat")
+
+RESPONSES = "chat.responses.v1"
+DUPLICATES = "chat.duplicates.v1"
+SUMMARIES = "memory.summaries.v1"
+
+#: What a turn is told: its own text and duplicates, the summaries of its conversation.
+Told: TypeAlias = ResponseChunk | ContentDuplicationEvent | Summary
+
+_KINDS: dict[str, type[Told]] = {
+    RESPONSES: ResponseChunk,
+    DUPLICATES: ContentDuplicationEvent,
+    SUMMARIES: Summary,
+}
+
+_POLL_MS = 100
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.25, 5.0
+
+
+class Filtered:
+    """The reader.  Close it at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        catalog = catalog_for(settings)
+        self._names = {catalog.get(topic).name: kind for topic, kind in _KINDS.items()}
+        self._places = [
+            TopicPartition(catalog.get(topic).name, number)
+            for topic in _KINDS
+            for number in range(catalog.get(topic).partitions)
+        ]
+        self._watching: dict[str, list[asyncio.Queue[Told]]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._reading = asyncio.Event()
+        self._wanted = asyncio.Event()
+
+    @asynccontextmanager
+    async def watch(self, response_id: str, conversation_id: str) -> AsyncIterator[asyncio.Queue[Told]]:
+        """Yield what comes of a response and its conversation, from now on.
+
+        Raises:
+            DependencyUnavailable: the broker does not answer.
+        """
+        queue: asyncio.Queue[Told] = asyncio.Queue()
+        keys = (f"r/{response_id}", f"c/{conversation_id}")
+        for key in keys:
+            self._watching.setdefault(key, []).append(queue)
+        try:
+            await self._ready()
+            yield queue
+        finally:
+            for key in keys:
+                self._watching[key].remove(queue)
+                if not self._watching[key]:
+                    del self._watching[key]
+            if not self._watching:
+                self._wanted.clear()
+                self._reading.clear()
+
+    async def close(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _ready(self) -> None:
+        self._wanted.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._read(), name="chat-reader")
+        try:
+            async with asyncio.timeout(self._settings.request_timeout_seconds):
+                await self._reading.wait()
+        except TimeoutError as error:
+            raise DependencyUnavailable("kafka", "what is answered cannot be read back: try again") from error
+
+    async def _read(self) -> None:
+        attempt = 0
+        while True:
+            await self._wanted.wait()
+            client = kafka.make_consumer(self._settings, "switchboard-chat", group_id=None)
+            try:
+                async with kafka.connected(client, self._settings, self._settings.request_timeout_seconds):
+                    client.assign(self._places)
+                    attempt = 0
+                    await self._follow(client)
+            except (KafkaError, OSError, SwitchboardError) as error:
+                log.warning("answers cannot be read back; trying again", error=str(error))
+                attempt += 1
+                await asyncio.sleep(backoff(attempt, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS))
+
+    async def _follow(self, client: AIOKafkaConsumer) -> None:
+        """Read from the end on, and anew from the end whenever nobody watched for a while."""
+        while True:
+            await self._wanted.wait()
+            if not self._reading.is_set():
+                await client.seek_to_end(*self._places)
+                for place in self._places:
+                    await client.position(place)
+                self._reading.set()
+            for place, records in (await client.getmany(timeout_ms=_POLL_MS)).items():
+                for record in records:
+                    self._tell(self._names[place.topic], record.value)
+
+    def _tell(self, kind: type[Told], value: bytes | None) -> None:
+        if value is None:
+            return
+        try:
+            told = msgspec.json.decode(value, type=kind)
+        except msgspec.DecodeError as error:
+            log.warning("a record of an answer cannot be read, and is passed over", error=str(error))
+            return
+        key = f"c/{told.conversation_id}" if isinstance(told, Summary) else f"r/{told.response_id}"
+        for queue in self._watching.get(key, ()):
+            queue.put_nowait(told)

@@ -1,0 +1,340 @@
+"""Turns of a chat against real services: what is confirmed, answered, stopped, tried again, and who may ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from serve_rig import ServeRig, eventually
+
+from deploy.local.ports import free_ports
+from streams import leash
+
+pytestmark = pytest.mark.kafka
+
+SERVICES = ("ingest", "recall", "memory", "respond")
+
+
+@pytest.fixture
+def chat(deployment: ServeRig) -> Chat:
+    deployment.need(*SERVICES)
+    return Chat(deployment, deployment.url)
+
+
+class Chat:
+    """A person who says things in a conversation of their own."""
+
+    def __init__(self, rig: ServeRig, url: str, user: str = "") -> None:
+        self.rig = rig
+        self.user = user or f"mara-{uuid.uuid4().hex[:6]}"
+        self.conversation = f"c-{uuid.uuid4().hex[:8]}"
+        self.http = httpx.Client(base_url=url, timeout=60, trust_env=False)
+
+    @property
+    def path(self) -> str:
+        return f"/v1/conversations/{self.conversation}/turns"
+
+    def post(self, content: str = "", **more: Any) -> httpx.Response:
+        body = {"user_id": self.user, **({"content": content} if content else {}), **more}
+        return self.http.post(self.path, json=body)
+
+    def say(self, content: str = "", **more: Any) -> list[tuple[str, Any]]:
+        answer = self.post(content, **more)
+        assert answer.status_code == 200, answer.text
+        return events_of(answer.text)
+
+    @contextmanager
+    def saying(self, content: str) -> Iterator[Iterator[tuple[str, Any]]]:
+        """Yield the events of a turn as they come."""
+        with self.http.stream("POST", self.path, json={"user_id": self.user, "content": content}) as answer:
+            assert answer.status_code == 200, answer.read()
+            yield _stream(answer)
+
+    def events(self, turn_id: str, **more: Any) -> httpx.Response:
+        wanted = {"user_id": self.user, "conversation_id": self.conversation, **more}
+        return self.http.get(f"/v1/turns/{turn_id}/events", params=wanted)
+
+    def said(self) -> list[tuple[str, str, str]]:
+        """Return what the topic has of the conversation: ids, roles and texts, each as often as it is there."""
+        done = self.rig.command("tail", "chat.messages.v1", "-b", "--json", "--no-follow")
+        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        values = [each.get("value", each) for each in found]
+        mine = [each for each in values if each.get("conversation_id") == self.conversation and "role" in each]
+        return [(each["message_id"], each["role"], each["content"]) for each in mine]
+
+
+def _stream(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in answer.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    found = []
+    for block in text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in lines:
+            found.append((lines["event"], json.loads(lines["data"])))
+    return found
+
+
+def one(events: list[tuple[str, Any]], name: str) -> Any:
+    found = [data for each, data in events if each == name]
+    assert found, f"no {name} in {[each for each, _ in events]}"
+    return found[-1]
+
+
+def shown(events: list[tuple[str, Any]]) -> str:
+    return "".join(data["text"] for name, data in events if name == "text")
+
+
+class Model:
+    """The scripted model's server, in a process of its own, and a serve that asks it."""
+
+    def __init__(self, rig: ServeRig, monkeypatch: pytest.MonkeyPatch, pause: float, **changes: Any) -> None:
+        port, api, metrics = free_ports(3)
+        self.url, self.api = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{api}"
+        monkeypatch.setenv("GEMINI_API_KEY", "scripted")
+        command = ["-m", "deploy.local.model_server", "--port", str(port), "--pause", str(pause)]
+        self._model = self._spawn(rig, "model", command, dict(os.environ))
+        eventually(lambda: self._answers(f"{self.url}/script/calls"), "the scripted model answers")
+        settings = {"responder": "gemini", "gemini_url": self.url, "api_port": api, "metrics_port": metrics}
+        self._serve = self._spawn(
+            rig, "serve-model", ["-m", "streams.cli", "serve"], rig.environment(**settings | changes)
+        )
+        eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
+
+    @staticmethod
+    def _spawn(
+        rig: ServeRig, name: str, command: list[str], environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        with rig.log(name).open("ab") as output:
+            return leash.spawn([sys.executable, *command], output=output, env=environment, cwd=rig.folder)
+
+    @staticmethod
+    def _answers(url: str) -> bool:
+        try:
+            return httpx.get(url, trust_env=False, timeout=10).is_success
+        except httpx.TransportError:
+            return False
+
+    def fail(self, *faults: str) -> None:
+        assert httpx.post(f"{self.url}/script/faults", json={"faults": faults}, trust_env=False).is_success
+
+    def kill_serve(self) -> None:
+        self._serve.kill()
+        self._serve.wait(30)
+
+    def close(self) -> None:
+        leash.end(self._serve, 5.0)
+        leash.end(self._model, 5.0)
+
+
+@pytest.fixture
+def model(deployment: ServeRig, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    deployment.need(*SERVICES)
+    made = Model(deployment, monkeypatch, 0.05)
+    yield made
+    made.close()
+
+
+# -- without a model ---------------------------------------------------------------------------------------
+
+
+def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> None:
+    first = chat.say("I have a dog called Bello, and we moved to Munich in January.")
+    assert [name for name, _ in first][:2] == ["turn", "understanding"]
+    assert one(first, "message")["metadata"]["answer"]["kind"] == "noted"
+    turn, end = one(first, "turn"), one(first, "end")
+    assert (end["status"], end["try_again"]) == ("answered", False)
+
+    def answered() -> Any:
+        asking = Chat(chat.rig, str(chat.http.base_url), chat.user)
+        events = asking.say("What is my dog called?")
+        print(events)  # shown if it never comes
+        return events if "Bello" in shown(events) else None
+
+    events = eventually(answered, "the answer quotes what was said in another conversation")
+    message = one(events, "message")
+    assert message["content"] == shown(events)
+    quoted = [item for item in message["metadata"]["answer"]["prompt"]["items"] if item.get("quoted")]
+    assert turn["message_id"] in {name for item in quoted for name in item["message_ids"]}
+    prompt = one(events, "prompt")
+    assert prompt["tokens"] <= prompt["budget"] == 1500
+    assert {use["tier"] for use in prompt["tiers"]} >= {"recent", "facts", "episodes", "system"}
+    assert one(first, "tokens")["threshold"] == 1200
+    assert [(each[0], each[1]) for each in chat.said()] == [
+        (turn["message_id"], "user"),
+        (turn["answer_id"], "assistant"),
+    ]
+
+
+def test_an_ended_turn_is_told_again_from_any_event_on(chat: Chat) -> None:
+    events = chat.say("What is my dog called?")
+    turn = one(events, "turn")["turn_id"]
+    assert events_of(chat.events(turn).text) == events
+    assert events_of(chat.events(turn, after=2).text) == events[2:]
+    again = chat.http.get(
+        f"/v1/turns/{turn}/events",
+        params={"user_id": chat.user, "conversation_id": chat.conversation},
+        headers={"Last-Event-ID": "3"},
+    )
+    assert events_of(again.text) == events[3:]
+
+
+@pytest.mark.parametrize("text", ["🦊", "¿Cómo se llama mi perro?", "why? " * 6000])
+def test_whatever_is_asked_is_answered(chat: Chat, text: str) -> None:
+    events = chat.say(text)
+    assert shown(events) and one(events, "end")["status"] in ("answered", "clarifying")
+
+
+def test_an_open_question_is_asked_back_and_a_choice_settles_it(chat: Chat) -> None:
+    chat.say("My sister Anna met her friend Julia in Leeds.")
+
+    def asked() -> Any:
+        events = chat.say("What is her job?")
+        return events if one(events, "end")["status"] == "clarifying" else None
+
+    events = eventually(asked, "it is asked back")
+    readings = one(events, "understanding")["possible_interpretations"]
+    assert len(readings) >= 2 and all(each in shown(events) for each in readings)
+
+    def chosen() -> Any:
+        answer = one(chat.say("2"), "message")["metadata"]["answer"]
+        return answer if answer["kind"] != "clarifying" else None
+
+    assert eventually(chosen, "it is not asked back again")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"content": "   "}, "invalid-request"),
+        ({}, "invalid-request"),
+        ({"content": "x", "turn_id": "t-1"}, "invalid-request"),
+        ({"content": 7}, "invalid-request"),
+        ({"content": "x", "turn": 1}, "invalid-request"),
+        ({"turn_id": "t-nobody-has"}, "unknown-turn"),
+    ],
+)
+def test_what_cannot_be_a_turn_is_refused_with_what_to_do(
+    chat: Chat, body: dict[str, Any], problem: str
+) -> None:
+    answer = chat.http.post(chat.path, json={"user_id": chat.user, **body})
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["type"].endswith(problem), answer.text
+
+
+def test_nobody_talks_or_listens_in_anothers_conversation(chat: Chat) -> None:
+    events = chat.say("I live in Munich.")
+    turn = one(events, "turn")["turn_id"]
+    eve = Chat(chat.rig, str(chat.http.base_url), "eve")
+    eve.conversation = chat.conversation
+
+    def refused() -> bool:
+        return eve.post("What was said here?").status_code == 404
+
+    eventually(refused, "the log knows whose conversation it is")
+    assert eve.events(turn).json()["type"].endswith("unknown-turn")
+    stop = eve.http.post(f"/v1/turns/{turn}/stop", json={"user_id": "eve"})
+    assert stop.status_code == 404
+
+
+# -- with a model ------------------------------------------------------------------------------------------
+
+
+def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, model: Model) -> None:
+    chat = Chat(deployment, model.api)
+    with chat.saying("Where do I live, and since when, and with whom do I live there?") as events:
+        turn = next(events)[1]["turn_id"]
+        second = Chat(deployment, model.api, chat.user)
+        second.conversation = chat.conversation
+        refused = second.post("And now?")
+        assert refused.status_code == 409 and refused.json()["turn_id"] == turn
+        stopped = second.http.post(f"/v1/turns/{turn}/stop", json={"user_id": chat.user})
+        assert stopped.json()["status"] in ("stopped", "answered")
+        rest = list(events)
+    assert rest[-1][0] == "end" and rest[-1][1]["status"] == stopped.json()["status"]
+    assert one(second.say("And now?"), "end")["status"] == "answered", "the conversation goes on"
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("internal", "down"),
+        ("rate-limited", "throttled"),
+        ("wrong-key", "misconfigured"),
+        ("blocked-answer", "refused"),
+        ("html", "misconfigured"),
+        ("cut", "cut"),
+    ],
+)
+def test_a_model_that_fails_is_said_and_the_message_is_kept(
+    deployment: ServeRig, model: Model, fault: str, problem: str
+) -> None:
+    chat = Chat(deployment, model.api)
+    model.fail(fault)
+    events = chat.say(f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?")
+    assert one(events, "notice")["problem"] == problem, events
+    assert one(events, "end")["status"] == "answered"
+    assert [role for _, role, _ in chat.said()][:1] == ["user"]
+
+
+def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
+    deployment: ServeRig, model: Model
+) -> None:
+    chat = Chat(deployment, model.api)
+    question = "Tell me all that you know of me, my home and my family, please?"
+    chat.say("I have a dog called Bello.")
+    with pytest.raises(httpx.TransportError), chat.saying(question) as events:
+        turn = next(events)[1]["turn_id"]
+        killing = threading.Thread(target=model.kill_serve)
+        killing.start()
+        list(events)
+    killing.join()
+    chat.http = httpx.Client(base_url=deployment.url, timeout=60, trust_env=False)
+    told = eventually(
+        lambda: (answer := chat.events(turn)).status_code == 200 and events_of(answer.text),
+        "the log knows the turn",
+    )
+    assert one(told, "end") | {"message": ""} == {"status": "interrupted", "try_again": True, "message": ""}
+    again = chat.say(turn_id=turn)
+    assert one(again, "turn")["turn_id"] == turn and one(again, "end")["status"] == "answered"
+    texts = [text for _, role, text in chat.said() if role == "user"]
+    assert texts.count(question) == 1
+    twice = eventually(
+        lambda: (answer := chat.post(turn_id=turn)).status_code == 404 and answer, "it has its answer"
+    )
+    assert twice.json()["type"].endswith("unknown-turn")
+
+
+# -- in the terminal ---------------------------------------------------------------------------------------
+
+
+def test_the_terminal_is_a_chat_like_any_other(chat: Chat) -> None:
+    who = ("--user", chat.user, "--conversation", chat.conversation)
+    first = chat.rig.command("chat", "I have a cat called Miezi.", *who)
+    assert first.returncode == 0, first.stderr
+    assert "it   Noted." in first.stdout and "/ 1,200 tokens" in first.stdout
+    second = chat.rig.command("chat", "What is my cat called?", *who, "--json")
+    events = [json.loads(line) for line in second.stdout.splitlines()]
+    assert (events[0]["event"], events[-1]["event"]) == ("turn", "end")
+    assert [role for _, role, _ in chat.said()] == ["user", "assistant"] * 2
+
+
+def test_the_terminal_says_where_nobody_listens(chat: Chat) -> None:
+    (nobodys,) = free_ports(1)
+    done = chat.rig.command("chat", "Hello?", api_port=nobodys)
+    assert done.returncode == 69 and "switchboard serve" in done.stderr

@@ -1,0 +1,92 @@
+"""What a model decides about near facts: only about what is in front of it, and once."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from injections import ATTEMPTS
+
+from models.consolidation import Decision, Likeness, MergeCluster
+from models.ports import MergeVerdict
+from models.statements import Kind
+from processors.prompts import fence, merging
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def cluster(name: str, *statements: str) -> MergeCluster:
+    facts = tuple(
+        Likeness(
+            fact_id=f"{name}-{n}", statement=text, confidence=0.7, kind=Kind.PREFERENCE, last_evidence_at=NOW
+        )
+        for n, text in enumerate(statements, 1)
+    )
+    return MergeCluster(cluster_id=name, facts=facts)
+
+
+CLUSTERS = [
+    cluster("a", "Likes coffee", "Drinks coffee daily", "Likes tea"),
+    cluster("b", "Is vegan", "Eats meat"),
+]
+
+
+def answer(*decisions: Any) -> str:
+    return json.dumps({"clusters": list(decisions)})
+
+
+def one(number: Any = 1, decision: Any = "MERGE", facts: Any = (1, 2)) -> dict[str, Any]:
+    return {"cluster": number, "decision": decision, "facts": facts}
+
+
+def test_it_decides_about_what_it_names() -> None:
+    found = merging.read(answer(one(), one(2, "CONTRADICTION")), CLUSTERS)
+    assert found == (
+        MergeVerdict("a", Decision.MERGE, ("a-1", "a-2")),
+        MergeVerdict("b", Decision.CONTRADICTION, ("b-1", "b-2")),
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        one(3),
+        one(0),
+        one("1"),
+        one(True),
+        one(decision="merge"),
+        one(decision=None),
+        one(facts=[1, 4]),
+        one(facts=[1]),
+        one(facts=[1, 1]),
+        one(facts=None),
+        one(facts=["a-1", "a-2"]),
+        one(facts=[True, 2]),
+        None,
+        "MERGE",
+        {},
+    ],
+)
+def test_what_is_malformed_or_names_others_decides_nothing(said: Any) -> None:
+    assert merging.read(answer(said), CLUSTERS) == ()
+
+
+def test_two_words_about_one_cluster_are_none() -> None:
+    assert merging.read(answer(one(), one(decision="KEEP_BOTH")), CLUSTERS) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no", "[]", '{"clusters": null}', '{"clusters": [{"cluster": 1, "decision": "MER']
+)
+def test_no_answer_decides_nothing(text: str) -> None:
+    assert merging.read(text, CLUSTERS) == ()
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_what_was_said_stays_inside_the_data(attempt: str) -> None:
+    prompt = merging.prompt([cluster("a", attempt, "Likes tea")])
+    assert prompt.system == merging.SYSTEM
+    assert [each["text"] for each in fence.opened(prompt.user)] == [attempt, "Likes tea"]
+    assert len(prompt.user.splitlines()) == 4
