@@ -54,7 +54,8 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """An accepted summary of ``from_index``..``to_index``.  Key: ``conversation_id``.
+    """An accepted summary of ``from_index``..``to_index``.  Key: ``summary_id``; partition: that of
+    ``conversation_id``.
 
     ``request_id`` names the one request that it answers, and ``summary_id`` is made of the same: of the
     first and last message, or of the summaries that a roll-up ``replaces``, so that each stays traceable

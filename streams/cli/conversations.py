@@ -19,7 +19,8 @@ from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
 from processors.conversations.sequence import ID_HASH_BYTES
 from processors.conversations.state import ConversationPolicy, ConversationState, is_page, silent_at
-from streams.agents.ingest.conversations import COMMANDS, STATE, SUMMARIES
+from streams.agents.ingest.conversations import COMMANDS, STATE
+from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.cli import broker, commands
 from streams.cli.output import count, moment, print_json, print_table, printable

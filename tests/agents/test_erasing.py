@@ -8,18 +8,21 @@ import msgspec
 import pytest
 from memory_samples import candidate
 
+from models import ids
 from models.context import ContextRequest
 from models.errors import InvalidRecord
 from models.facts import Fact
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.summaries import SessionSummary, Summary
 from models.turns import Turn
-from models.windows import Window
+from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
 from streams import erasures
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import COMMANDS, PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import FACTS as MARKERS
 from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
@@ -30,6 +33,7 @@ from streams.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
+from streams.topics import load_catalog
 
 CANARY = "quokka"
 SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)
@@ -72,7 +76,8 @@ def said_in_state(harness: StageHarness) -> set[str]:
     """Whose words the state of ingest holds."""
     states = harness.stored(CONVERSATION, lambda key: not is_page(key)).values()
     kept = [each for state in states for each in state.kept]
-    kept += [each for page in harness.stored(PAGE, is_page).values() for each in page]
+    pages = harness.stored(PAGE, lambda key: is_page(key) and not is_ledger(key))
+    kept += [each for page in pages.values() for each in page]
     return {
         user for user in ("ada", "bob") if any(f"{CANARY} of {user}".encode() in each.body for each in kept)
     }
@@ -94,6 +99,78 @@ class TestCommand:
         )
         said = msgspec.json.decode(placed.value or b"", type=Punctuation)
         assert (said.punctuation, said.conversation_id, said.user_id) == ("erase", "c", "ada")
+
+
+class TestSummaries:
+    """They are erased by their keys, also those that came of a conversation that is forgotten by now."""
+
+    @staticmethod
+    def summary(number: int, tenant: str = "default", seconds: int = 0, conversation: str = "c") -> Summary:
+        name = ids.summary_id(tenant, conversation, f"m{number}", f"m{number}")
+        return Summary(
+            summary_id=name,
+            request_id=name,
+            conversation_id=conversation,
+            user_id="ada",
+            from_index=number,
+            to_index=number,
+            summary=SessionSummary(key_facts=(f"{CANARY} {number}",)),
+            tokens=5,
+            source=WindowSource(topic=MESSAGES, partition=0, first_offset=number, last_offset=number),
+            summarizer="test",
+            created_at=START + timedelta(seconds=seconds),
+            tenant_id=tenant,
+        )
+
+    @staticmethod
+    def buried(harness: StageHarness) -> set[bytes]:
+        gone = [each for each in harness.outputs if each.topic == SUMMARIES and each.value is None]
+        assert all(each.route == b"c" for each in gone)
+        return {each.key for each in gone if each.key is not None}
+
+    @pytest.mark.parametrize("user", ["", "ada"])
+    def test_all_so_far_go_and_what_comes_later_stays(self, user: str) -> None:
+        harness = ingest()
+        harness.feed(harness.record(message(0)))
+        said = [self.summary(n) for n in range(40)]
+        for each in said:
+            harness.feed(harness.record(each, SUMMARIES))
+        harness.feed(harness.record(self.summary(1, conversation="other"), SUMMARIES))
+        later(harness, 60)
+        harness.feed(erase(harness, user))
+        assert self.buried(harness) == {each.summary_id.encode() for each in said}
+        harness.outputs.clear()
+        later(harness, 60)
+        harness.feed(harness.record(self.summary(90, seconds=90), SUMMARIES))
+        assert self.buried(harness) == set()
+        harness.feed(harness.record(self.summary(91), SUMMARIES))
+        assert self.buried(harness) == {self.summary(91).summary_id.encode()}, "it was on its way"
+
+    def test_of_a_conversation_that_is_forgotten_by_its_own_tenant_only(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(self.summary(0), SUMMARIES))
+        later(harness, 60)
+        harness.feed(erase(harness, tenant="another"))
+        assert self.buried(harness) == set()
+        harness = ingest()
+        harness.feed(harness.record(self.summary(0), SUMMARIES))
+        later(harness, 60)
+        harness.feed(erase(harness))
+        assert self.buried(harness) == {self.summary(0).summary_id.encode()}
+        assert not harness.stored(LEDGER, is_ledger)
+
+    def test_the_erasure_of_one_is_read_without_a_word_and_its_page_goes_with_the_topic(self) -> None:
+        harness = ingest()
+        harness.feed(harness.record(self.summary(0), SUMMARIES))
+        harness.feed(harness.record(None, SUMMARIES, key=b"some-summary"))
+        assert harness.dead_letters == []
+        assert len(harness.stored(LEDGER, is_ledger)) == 1
+        harness.wait(timedelta(days=400))
+        assert not harness.stored(LEDGER, is_ledger)
+
+    def test_a_summary_has_a_key_of_its_own(self) -> None:
+        spec = load_catalog().get(SUMMARIES)
+        assert (tuple(spec.key_fields), spec.is_compacted) == (("summary_id",), True)
 
 
 class TestIngest:

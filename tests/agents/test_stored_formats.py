@@ -40,7 +40,7 @@ from processors.responses.elements import Context, Kind
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.history import Said
 from processors.responses.sequence import ResponseState
-from streams.agents.ingest import conversations
+from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph
 from streams.agents.recall import episodes, turns
 from streams.agents.respond import responses
@@ -169,6 +169,7 @@ VALUES: dict[Codec[Any], Any] = {
         (0, 5),
     ),
     conversations.PAGE: KEPT,
+    summary_ledger.LEDGER: (summary_ledger.Listed("s-1", "acme", 1772359200.5),),
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
     turns.ASKED: turns.Asked(1772359201.25),
     turns.STATE: TurnsState(

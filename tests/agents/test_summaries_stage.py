@@ -101,7 +101,7 @@ class TestAnswers:
         assert summary.tokens == summary_tokens(summary.summary, COUNT)
         assert summary.created_at == request.arrived_at < harness.arrived
         (output,) = harness.outputs
-        assert (output.topic, output.key, output.route) == (SUMMARIES, b"c", None)
+        assert (output.topic, output.key, output.route) == (SUMMARIES, summary.summary_id.encode(), b"c")
         assert dict(output.headers)["ce_id"] == summary.summary_id.encode()
 
     @pytest.mark.parametrize("together", [True, False])

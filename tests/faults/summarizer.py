@@ -58,7 +58,10 @@ class Summarizer:
             for records in (await self._consumer.getmany(timeout_ms=100)).values():
                 for record in records:
                     summary = answer(_decode(record.value))
-                    await self._producer.send(self._summaries, _encode(summary), record.key)
+                    key = summary.summary_id.encode()
+                    await self._producer.send(
+                        self._summaries, _encode(summary), key, partition=record.partition
+                    )
                 await self._producer.flush()
                 self.answered += len(records)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from zlib import decompressobj
 
 import cramjam
-import httpx
+import msgspec
 import pytest
 from redis.asyncio import Redis
 from test_state_reset import EMBEDDINGS, FACTS, MESSAGES, NOW, Place, Process, eventually, place, read_all
 
-from models.messages import ChatMessage
+from models.messages import DEFAULT_TENANT, ChatMessage
 from models.ports import VectorSpace
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
@@ -19,6 +20,9 @@ from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_kinds import facts_kind
 from streams.adapters.qdrant_payload import is_nobodys
+from streams.context_reading import ContextReader
+from streams.remembered.far import ask_recall
+from streams.search import Wanted
 
 __all__ = ["place"]
 
@@ -87,22 +91,24 @@ def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
 
 
 async def search(api: str, user: str, word: str) -> list[str]:
-    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
-        answer = await client.get(
-            f"{api}/v1/search", params={"q": word, "user_id": user, "search_type": "both", "limit": 50}
-        )
-    answer.raise_for_status()
-    return [result["text"].lower() for result in answer.json()["results"]]
+    """What is found, over the recall service's socket."""
+    remembered, connection = ask_recall(Path(api))
+    try:
+        results = await remembered.search.search(Wanted(query=word, user_id=user, limit=50))
+    finally:
+        await connection.close()
+    return [result.text.lower() for result in results]
 
 
 async def context(api: str, user: str, conversation: str) -> str:
     """What is shown of the context for the conversation's next turn."""
-    async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
-        answer = await client.get(
-            f"{api}/v1/context", params={"user_id": user, "conversation_id": conversation}
-        )
-    answer.raise_for_status()
-    return answer.text
+    remembered, connection = ask_recall(Path(api))
+    reader = ContextReader(remembered.contexts, remembered.log, remembered.facts)
+    try:
+        answer = await reader.read(DEFAULT_TENANT, user, conversation)
+    finally:
+        await connection.close()
+    return msgspec.json.encode(answer).decode()
 
 
 async def in_redis(place: Place) -> str:
@@ -169,12 +175,23 @@ async def vectors(place: Place) -> list[bytes]:
     return [key for key in keys if not key.startswith(b"episode/")]
 
 
+def summarized(place: Place) -> None:
+    """Let every conversation be long enough for a summary."""
+    place.settings = place.settings.model_copy(update={"token_threshold": 60})
+
+
+def are_summaries(topics: set[str]) -> bool:
+    return any(name.endswith("memory.summaries.v1") for name in topics)
+
+
 async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it_back(place):
+    summarized(place)
     await place.send(MESSAGES, [*chat("c", "ada", CANARY), *chat("d", "ada", OTHER), *chat("e", "bob", OTHER)])
     house = House(place)
     api = await house.done()
     assert any(CANARY in text for text in await search(api, "ada", CANARY))
-    assert len(naming(CANARY, await latest(place))) >= 5, "there is something to erase"
+    named = naming(CANARY, await latest(place))
+    assert len(named) >= 6 and are_summaries(named), "there is something to erase"
     kept = await search(api, "bob", OTHER)
     assert kept
 
@@ -217,6 +234,7 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
 
 
 async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(place):
+    summarized(place)
     await place.send(
         MESSAGES,
         [
@@ -228,6 +246,7 @@ async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(plac
     house = House(place)
     api = await house.done()
     assert any(CANARY in text for text in await search(api, "ada", CANARY))
+    assert are_summaries(naming(CANARY, await latest(place)))
     kept = await search(api, "bob", OTHER)
     said = await erase(place, "person", "ada")
     assert "2 conversations, 1 of them shared" in said

@@ -31,6 +31,11 @@ def test_it_says_what_remains_and_for_how_long(capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     kept = [line for line in said.splitlines() if line.startswith("still to be read")]
     assert any("p-chat.messages.v1" in line for line in kept)
-    assert any("p-memory.summaries.v1" in line for line in kept)
+    assert any("p-memory.summary-requests.v1" in line for line in kept)
     names = {name for line in kept for name in line.partition(": ")[2].split(", ")}
-    assert not names & {"p-memory.turns.v1", "p-memory.facts.v1", "p-memory.embeddings.v1"}
+    assert not names & {
+        "p-memory.summaries.v1",
+        "p-memory.turns.v1",
+        "p-memory.facts.v1",
+        "p-memory.embeddings.v1",
+    }

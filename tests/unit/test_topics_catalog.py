@@ -106,7 +106,7 @@ def test_facts_are_compacted_and_routed_by_person():
     facts = load_catalog().get("memory.facts.v1")
     assert (facts.key, facts.routed_by, facts.cleanup_policy) == ("fact_id", "user_id", "compact")
     assert "retention.ms" not in facts.config
-    assert load_catalog().get("memory.summaries.v1").cleanup_policy == "delete"
+    assert load_catalog().get("memory.windows.v1").cleanup_policy == "delete"
 
 
 def test_retention_is_kept_to_within_a_tenth_of_itself_and_a_week():
@@ -116,7 +116,8 @@ def test_retention_is_kept_to_within_a_tenth_of_itself_and_a_week():
         assert int(spec.config["segment.ms"]) <= min(spec.retention_ms / 10, 7 * 86_400_000)
     assert kept["chat.responses.v1"].config["segment.ms"] == "8640000"  # 1 day: 2.4 hours
     assert kept["chat.messages.v1"].config["segment.ms"] == "259200000"  # 30 days: 3 days
-    assert kept["memory.summaries.v1"].config["segment.ms"] == "604800000"  # a year: a week
+    summaries = load_catalog().get("memory.summaries.v1")
+    assert summaries.config["segment.ms"] == "604800000"  # a year: a week
 
 
 def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():

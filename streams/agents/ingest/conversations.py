@@ -39,6 +39,8 @@ from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents, erasures
+from streams.agents.ingest import summary_ledger
+from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -47,7 +49,6 @@ from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
-SUMMARIES = "memory.summaries.v1"
 COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
@@ -109,7 +110,11 @@ class Conversations:
         self._policy = policy_of(settings)
         self._max_content_bytes = settings.max_content_bytes
         self._count = count
-        self._fact_partitions = catalog_for(settings).partitions(FACTS)
+        catalog = catalog_for(settings)
+        self._fact_partitions = catalog.partitions(FACTS)
+        summaries = catalog.get(SUMMARIES)
+        # A record is there until its segment goes.
+        self._summaries_kept = ((summaries.retention_ms or 0) + (summaries.segment_ms or 0)) / 1000
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -117,13 +122,13 @@ class Conversations:
             name="conversations",
             table="conversations",
             codec=STATE,
-            others=(PAGE,),
+            others=(PAGE, LEDGER),
             sources={
                 MESSAGES: Source(decode=self._decode, fold=self._fold_messages, home=_home),
                 SUMMARIES: Source(
-                    decode=lambda record: decode(Summary, record.value),
+                    decode=_decode_summary,
                     fold=self._fold_summary,
-                    key=lambda summary: summary.conversation_id.encode(),
+                    key=lambda summary: summary.conversation_id.encode() if summary else b"",
                     each=True,
                 ),
                 COMMANDS: Source(
@@ -148,6 +153,8 @@ class Conversations:
         return wake_at(state, self._policy) + self._settings.tick_seconds
 
     def _timer_at(self, key: bytes, payload: bytes) -> float | None:
+        if summary_ledger.is_ledger(key):
+            return summary_ledger.gone_at(LEDGER.decode(payload, key), self._summaries_kept)
         return None if is_page(key) else self._wake_at(STATE.decode(payload, key))
 
     def _fold_messages(
@@ -165,6 +172,8 @@ class Conversations:
             # Anybody's facts may rest on the conversation, and only their partition knows them.
             for partition in range(self._fact_partitions):
                 erasures.announce(work, FACTS, erasure, partition, _SOURCE)
+            # Of one person, too, all go: nobody can tell whose words are in them.
+            summary_ledger.erase(work, run.key, fold.tenant_id, arrived, _SOURCE)
         if fold.strangers:
             strangers = set(fold.strangers)
             for _, record in items:
@@ -181,12 +190,20 @@ class Conversations:
         return after
 
     def _fold_summary(
-        self, before: ConversationState | None, run: Run[Summary], work: Work
+        self, before: ConversationState | None, run: Run[Summary | None], work: Work
     ) -> ConversationState | None:
+        ((summary, record),) = run.items
+        if summary is None:
+            return before
+        if before is not None and _is_erased(summary, before):
+            # It was on its way when its messages were erased.
+            summary_ledger.bury(work, summary.summary_id, run.key, _SOURCE)
+            work.skip("erased")
+            return before
+        summary_ledger.note(work, summary, self._summaries_kept)
         if before is None:
             work.skip("replayed")
             return None
-        ((summary, record),) = run.items
         fold = self._fold(run.key, before, record.partition, work)
         if not fold.answer(summary):
             work.skip("duplicate")
@@ -194,6 +211,9 @@ class Conversations:
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
         """Write into the log that a conversation is silent; repeat what was not answered."""
+        if summary_ledger.is_ledger(key):
+            work.remove(key)
+            return
         state = work.get(key, STATE)
         if state is None:
             return
@@ -263,6 +283,16 @@ class Conversations:
 
 def _home(item: ChatMessage | Punctuation) -> tuple[str, bytes]:
     return MESSAGES, item.conversation_id.encode()
+
+
+def _decode_summary(record: SourceRecord) -> Summary | None:
+    """Return a summary, ``None`` for the erasure of one, which came from here."""
+    return None if record.value is None else decode(Summary, record.value)
+
+
+def _is_erased(summary: Summary, state: ConversationState) -> bool:
+    arrived = summary.created_at.timestamp()
+    return summary.tenant_id == state.tenant_id and any(arrived <= until for _, until in state.erased)
 
 
 def _decode_command(record: SourceRecord) -> Command | None:

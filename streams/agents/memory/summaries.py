@@ -61,11 +61,12 @@ class Summaries:
         for summary in await self._answers(requests):
             effects.emit(
                 SUMMARIES,
-                summary.conversation_id.encode(),
+                summary.summary_id.encode(),
                 _encode(summary),
                 cloudevents.outgoing(
                     "memory.summary.v1", _SOURCE, summary.summary_id, subject=summary.conversation_id
                 ),
+                route=summary.conversation_id.encode(),
             )
         return effects
 
