@@ -90,14 +90,17 @@ def _operation(found: Operation, made: dict[int, Any], definitions: dict[str, An
             content["example"] = found.example_body
         told["requestBody"] = {"required": True, "content": {"application/json": content}}
     told["responses"] = {
-        str(found.status): {
-            "description": HTTPStatus(found.status).phrase,
-            "content": {
-                found.media_type: {"schema": made[id(found.answer)]} if found.answer is not None else {}
-            },
-        },
+        str(found.status): _good(found, made),
         **_problems([*found.problems, *GENERAL, *(OF_BODIES if found.method != "GET" else ())]),
     }
+    return told
+
+
+def _good(found: Operation, made: dict[int, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": HTTPStatus(found.status).phrase}
+    if found.status != HTTPStatus.NO_CONTENT:
+        schema = {"schema": made[id(found.answer)]} if found.answer is not None else {}
+        told["content"] = {found.media_type: schema}
     return told
 
 

@@ -1,0 +1,45 @@
+"""Whatever is sent to an operation, it answers as the description says: no 5xx, nothing undocumented."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from streams.api.app import create_api
+from streams.api.catalog import OPERATIONS
+from streams.api.openapi import openapi
+from streams.api.operations import Operation
+from streams.api.parts import Parts
+
+#: Without any part every good request ends at the first one that it needs: what is tried is the way there.
+app = create_api(Parts())
+schema = schemathesis.openapi.from_dict(openapi(OPERATIONS))
+schema.app = app
+
+
+@schema.parametrize()
+@settings(
+    max_examples=15,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_one_that_is_described(case: schemathesis.Case) -> None:
+    answer = case.call(base_url="http://localhost")
+    checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
+    case.validate_response(
+        answer, checks=[*checks, *([] if answer.status_code == 503 else [not_a_server_error])]
+    )
+
+
+@pytest.mark.parametrize("found", OPERATIONS, ids=lambda found: found.name)
+def test_every_operation_is_described(found: Operation) -> None:
+    assert found.method.lower() in openapi(OPERATIONS)["paths"][found.path]
