@@ -46,6 +46,8 @@ _WHO = (
     rf"(?:(?P<self>\bI\b)|\b[Mm]y {_ADJECTIVES}{_ROLE}(?:,? (?P<rolename>{_NAME}))?,?"
     rf"|\b(?P<pronoun>[Ss]he|[Hh]e)\b|(?<![\w'’-])(?P<name>{_NAME}))"
 )
+#: Nothing more follows: "Anna, my sister, ...", but not "Luckily, my sister's here".
+_CLOSED = r"(?=\s*(?:[,.;!)]|$|and\b|who\b))"
 _ADVERB = r"(?: (?:now|currently|still|also|just|recently|actually|finally))?"
 
 #: Not told as it is: asked, wished, supposed, denied.
@@ -124,13 +126,13 @@ _BIRTHDAY = re.compile(
 _ROLE_NAME = (
     re.compile(rf"\b(?P<ex>ex-)?{_ROLE}{_CALLED} (?P<name>{_NAME})"),
     re.compile(rf"\b[Mm]y (?P<ex>ex-)?{_ADJECTIVES}{_ROLE},? (?P<name>{_NAME})"),
-    re.compile(rf"(?<![\w'’-])(?P<name>{_NAME})(?: is|,) my (?P<ex>ex-)?{_ADJECTIVES}{_ROLE}\b"),
+    re.compile(rf"(?<![\w'’-])(?P<name>{_NAME})(?: is|,) my (?P<ex>ex-)?{_ADJECTIVES}{_ROLE}{_CLOSED}"),
 )
 _ROLE_ALONE = re.compile(rf"\b[Mm]y (?P<ex>ex-)?{_ADJECTIVES}{_ROLE}\b(?! \w*[^\W\d_a-z])")
 _PET_NAME = (
     re.compile(rf"\b(?:[Mm]y|[Oo]ur|an?|one|the) (?:[a-z]+ ){{0,2}}{_PET},?{_CALLED} (?P<name>{_NAME})"),
     re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ ){{0,2}}{_PET},? (?P<name>{_NAME})"),
-    re.compile(rf"(?<![\w'’-])(?P<name>{_NAME})(?: is|,) (?:my|our) (?:[a-z]+ ){{0,2}}{_PET}\b"),
+    re.compile(rf"(?<![\w'’-])(?P<name>{_NAME})(?: is|,) (?:my|our) (?:[a-z]+ ){{0,2}}{_PET}{_CLOSED}"),
 )
 
 
