@@ -25,9 +25,14 @@ SERVICES = ("ingest", "memory", "recall", "respond")
 
 _POLL_SECONDS = 0.1
 
+#: Where a person is erased at once (:mod:`streams.erasing`).
+_ERASED_BY_SERVE = ("memory.facts.v1", "models.memo.v1")
+
 #: What each role is for; the services run under theirs.
 ROLES = {
     **{service: f"switchboard worker {service}" for service in SERVICES},
+    "serve": "switchboard serve",
+    "token": "switchboard token create, list and revoke",
     "producer": "whoever sends messages and response chunks",
     "reader": "whoever reads what comes out",
     "apply": "switchboard topics apply and check",
@@ -51,6 +56,10 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
     """
     if role in SERVICES:
         return _service(role, catalog)
+    if role == "serve":
+        return _serve(catalog)
+    if role == "token":
+        return [right for spec in catalog if spec.owner == "token" for right in _on(spec, "Read", "Write")]
     if role == "producer":
         return [right for spec in catalog if spec.owner == "producers" for right in _on(spec, "Write")]
     if role == "reader":
@@ -69,6 +78,16 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
         ]
         return rights + [_group(service, catalog, "Read") for service in SERVICES]
     raise ConfigurationError(f"no role is called {role!r}: choose among {', '.join(ROLES)}")
+
+
+def _serve(catalog: Catalog) -> list[Right]:
+    """It reads everything for everybody, writes as producers do, tries dead letters again, and erases."""
+    rights = [_group(service, catalog, "Describe") for service in SERVICES]
+    for spec in catalog:
+        refused = spec.dead_letter or spec.dead_letter_of
+        writes = spec.owner == "producers" or refused or spec.contract_name in _ERASED_BY_SERVE
+        rights += _on(spec, "Read", *(["Write"] if writes else []), "DescribeConfigs")
+    return rights
 
 
 def topics_of(service: str, catalog: Catalog) -> list[TopicSpec]:
