@@ -225,6 +225,7 @@ def test_an_open_question_is_asked_back_and_a_choice_settles_it(chat: Chat) -> N
         ({}, "invalid-request"),
         ({"content": "x", "turn_id": "t-1"}, "invalid-request"),
         ({"content": 7}, "invalid-request"),
+        ({"content": "é" * 40_000}, "too-large"),
         ({"content": "x", "turn": 1}, "invalid-request"),
         ({"turn_id": "t-nobody-has"}, "unknown-turn"),
     ],

@@ -13,7 +13,14 @@ from starlette.responses import StreamingResponse
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import INVALID_REQUEST, TURN_RUNNING, UNKNOWN_CONVERSATION, UNKNOWN_TURN, Problem
+from streams.api.problems import (
+    INVALID_REQUEST,
+    TOO_LARGE,
+    TURN_RUNNING,
+    UNKNOWN_CONVERSATION,
+    UNKNOWN_TURN,
+    Problem,
+)
 from streams.api.usage import usage
 from streams.chat.chats import Chats, TurnRunning
 from streams.chat.running import Status, TurnEvent
@@ -78,7 +85,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     scope=Scope.CHAT,
     example={"conversation_id": "c-1"},
     example_body={"user_id": "ada", "content": "Where do I live?"},
-    problems=[UNKNOWN_CONVERSATION, UNKNOWN_TURN, TURN_RUNNING],
+    problems=[UNKNOWN_CONVERSATION, UNKNOWN_TURN, TURN_RUNNING, TOO_LARGE],
     media_type=_STREAM,
     answer=str,
 )
@@ -94,6 +101,11 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Strea
         raise Problem(
             INVALID_REQUEST,
             f"Send what is said as content, or the turn_id of one to try again. {usage(post_turn)}.",
+        )
+    size, most = len(body.content.encode("utf-8", "replace")), call.parts.most_content_bytes
+    if size > most:
+        raise Problem(
+            TOO_LARGE, f"What is said has {size:,} bytes, and may have {most:,}: say it in several turns."
         )
     try:
         running = await chats.begin(
