@@ -202,6 +202,7 @@ class RunningTurn:
         chunk = ResponseChunk(
             response_id=self.names.response_id,
             conversation_id=self.names.conversation_id,
+            tenant_id=self.names.tenant_id,
             sequence=self._sequence,
             text=text,
             final=final,
