@@ -56,6 +56,16 @@ function lagOf(status, service) {
   return status.groups.filter((each) => each.group.endsWith(service)).reduce((sum, each) => sum + each.lag, 0);
 }
 
+/** A text on at most two lines, cut between words; the whole of it is in the box's title. */
+function wrapped(text, width) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1) && lines.at(-1).length + word.length >= width) lines.push("");
+    lines[lines.length - 1] += (lines.at(-1) ? " " : "") + word;
+  }
+  return lines.length > 2 ? [lines[0], `${lines[1].slice(0, width - 1)}…`] : lines;
+}
+
 function ServiceBox({ name, node, status, x, y }) {
   const processes = status.services.filter((each) => each.service === name);
   const state = tone(processes);
@@ -63,22 +73,23 @@ function ServiceBox({ name, node, status, x, y }) {
   const lag = lagOf(status, name);
   const reason = processes.flatMap((each) => (each.running ? each.reasons : [])).find((each) => each) ?? "";
   const text = state === "off" ? "does not run" : reason ? reason : node.what;
-  const letters = sum("dead_letters_total");
+  const lines = [
+    ...wrapped(text, 27).map((each) => ({ text: each })),
+    { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}` },
+    { text: `${number(sum("records_total"))} records read` },
+  ].slice(0, 3);
   return html`<g transform="translate(${x} ${y})">
     <title>${name}: ${processes.map((each) => `${each.state}${each.reasons.length ? ` (${each.reasons.join("; ")})` : ""}`).join(", ")}</title>
     <rect class="box ${state}" width=${WIDTH.service} height=${HEIGHT.service} rx="9" />
     <circle class="dot ${state}" cx="16" cy="20" r="5" />
     <text class="name" x="28" y="24">${name}${processes.filter((each) => each.running).length > 1 ? ` × ${processes.filter((each) => each.running).length}` : ""}</text>
-    <text class="small" x="12" y="44">${text.length > 26 ? `${text.slice(0, 25)}…` : text}</text>
-    <text class="small rate" x="12" y="61">lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}</text>
-    <text class="small rate ${letters ? "errors" : ""}" x="12" y="77">${letters ? plural(letters, "dead letter") : `${number(sum("records_total"))} records read`}</text>
+    ${lines.map((line, at) => html`<text class="small rate ${line.tone ?? ""}" x="12" y=${44 + at * 16.5}>${line.text}</text>`)}
   </g>`;
 }
 
-function TopicBox({ name, status, history, x, y }) {
+function TopicBox({ name, status, history, letters, x, y }) {
   const value = rate(history, name);
   const count = status.topics[name];
-  const letters = status.topics[`${name}.dlq`] ?? 0;
   return html`<g transform="translate(${x} ${y})">
     <rect class="box topic" width=${WIDTH.topic} height=${HEIGHT.topic} rx="3" />
     <text class="small" x="10" y="17">${name.replace("memory.", "").replace(/^chat\./, "").replace(".v1", "")}<title>${name}</title></text>
@@ -89,7 +100,7 @@ function TopicBox({ name, status, history, x, y }) {
   </g>`;
 }
 
-function Drawing({ status, history, narrow }) {
+function Drawing({ status, history, narrow, letters }) {
   const at = narrow ? "tall" : "wide";
   const arrows = ARROWS.map(([from, to]) => {
     const [x1, y1] = NODES[from][at];
@@ -114,7 +125,7 @@ function Drawing({ status, history, narrow }) {
       const [x, y] = node[at];
       return node.kind === "service"
         ? html`<${ServiceBox} name=${name} node=${node} status=${status} x=${x} y=${y} />`
-        : html`<${TopicBox} name=${name} status=${status} history=${history} x=${x} y=${y} />`;
+        : html`<${TopicBox} name=${name} status=${status} history=${history} letters=${letters[name] ?? 0} x=${x} y=${y} />`;
     })}
   </svg>`;
 }
@@ -131,7 +142,7 @@ function useNarrow() {
 }
 
 /** What to do about what is not well, in the order in which it matters. */
-function advice(status) {
+function advice(status, letters = {}) {
   if (status.broker !== "ok") return [status.broker];
   const lines = [];
   for (const each of status.services) {
@@ -141,8 +152,8 @@ function advice(status) {
   for (const group of status.groups) {
     if (group.lag > 10000) lines.push(`${group.group} is ${number(group.lag)} records behind in ${group.topic}: start another worker, or wait`);
   }
-  const letters = Object.entries(status.topics).filter(([name, count]) => name.endsWith(".dlq") && count);
-  if (letters.length) lines.push(`${plural(letters.reduce((sum, [, count]) => sum + count, 0), "record")} could not be processed: see dead letters`);
+  const count = Object.values(letters).reduce((sum, each) => sum + each, 0);
+  if (count) lines.push(`${plural(count, "record")} could not be processed: see dead letters`);
   return lines;
 }
 
@@ -171,14 +182,29 @@ export default function Flow() {
     <${Shown} of=${shown} what="the state of the services">${(data) => html`<${Picture} status=${data} history=${history} narrow=${narrow} span=${Number(span)} />`}<//>`;
 }
 
+/** How many letters lie in each topic's queue: looked up when the queues change, which also those that settle do. */
+function useLetters(status) {
+  const written = Object.entries(status.topics).reduce((sum, [name, count]) => sum + (name.endsWith(".dlq") ? count : 0), 0);
+  const found = useData(written ? `letters ${written}` : null, (signal) => get("/v1/dead-letters", { signal }));
+  const [letters, setLetters] = useState({});
+  useEffect(() => {
+    if (!found.data) return;
+    const counts = {};
+    for (const each of found.data.groups) counts[each.topic] = (counts[each.topic] ?? 0) + each.count;
+    setLetters(counts);
+  }, [found.data]);
+  return letters;
+}
+
 function Picture({ status, history, narrow, span }) {
-  const said = advice(status);
+  const letters = useLetters(status);
+  const said = advice(status, letters);
   if (status.broker !== "ok" && !status.services.some((each) => each.running)) {
     return html`<${Empty} title="Nothing runs"><p>${status.broker}</p><p><code>make demo</code> starts everything on one machine.</p><//>`;
   }
   return html`
     ${said.length > 0 && html`<section class="banner note" aria-label="What to do"><ul>${said.map((line) => html`<li>${line}</li>`)}</ul></section>`}
-    <section class="panel"><${Drawing} status=${status} history=${history} narrow=${narrow} /></section>
+    <section class="panel"><${Drawing} status=${status} history=${history} narrow=${narrow} letters=${letters} /></section>
     <section class="panel"><h2>How far each group has read</h2><${Groups} status=${status} history=${history} span=${span} /></section>`;
 }
 
