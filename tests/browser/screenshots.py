@@ -45,6 +45,7 @@ def test_take(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/people/amara")
     expect(page.locator("tbody tr").nth(8)).to_be_visible()
     fact = page.locator("tbody a").first.get_attribute("href") or ""
+    page.set_viewport_size({"width": 1160, "height": 700})
     for name, (path, wanted, dark) in PICTURES.items():
         page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
         tab.open(path or fact)

@@ -139,6 +139,38 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     expect(page.locator("main")).to_contain_text("None")
 
 
+def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> None:
+    page = tab.open("/search")
+    page.get_by_label("Question").fill("What does she love to eat?")
+    page.get_by_label("person", exact=True).fill("ava")
+    page.keyboard.press("Enter")
+    found = page.locator(".results > li", has_text="blueberries").first
+    expect(found.locator(".parts .bar").first).to_be_visible()
+    expect(page.locator("main")).to_contain_text("searched: ava")
+    tab.check()
+    found.get_by_role("link", name="where it was said").click()
+    expect(page.locator(".message[id]").first).to_be_visible()
+    page = tab.open("/search?q=anything&user_id=nobody-of-this-name")
+    expect(page.locator("main")).to_contain_text("Nobody of that name")
+    page = tab.open("/search?q=lattice+quantum+chromodynamics&user_id=ava")
+    expect(page.locator("main")).to_contain_text("Nothing of what is known answers")
+    tab.check()
+
+
+def test_people_and_their_conversations_are_found_by_clicking(tab: Tab) -> None:
+    page = tab.open("/people")
+    page.get_by_role("link", name="ava", exact=True).click()
+    expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
+    page.get_by_role("tab", name="context now").click()
+    expect(page.locator("main")).to_contain_text("tokens")
+    tab.check()
+    page.get_by_role("link", name="conversations", exact=True).click()
+    expect(page.locator("tbody")).to_contain_text("You know what I like for breakfast?")
+    tab.check()
+    page.get_by_role("link", name="ava-breakfast").click()
+    expect(page.locator(".message").first).to_be_visible()
+
+
 def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     tab.forgive("404", "503", "ERR_CONNECTION_REFUSED", "Failed to load resource", "ERR_")
     page = tab.open("/conversations/nobody-spoke-here")
