@@ -369,6 +369,9 @@ async def test_a_question_that_nothing_answers_finds_nothing(
     await keep(turns, embedder, *(make_turn(number, f"coffee number{number}") for number in range(8)))
     await store(index, embedder, make_fact("drinks coffee at noon"))
     assert await find(MemorySearch(index, embedder, turns), "violin repairs") == []
+    assert len(await find(MemorySearch(index, embedder, turns, floor=0.0), "violin repairs")) == 5
+    assert await find(MemorySearch(index, embedder, turns), "coffee at noon")
+    assert await find(MemorySearch(index, embedder, turns, floor=1.0), "coffee at noon") == []
 
 
 async def test_a_fact_comes_before_the_turn_it_was_taken_from_and_before_a_question(
