@@ -31,12 +31,12 @@ class Calls:
 
     def add(self, messages: Iterable[Message], idempotency_key: str = "") -> Call[Added]:
         """Remember messages, at most 1,000."""
-        given = [self._whose({"role": each.role} | msgspec.to_builtins(each)) for each in messages]
+        given = [{"role": each.role} | msgspec.to_builtins(each) for each in messages]
         if not 1 <= len(given) <= MOST_MESSAGES:
             raise ValueError(f"{len(given)} messages: a call takes 1 to {MOST_MESSAGES}")
         headers = {"idempotency-key": idempotency_key or uuid4().hex}
         # What is sent again has the same key, so it counts once.
-        return Call(self._post("/v1/messages", {"messages": given}, headers), Added)
+        return Call(self._post("/v1/messages", self._whose({"messages": given}), headers), Added)
 
     def search(
         self, query: str, search_type: str = "both", limit: int = 5, conversation_id: str = "", kind: str = ""

@@ -30,11 +30,12 @@ class Ask:
         """Return what a ``GET`` answers.  Raises :class:`ToolError` with what to do."""
         return await self._send("GET", path, params=self._whose(parameters))
 
-    async def post(self, path: str, body: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None, key: str = "") -> dict[str, Any]:
         """Return what a ``POST`` answers; ``key`` makes a repetition count once.  Raises as :meth:`get`."""
+        if body is None:
+            return await self._send("POST", path, params=self._whose({}))
         headers = {"content-type": "application/json"} | ({"idempotency-key": key} if key else {})
-        content = msgspec.json.encode(self._whose(body))
-        return await self._send("POST", path, content=content, headers=headers)
+        return await self._send("POST", path, content=msgspec.json.encode(self._whose(body)), headers=headers)
 
     async def delete(self, path: str) -> dict[str, Any]:
         """Return what a ``DELETE`` answers.  Raises as :meth:`get`."""

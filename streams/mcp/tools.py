@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 import msgspec
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from models.ids import deterministic_id
 from processors.text.tokens import TokenCounter
 from streams.mcp import answers
 from streams.mcp.answers import ContextText, Done, FactDetail, FactLine, FactList, Found, Said, Window, fitting
@@ -20,6 +21,9 @@ from streams.mcp.asking import Ask, segment
 from streams.telemetry.metrics import installed_version
 
 Asking = Callable[[Context[Any, Any]], Ask]
+
+#: How long a tool waits until what was said is read (seconds).
+_READ_SECONDS = 3
 
 _EMPTY = {
     "unknown_person": "Nothing was ever said by this person, or learned of them.",
@@ -219,16 +223,19 @@ def _add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) ->
 def _add_writing(server: MCPServer[Any], asking: Asking) -> None:
     async def say(ctx: Context[Any, Any], text: str) -> Done:
         ask = asking(ctx)
-        conversation = f"mcp-{deterministic_id('mcp', str(ctx.request_id), text)}"
+        conversation = f"mcp-{uuid4()}"  # one of its own: nobody else's, and over with this message
         message = {"conversation_id": conversation, "role": "user", "content": text, "metadata": {"via": "mcp"}}
-        key = deterministic_id("mcp-message", conversation, text)
-        added = await ask.post("/v1/messages", {"messages": [message]}, key)
-        # Nothing follows, so it is read at once instead of when the conversation has been silent for long.
-        await ask.post(f"/v1/conversations/{segment(conversation)}/close", {})
-        first = added["messages"][0]
+        added = await ask.post("/v1/messages", {"messages": [message]}, key=conversation)
+        position = added["messages"][0]["position"]
+        try:
+            # Whoever has a token for one person may close only what is known to be theirs.
+            await ask.get("/v1/progress", position=position, wait=_READ_SECONDS)
+            await ask.post(f"/v1/conversations/{segment(conversation)}/close")
+        except ToolError as error:
+            return Done(done=f"It is in the log, and will be read later: {error}", position=position)
         return Done(
-            done="It is in the log and will be searchable in seconds, if it states something.",
-            position=f"{first['partition']}:{first['offset']}",
+            done="It is in the log, and will be searchable in seconds if it states something.",
+            position=position,
         )
 
     @server.tool(title="Remember", annotations=_hints("Remember", reads=False, again=False))

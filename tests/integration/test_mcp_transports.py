@@ -98,3 +98,19 @@ async def test_a_fact_is_forgotten(known: ServeRig) -> None:
         )
         again = await client.call_tool("forget", {"fact_id": fact_id})
         assert again.is_error
+
+
+async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> None:
+    async with over_stdio(known) as client:
+        kept = await client.call_tool("remember", {"text": "My favourite color is teal."})
+        assert not kept.is_error, kept.content
+
+        def stated(word: str) -> list[str]:
+            return [each["fact_id"] for each in facts(known) if word in each["statement"].lower()]
+
+        [fact_id] = await asyncio.to_thread(eventually, lambda: stated("teal"), "what was remembered is a fact")
+        done = await client.call_tool("correct", {"fact_id": fact_id, "text": "My favourite color is red."})
+        assert not done.is_error, done.content
+        await asyncio.to_thread(eventually, lambda: stated("red") and not stated("teal"), "it is superseded")
+        old = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
+        assert old["status"] == "superseded" and old["history"]

@@ -169,7 +169,10 @@ def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, serve
     assert added.messages[0].position == "3:1842"
     assert len({headers["idempotency-key"] for _, _, headers, _ in server.asked}) == 1
     body = json.loads(server.asked[0][3])
-    assert body == {"messages": [{"user_id": "ada", "conversation_id": "c-1", "content": "hi", "role": "user"}]}
+    assert body == {
+        "user_id": "ada",
+        "messages": [{"conversation_id": "c-1", "content": "hi", "role": "user"}],
+    }
 
 
 def test_a_call_takes_up_to_a_thousand_messages(ask: Ask, server: Server) -> None:

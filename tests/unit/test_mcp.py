@@ -166,11 +166,15 @@ async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
 
 
 async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> None:
-    added = {"messages": [{"message_id": "m", "partition": 3, "offset": 1842}]}
-    api.answers["POST /v1/messages"] = 202, added
+    api.answers["POST /v1/messages"] = 202, {"messages": [{"message_id": "m", "position": "3:1842"}]}
     async with connected() as client:
-        failed = await client.call_tool("remember", {"text": "I'm allergic to nuts."})
-        assert failed.is_error  # it is in the log, but was not closed
+        for _ in range(2):
+            kept = await client.call_tool("remember", {"text": "I'm allergic to nuts."})
+            assert not kept.is_error
+            assert kept.structured_content["position"] == "3:1842"
+            assert (
+                "will be read later" in kept.structured_content["done"]
+            )  # nothing answers when asked to close
         said = json.loads(api.asked[0][3])
         [message] = said["messages"]
         assert (said["user_id"], message["role"], message["content"]) == (
@@ -178,7 +182,10 @@ async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> 
             "user",
             "I'm allergic to nuts.",
         )
-        api.answers[f"POST /v1/conversations/{message['conversation_id']}/close"] = 202, {}
+        conversations = {
+            json.loads(body)["messages"][0]["conversation_id"] for what, _, _, body in api.asked if body
+        }
+        assert len(conversations) == 2  # nothing is said into a conversation that is there
 
 
 async def test_forgetting_asks_where_the_client_can(api: Api) -> None:
