@@ -1,7 +1,8 @@
 """Write the JSON Schemas, the AsyncAPI and the OpenAPI document, or say where the files differ from the code.
 
 ``python -m schemas.generate`` writes ``schemas/json/<topic>.json``, ``schemas/asyncapi.yaml`` (the topics) and
-``schemas/openapi.yaml`` (the HTTP API);
+``schemas/openapi.yaml`` (the HTTP API)
+and the reference in ``docs/reference`` (:mod:`schemas.reference`);
 ``python -m schemas.generate --check`` prints a diff and exits 1 if they would change.
 """
 
@@ -81,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; print a diff and exit 1 on drift")
     if not parser.parse_args(arguments).check:
         write()
+        from schemas import reference  # stands on this module
+
+        reference.main()
         return 0
     if difference := drift():
         print(difference)

@@ -1,0 +1,177 @@
+"""The reference in ``docs/reference``, made of the settings, the operations, the topics and the commands.
+
+``python -m schemas.reference`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from schemas.generate import FOLDER as SCHEMAS
+from streams.api.catalog import OPERATIONS
+from streams.api.operations import Operation
+from streams.cli.main import app
+from streams.settings import Settings
+from streams.settings.text import describe
+from streams.topics import TopicSpec, load_catalog
+
+FOLDER = SCHEMAS.parent / "docs" / "reference"
+
+_NOTE = "<!-- Made by python -m schemas.reference: change what it is made of. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    return {
+        "settings.md": _page("Settings", _SETTINGS, _settings()),
+        "operations.md": _page("HTTP operations", _OPERATIONS, _operations()),
+        "topics.md": _page("Topics", _TOPICS, _topics()),
+        "commands.md": _page("Commands", _COMMANDS, _commands()),
+        "guarantees.md": _page("What it guarantees", _GUARANTEES, _guarantees()),
+    }
+
+
+_SETTINGS = (
+    "Each is an environment variable with a default that works on one machine; it is checked at start, and a "
+    "typo in a name is refused. `switchboard settings` prints them with their values."
+)
+_OPERATIONS = (
+    "At `http://127.0.0.1:8371`. `GET /v1/openapi.json` describes them with their schemas. Errors are "
+    "`application/problem+json` with a stable `type`, what is wrong (`detail`) and what to do (`advice`)."
+)
+_TOPICS = (
+    "One file each in `schemas/topics`, with JSON Schemas in `schemas/json`, examples in `schemas/examples`. "
+    "A topic with a dead-letter queue has a `<topic>.dlq`."
+)
+_COMMANDS = "`switchboard COMMAND --help` says the same. What writes a result has `--json`."
+
+_GUARANTEES = """Messages are stored in Kafka, and everything else follows from them.
+
+**At least once, and effectively once.** A record is processed at least once: outputs are confirmed by the
+broker
+before state is, and state before the offset is committed. Ids are made of what a thing is made of, so a record
+that is processed again writes the same ids, and whoever overwrites by id sees each thing once.
+
+**The topics are the truth.** Search, contexts and logs are views: delete them, and they are filled again from
+the topics.
+
+**Nothing blocks, nothing is lost.** A record that cannot be processed goes to its dead-letter queue, byte for
+byte. What is down is waited for. A worker that would have to lose or invent data to go on stops, and says why.
+
+**Order** is kept within a conversation, and for facts within a person; not across them.
+
+Each line below names the test that shows it."""
+
+
+def _guarantees() -> Iterator[str]:
+    """Yield the table of promises in the README."""
+    readme = (SCHEMAS.parent / "README.md").read_text()
+    _, _, promises = readme.partition("## What it promises")
+    yield from (line for line in promises.partition("\n## ")[0].splitlines() if line.startswith("|"))
+
+
+def _page(title: str, introduction: str, lines: Iterable[str]) -> str:
+    return "\n".join([_NOTE, f"# {title}", "", introduction, "", *lines]).rstrip() + "\n"
+
+
+def _settings() -> Iterator[str]:
+    yield "| variable | default | what it is |"
+    yield "| --- | --- | --- |"
+    home = str(Path.home())
+    for row in describe(Settings.model_construct()):
+        default = row.default.replace(home, "~")
+        unit = f" ({row.unit})" if row.unit else ""
+        allowed = f"; allowed: {row.allowed}" if row.allowed else ""
+        yield f"| `{row.env}` | {_code(default)}{unit} | {_cell(row.description + allowed)} |"
+
+
+def _operations() -> Iterator[str]:
+    for each in OPERATIONS:
+        yield from _operation(each)
+
+
+def _operation(each: Operation) -> Iterator[str]:
+    yield f"## `{each.method} {each.path}`"
+    yield ""
+    yield " ".join(filter(None, (each.summary, " ".join(each.description.split()))))
+    yield ""
+    needs = "no token" if each.scope.value == "none" else f"scope `{each.scope.value}`"
+    problems = ", ".join(f"`{kind.name}` ({kind.status.value})" for kind in each.problems)
+    yield f"Needs {needs}; answers {each.status}." + (f" Problems of its own: {problems}." if problems else "")
+    yield ""
+
+
+def _topics() -> Iterator[str]:
+    for spec in load_catalog(""):
+        if not spec.dead_letter_of:
+            yield from _topic(spec)
+
+
+def _topic(spec: TopicSpec) -> Iterator[str]:
+    yield f"## `{spec.name}`"
+    yield ""
+    yield " ".join(spec.description.split())
+    yield ""
+    kept = (
+        "for ever" if spec.retention_ms in (None, -1) else f"{int(spec.retention_ms or 0) / 86_400_000:g} days"
+    )
+    yield f"- key: {_cell(spec.key)}; {spec.partitions} partitions; `{spec.cleanup_policy}`, kept {kept}"
+    writers, readers = ", ".join(spec.writers) or "producers", ", ".join(spec.readers) or "whoever wants"
+    yield f"- written by {writers}; read by {readers}"
+    if spec.dead_letter:
+        yield f"- what cannot be read goes to `{spec.name}.dlq`"
+    yield ""
+
+
+def _commands() -> Iterator[str]:
+    root = typer.main.get_command(app)
+    yield from _command(root, "switchboard", typer.Context(root, info_name="switchboard"))
+
+
+def _command(command: Any, name: str, context: typer.Context) -> Iterator[str]:
+    """Yield what is said of a command, or of those below it."""
+    if hasattr(command, "commands"):
+        for word, below in sorted(command.commands.items()):
+            yield from _command(below, f"{name} {word}", typer.Context(below, context, info_name=word))
+        return
+    usage = " ".join(piece for each in command.params for piece in each.get_usage_pieces(context))
+    yield from (
+        f"## `{name}`",
+        "",
+        _cell(command.help or ""),
+        "",
+        "```text",
+        f"{name} {usage}".rstrip(),
+        "```",
+        "",
+    )
+    options = [each for each in command.params if each.param_type_name == "option"]
+    for option in options:
+        names = ", ".join(f"`{each}`" for each in [*option.opts, *option.secondary_opts])
+        yield f"- {names}: {_cell(option.help or '')}"
+    if options:
+        yield ""
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "&lt;").strip()
+
+
+def main() -> None:
+    """Write the pages."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The documentation says what is so: made pages are up to date, code stands for something, links work."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+
+from schemas import reference
+from streams.cli.main import app
+from streams.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "client" / "README.md"]
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks() -> list[Any]:
+    found = []
+    for page in PAGES:
+        for number, match in enumerate(_BLOCK.finditer(page.read_text()), 1):
+            found.append(pytest.param(match[1], match[2], id=f"{page.relative_to(ROOT)}-{number}"))
+    return found
+
+
+@pytest.mark.parametrize("name", reference.pages())
+def test_the_reference_is_what_it_is_made_of(name: str) -> None:
+    """Else: python -m schemas.reference."""
+    assert (reference.FOLDER / name).read_text() == reference.pages()[name]
+
+
+@pytest.mark.parametrize(("language", "code"), blocks())
+def test_every_block_of_code_stands_for_something(language: str, code: str) -> None:
+    if language == "python":
+        ast.parse(code)
+    elif language == "json":
+        json.loads(code)
+    elif language in ("sh", "bash"):
+        for line in code.replace("\\\n", " ").splitlines():
+            check_command(line.partition("#")[0].strip())
+    else:
+        assert language in ("", "text", "nginx"), "a new language: say how it is checked"
+        for line in code.splitlines():
+            if not language and line.startswith("switchboard "):
+                check_words(shlex.split(line.partition("#")[0])[1:])
+
+
+def check_command(line: str) -> None:
+    """Check that a command, with its options, is there."""
+    if not re.match(r"(?:[A-Z_]+=\S+ )*switchboard ", line):
+        return
+    words = [word for word in shlex.split(line) if not re.match(r"[A-Z_]+=", word)]
+    command, rest = check_words(words[1:])
+    options = {name for each in command.params for name in [*each.opts, *each.secondary_opts]}
+    for word in rest:
+        if word.startswith("-"):
+            assert word in {*options, "--help"}, f"{line}: {word}"
+
+
+def check_words(words: list[str]) -> tuple[Any, list[str]]:
+    command: Any = typer.main.get_command(app)
+    for at, word in enumerate(words):
+        if not hasattr(command, "commands"):
+            return command, words[at:]
+        assert word in command.commands, f"switchboard {' '.join(words)}"
+        command = command.commands[word]
+    return command, []
+
+
+def test_settings_that_are_named_exist() -> None:
+    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
+    for page in sorted(DOCS.rglob("*.md")):
+        named = set(re.findall(r"SWITCHBOARD_[A-Z_]*[A-Z]", page.read_text()))
+        assert named <= known, page
+
+
+def test_tests_that_are_named_exist() -> None:
+    for named in re.findall(
+        r"`(tests/[^`*]+?)(?:::[^`]*)?`", (DOCS / "reference" / "guarantees.md").read_text()
+    ):
+        assert (ROOT / named).exists(), named
+
+
+def test_the_bot_searches_then_remembers() -> None:
+    code = re.search(
+        r"<!-- tested: bot -->\n```python\n(.*?)```", (DOCS / "tutorial.md").read_text(), re.DOTALL
+    )
+    assert code is not None
+    names: dict[str, Any] = {}
+    exec(compile(code[1], "tutorial.md", "exec"), names)
+    added: list[Any] = []
+
+    class Memory:
+        def search(self, said: str) -> Any:
+            assert said == "What should I cook?"
+            return SimpleNamespace(results=[SimpleNamespace(text="Is allergic to peanuts")])
+
+        def add(self, messages: list[Any]) -> None:
+            added.extend(messages)
+
+    def model(prompt: str) -> str:
+        assert "- Is allergic to peanuts" in prompt
+        return "Soup."
+
+    assert names["remember_and_answer"](Memory(), "c-1", "What should I cook?", model) == "Soup."
+    assert [(each.role, each.content) for each in added] == [
+        ("user", "What should I cook?"),
+        ("assistant", "Soup."),
+    ]
+
+
+def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path: Path) -> None:
+    shutil.copytree(DOCS, tmp_path / "docs")
+    shutil.copy(ROOT / "zensical.toml", tmp_path)
+    zensical = Path(sys.executable).with_name("zensical")
+    done = subprocess.run(
+        [zensical, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = sorted((tmp_path / "build" / "site").rglob("*.html"))
+    assert len(made) > len(list(DOCS.rglob("*.md")))
+    for page in made:
+        loaded = re.findall(
+            r"<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=\"?([^\"\s>]+)", page.read_text()
+        )
+        assert not [each for each in loaded if each.startswith(("http:", "https:", "//"))], page
