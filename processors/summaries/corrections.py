@@ -46,7 +46,8 @@ _CUE = (
     r"make (?:it|that)|actually)"
 )
 _FRAGMENT = re.compile(
-    rf"^(?:(?:oh|ah|hm+|um+|well)[,.! ]+)*{_CUE}\b[,:;.!—–-]*\s*(?:{_CUE}[,:;.!—–-]*\s+)*"
+    rf"^(?:(?:oh|ah|hm+|um+|well)[,.! ]+)*(?:{_CUE}\b|(?=(?:it|that) should be\b))[,:;.!—–-]*\s*"
+    rf"(?:{_CUE}[,:;.!—–-]*\s+)*"
     r"(?:(?:it's|it is|it should be|that should be|let's (?:make it|say)|not \w+,? but|for|on|at|in|to)\s+)*"
     r"(?P<value>[^?]+?)(?: (?:instead|then|please))*[.! ]*$",
     re.IGNORECASE,

@@ -48,7 +48,9 @@ _DECISION = any_of(
     rf"{_WE}(?:'ve| have|'d| had)?{_ADVERBS} "
     r"(?:decided|agreed|chose|chosen|picked|settled on|opted|went with|gone with|made up (?:my|"
     r"our) minds?)\b",
-    rf"{_WILL}{_ADVERBS} (?:go (?:with|for)|use|take|choose|pick|stick (?:with|to)|opt for|adopt|settle)\b",
+    rf"{_WILL}{_ADVERBS} (?:go (?:with|for)|use|"
+    r"take(?! (?:(?:good |great |some )?care|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
+    r"choose|pick|stick (?:with|to)|opt for|adopt|settle)\b",
     r"\b(?:i'm|i am|we're|we are) going (?:with|for)\b",
     r"\b(?:it's|that's|it is|that is) (?:settled|decided|a deal|final)\b",
     r"^(?:the|our|my|final|and the|so the|so our) (?:final )?(?:decision|choice|plan) is\b",
@@ -92,7 +94,8 @@ _TODO = any_of(
     r"(?!say|admit|agree|confess|tell you|know|be\b|hear|go\b(?! to)|leave|run\b|get going|hang up|"
     r"think|thank)",
     rf"{_WE}'ve (?:still )?got to (?!go\b|run\b|leave|say|be\b)",
-    r"\bi (?:really )?should (?!have\b|be\b|say\b|think\b|not\b|like\b|know\b)",
+    r"\bi (?:really )?should (?!have\b|be\b|say\b|think\b|not\b|like\b|know\b|admit|confess|mention|"
+    r"point out|warn|remind you|apologi[sz]e|thank)",
     r"\bremind me (?:to|about|when|in|on|at|next|tomorrow|again)",
     r"\b(?:(?:don't|do not) (?:let me )?forget|^remember to|remains? to be|still (?:to do|outstanding))\b",
     r"^(?:the |our |my )?(?:next steps?|to-?dos?|action items?)\b",
@@ -103,7 +106,8 @@ _TODO = any_of(
 
 _PREFERENCE = any_of(
     rf"\bi{_ADVERBS} (?:like|love|prefer|enjoy|adore|hate|dislike|detest|loathe|favou?r)\b"
-    r"(?! (?:it|that|this|them|your|you|him|her|to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
+    r"(?! (?:it|that|this|these|those|them|your|you|him|her|the (?:\w+ )?ones?\b|"
+    r"to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
     rf"\bi{_ADVERBS} (?:don't|do not|never)(?: really| particularly| much)* (?:like|love|enjoy)\b"
     r"(?! (?:it|that|this|them|your|you|him|her)\b)",
     r"\b(?:i'd|i would)(?: much| really)? (?:rather|prefer)\b",
@@ -135,6 +139,8 @@ _DENIED = any_of(
     r"\b\w+n't\b",
     r"\b(?:maybe|perhaps|possibly|probably|almost|nearly|would have|could have|should have|might)\b",
 )
+#: Right before "I" or "we": a clause that says which or when, not that.
+_DEPENDENT = re.compile(r"\b(?:which|what|when|whenever|how|who|whom|until|till|once)\s+\Z", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:–—]\s|\b(?:and|but|so|because)\b")
 #: Right behind "decided": it was undone.  Anywhere: what was so is so no more.
 _UNDONE = any_of(r"\b(?:but|though|yet) (?:then )?(?:i|we) (?:changed|didn't|did not|never|couldn't)\b")
@@ -161,4 +167,6 @@ def _holds(cues: re.Pattern[str], sentence: str) -> bool:
 
 def _is_meant(sentence: str, cue: int) -> bool:
     clause = max((found.end() for found in _CLAUSE.finditer(sentence, 0, cue)), default=0)
+    if _DEPENDENT.search(sentence[:cue]):
+        return False
     return _SUPPOSED.search(sentence, 0, cue) is None and _DENIED.search(sentence, clause, cue) is None

@@ -7,8 +7,16 @@ tells how it ended, not how it began.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from models.messages import Role
 from processors.summaries.reading import Sentence, Turn
+from processors.summaries.reservations import (
+    declines,
+    leaves_open,
+    refuses,
+    retracts,
+)
 from processors.summaries.speech_acts import (
     accepts,
     changes_plans,
@@ -16,6 +24,7 @@ from processors.summaries.speech_acts import (
     counters,
     is_evasive,
     is_phatic,
+    is_proposal,
     objects,
     takes_back,
 )
@@ -28,6 +37,38 @@ SAME_MATTER = 0.5
 
 #: Turns after which "I changed my mind" is about something else.
 TAKEN_BACK_WITHIN = 4
+
+
+#: Of more sentences that may undo something, the last of a conversation count.
+MOST_TURNS_OF_MIND = 40
+
+
+class Ending(NamedTuple):
+    """What of a conversation undoes what was said before it.
+
+    ``changes``: sentences that put something in the place of something else; ``refusals``: what is not to be,
+    and what somebody does not want any more; ``agreed``: the last turn with a proposal that was agreed to.
+    """
+
+    changes: Sequence[Sentence]
+    refusals: Sequence[Sentence]
+    agreed: int
+
+
+def ending(turns: Sequence[Turn]) -> Ending:
+    """Read once what is asked of every decision and to-do."""
+    said = [sentence for turn in turns for sentence in turn.sentences]
+    changes = [sentence for sentence in said if takes_back(sentence.plain) or changes_plans(sentence.plain)]
+    refusals = [
+        sentence
+        for sentence in said
+        # An assistant advises; whether that is an end of it, the person says.
+        if turns[sentence.turn].role is Role.USER
+        and not sentence.asks
+        and (refuses(sentence.plain) or declines(sentence.lead + sentence.plain))
+    ]
+    agreed = (s.turn for s in reversed(said) if is_proposal(s.plain) and is_agreed(turns, s))
+    return Ending(changes[-MOST_TURNS_OF_MIND:], refusals[-MOST_TURNS_OF_MIND:], next(agreed, -1))
 
 
 def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
@@ -59,9 +100,11 @@ def next_turn(turns: Sequence[Turn], place: int) -> Turn | None:
 
 
 def is_agreed(turns: Sequence[Turn], proposal: Sentence) -> bool:
-    """Tell whether the next turn agrees to a proposal."""
+    """Tell whether the next turn agrees to a proposal, and so settles it."""
     after = next_turn(turns, proposal.turn)
-    return after is not None and accepts(_beginning(after))
+    if after is None or not accepts(_beginning(after)):
+        return False
+    return not (proposal.asks and leaves_open(proposal.plain, _beginning(after)))
 
 
 def is_turned_down(turns: Sequence[Turn], proposal: Sentence) -> bool:
@@ -76,15 +119,32 @@ def is_countered(turns: Sequence[Turn], decision: Sentence) -> bool:
     return after is not None and counters(_beginning(after))
 
 
-def is_superseded(turns: Sequence[Turn], decision: Sentence) -> bool:
+def is_superseded(turns: Sequence[Turn], end: Ending, decision: Sentence) -> bool:
     """Tell whether the same matter is decided anew later on, or the decision taken back."""
-    later = [
-        sentence
-        for turn in turns[decision.turn :]
-        for sentence in turn.sentences
+    return any(
+        _replaces(turns, sentence, decision)
+        for sentence in end.changes
         if (sentence.turn, sentence.nth) > (decision.turn, decision.nth)
-    ]
-    return any(_replaces(turns, sentence, decision) for sentence in later)
+    )
+
+
+def is_refused(turns: Sequence[Turn], end: Ending, to_do: Sentence) -> bool:
+    """Tell whether a to-do or a request is not to be: the reply, or what is said of the same matter anywhere,
+    refuses it, or its speaker declines it later on.
+    """
+    return any(_ends(turns, refusal, to_do) for refusal in end.refusals)
+
+
+def _ends(turns: Sequence[Turn], refusal: Sentence, to_do: Sentence) -> bool:
+    after = refusal.turn - to_do.turn
+    if turns[refusal.turn].speaker != turns[to_do.turn].speaker:
+        return after == 1 or _is_same_matter(refusal, to_do)
+    return 0 < after <= TAKEN_BACK_WITHIN and declines(refusal.lead + refusal.plain)
+
+
+def _is_same_matter(one: Sentence, other: Sentence) -> bool:
+    fewer = min(len(one.words), len(other.words))
+    return fewer > 0 and len(one.words & other.words) >= SAME_MATTER * fewer
 
 
 def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> bool:
@@ -93,8 +153,14 @@ def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> 
         return same_speaker and sentence.turn - decision.turn <= TAKEN_BACK_WITHIN
     if not changes_plans(sentence.plain) or (sentence.asks and not is_agreed(turns, sentence)):
         return False
-    fewer = min(len(sentence.words), len(decision.words))
-    return fewer > 0 and len(sentence.words & decision.words) >= SAME_MATTER * fewer
+    return _is_same_matter(sentence, decision)
+
+
+def is_retracted(turns: Sequence[Turn], answer: Sentence) -> bool:
+    """Tell whether who answered says soon after that they were wrong."""
+    speaker = turns[answer.turn].speaker
+    later = turns[answer.turn + 1 : answer.turn + 1 + TAKEN_BACK_WITHIN]
+    return any(retracts(s.plain) for turn in later if turn.speaker == speaker for s in turn.statements)
 
 
 def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:

@@ -24,7 +24,7 @@ _ADVERB = (
     r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"
     r"never|"
     r"often|sometimes|especially|certainly|simply|even|rather|hardly|truly|once|finally|generally|mostly|"
-    r"recently|ever|both|currently)"
+    r"recently|ever|both|currently|completely|totally|fully|quite|strongly|sincerely)"
 )
 _SUBJECT = re.compile(
     rf"\bI(?P<clitic>['’](?:m|ve|ll|d))?(?P<adverbs>(?: {_ADVERB})*)"

@@ -102,9 +102,10 @@ _BUT = re.compile(r"\b(?:but|though|however)\b", re.IGNORECASE)
 
 #: "Let's", "how about": what both are to do, for the other to agree to.
 _PROPOSAL = any_of(
-    r"^(?:(?:so|well|then|maybe|perhaps|and|or|but|now)[, ]+)*(?:let's|how about|what about|shall we|"
-    r"should we|"
-    r"why don't we|why not|can we|could we|what if we|we (?:could|can|should|might)|i suggest|"
+    r"^(?:(?:so|well|then|maybe|perhaps|and|or|but|now)[, ]+)*"
+    r"(?:let's(?! not\b)|(?:how|what) about(?! (?:you|him|her|them)\b| yours)|shall we|should we|"
+    r"why don't we|why not|what if we|"
+    r"we (?:could|can|should|might)(?!'t| not| never| (?:\w+ )?(?:need|have|be)\b)|i suggest|"
     r"what do you say)\b",
     r"^(?:maybe|perhaps) we\b",
     r",? shall we[?]$",

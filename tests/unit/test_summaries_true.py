@@ -466,3 +466,140 @@ def test_no_summary_holds_a_number_or_name_that_its_messages_do_not(said: list[S
     for line in lines(summary):
         assert set(_VALUE.findall(line)) <= known
     assert summary_tokens(summary, count) <= limit
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        (
+            [
+                ("ada", "I need to borrow the brass telescope."),
+                ("ben", "We don't lend telescopes to visitors."),
+                ("ada", "Why?"),
+                ("ben", "The rules say so."),
+            ],
+            "telescope",
+        ),
+        (
+            [
+                ("ada", "Telescopes never leave the tower."),
+                ("ben", "It is not allowed to borrow telescopes."),
+                ("ada", "I need to borrow a telescope for Sunday."),
+                ("ben", "Look through it in the tower."),
+            ],
+            "telescope for Sunday",
+        ),
+        (
+            [
+                ("ada", "I have to repaint the garden fence."),
+                ("ben", "Green paint costs nine euros."),
+                ("ada", "Never mind, I don't want it."),
+            ],
+            "repaint",
+        ),
+        (
+            [
+                ("ada", "I should call the plumber about the tap."),
+                ("ben", "No need to, it drips no longer."),
+            ],
+            "plumber",
+        ),
+    ],
+)
+def test_what_was_refused_or_given_up_is_not_to_be_done(said: list[Said], refused: str) -> None:
+    assert all(refused not in line for line in summarize(*said).todos)
+
+
+def test_what_an_assistant_says_against_it_leaves_a_to_do() -> None:
+    to_do = "I need to renew my fishing licence."
+    said = [("user", to_do), ("assistant", "You can't renew a fishing licence by phone.")]
+    assert summarize(*said).todos == (to_do,)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I have to feed the goats every morning.",
+        "After the show I have to sweep the stage.",
+        "On Sundays we usually have to open the chapel at eight.",
+        "I need to stand behind this counter.",
+        "Nora brought the list of seeds which we need to order.",
+        "What I should mention is that the cellar is damp.",
+    ],
+)
+def test_habits_and_what_is_done_on_the_spot_are_not_to_do(sentence: str) -> None:
+    said = [("ada", sentence), ("ben", "The goats give two litres.")]
+    assert summarize(*said).todos == ()
+    assert summarize(("user", sentence)).todos == ()
+
+
+def test_a_day_in_the_sentence_does_not_make_a_to_do_a_habit() -> None:
+    sentence = "I need to order the seeds this week."
+    assert summarize(("user", sentence)).todos == (sentence,)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [("ada", "How about Tuesday or Thursday?"), ("ben", "Yes, we have two boats on those days.")],
+        [("ada", "Could we rent a canoe here?"), ("ben", "Sure, canoes are behind the shed.")],
+        [("ada", "How about the blue canoe?"), ("ben", "Yes, there are two left.")],
+        [("ada", "Now let's move on to the price of the canoe."), ("ben", "All right.")],
+        [("ada", "We can't carry the canoe to the lake."), ("ben", "Sure.")],
+        [("ada", "Let's take the canoe to the lake."), ("ben", "The lake froze last night.")],
+    ],
+)
+def test_what_nobody_agreed_to_is_no_decision(said: list[Said]) -> None:
+    assert summarize(*said).decisions == ()
+
+
+def test_a_proposal_that_something_else_was_agreed_after_is_left_out() -> None:
+    said = [
+        ("ada", "Let's take the canoe to the mill."),
+        ("ben", "The mill is a long way off."),
+        ("ada", "How about the bicycles?"),
+        ("ben", "Great, they are in the shed."),
+    ]
+    summary = summarize(*said)
+    assert "bicycles" in summary.decisions[0]
+    assert "canoe" not in told(*said)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["I love the striped one on the left.", "I can't walk today because of my knee."]
+)
+def test_what_holds_for_the_moment_is_no_profile(sentence: str) -> None:
+    profile = summarize(("user", sentence)).profile
+    assert (profile.preferences, profile.constraints) == ((), ())
+
+
+def test_an_opinion_names_whose_it_is() -> None:
+    said = [("ada", "Lighthouse keepers always earn too much money."), ("ben", "They guard the coast alone.")]
+    assert lines(summarize(*said))[0] == "ada: Lighthouse keepers always earn too much money."
+
+
+def test_a_service_that_is_asked_for_and_given_at_once_is_not_to_do() -> None:
+    said = [("ada", "Please bring me two lemonades."), ("ben", "Certainly."), ("ada", "Where is the harbour?")]
+    assert summarize(*said).todos == ()
+
+
+def test_what_should_be_otherwise_is_put_right() -> None:
+    line = told(
+        ("ada", "Could you tell me what the two kites cost?"),
+        ("ben", "The two kites cost 34 euros."),
+        ("ada", "Would you add it up again?"),
+        ("ben", "Forgive me. That should be 29 euros."),
+    )
+    assert "34" not in line
+    assert "29 euros" in line
+
+
+def test_an_answer_that_was_wrong_is_not_told() -> None:
+    said = [
+        ("ada", "Is the chapel behind the mill?"),
+        ("ben", "Yes, turn left at the well."),
+        ("ada", "Only goats live here."),
+        ("ben", "I was wrong."),
+    ]
+    assert "Is the chapel" not in told(*said)
+    assert "Is the chapel" in told(*said[:3])

@@ -1,0 +1,121 @@
+"""What keeps a sentence from being a decision, a to-do or a trait: it was refused, declined or retracted,
+it is a habit, done on the spot, true only for now, or somebody's opinion (English).
+"""
+
+from __future__ import annotations
+
+from processors.summaries.speech_acts import any_of
+
+#: What a turn is about to do, not what people are to do: it is over with the next turn.
+_TRANSITION = any_of(
+    r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
+    r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
+)
+#: "Saturday or Sunday?": whoever says yes has chosen neither.
+_CHOICE = any_of(r"\w or (?!so\b|something|anything|whatever|thereabouts)\w")
+#: A yes that says what there is agrees to nothing.
+_INFORMS = any_of(
+    r"\b(?:we|they)(?: do| still|'ve)? (?:have|got|serve|sell|offer|accept|provide)\b(?! (?:time|a deal))",
+    r"\bthere(?:'s| is| are)\b|\bavailable\b",
+)
+#: Anywhere in a reply: what somebody wants or has to do is not allowed, not possible, or not needed.
+_REFUSAL = any_of(
+    r"\b(?:i'm|i am|we're|we are) (?:afraid|sorry),? (?:\w+ ){0,3}(?:not|no|can't|cannot|don't)\b",
+    r"\b(?:you|we|they|that|it|i) (?:can't|cannot|can not|couldn't|mustn't|must not|won't be able to)\b",
+    r"\b(?:don't|do not|doesn't|does not|didn't|won't|not) (?:allow|permit|accept|let|offer|do that|sell|lend)",
+    r"\b(?:not|isn't|aren't) (?:allowed|permitted|possible|necessary|available|an option)\b",
+    r"\b(?:impossible|forbidden|prohibited|against (?:the|our) (?:rules?|policy|law)|out of the question)\b",
+    r"\b(?:you|we|i) (?:don't|do not|needn't|need not|won't) (?:really )?(?:have|need) to\b|\bneedn't\b",
+    r"\b(?:there's|there is) no need\b|\bno need (?:to|for)\b|\bwon't be necessary\b",
+    r"\b(?:already (?:did|done|have|has)|i(?:'ll| will) do (?:it|that) (?:for you|myself|instead))\b",
+)
+#: What somebody asked for or was about to do, they do not want any more.
+_DECLINES = any_of(
+    r"\bno,? (?:thanks|thank you)\b|\bnever ?mind\b|\bforget (?:it|about it)\b|\bi'll pass\b",
+    r"\bi (?:don't|do not) (?:want|need|have) (?:it|that|this|them|to)\b|\bnot any ?more\b",
+    r"\b(?:i|we)(?:'ll| will) (?:leave|skip|drop) (?:it|that)\b|\b(?:i|we) won't\b",
+)
+#: What comes back again and again is done, not to be done.
+_HABIT = any_of(
+    r"\b(?:always|usually|often|normally|generally|sometimes|regularly|whenever|typically|mostly|"
+    r"never|constantly)\b",
+    r"\b(?:every|each) (?:other |single )?(?:time|day|night|morning|afternoon|evening|week\w*|month|year|"
+    r"hour|mon|tue|wed|thu|fri|sat|sun)",
+    r"\b(?:once|twice|(?:\w+ )?times) (?:a|an|per|every) \w+|\b(?:on|at) (?:\w+days|weekends)\b|"
+    r"\ball (?:day|the time|night)\b|\b(?:daily|weekly|at work|for a living)\b",
+    # "During the party I have to serve" tells what somebody's work is like.
+    r"^(?:during|before|after|while|when|once)\b.*\b(?:have|has|need) to\b",
+)
+#: Done where people stand and talk: pointed at, handed over, over with the next turn.
+_ON_THE_SPOT = any_of(
+    r"\b(?:this|these)\b(?! (?:week|month|year|morning|afternoon|evening|weekend|spring|summer|autumn|fall|"
+    r"winter|term|coming|mon|tues|wednes|thurs|fri|satur|sun))|"
+    r"\b(?:here|over there|right (?:now|away)|at once|immediately)\b",
+    r"\b(?:bring|give|show|pass|hand|get|tell|let|count|sign|fill) (?:me|us|it|them|in|out)\b",
+    r"\b(?:restroom|bathroom|toilet)\b|\bfirst\W*$|^(?!.*\byou\b).*\bplease\W*$",
+)
+
+_WISH = any_of(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
+
+#: Of one's own words: they were wrong, or not known.
+_RETRACTION = any_of(
+    r"\b(?:i|we)(?:'m| am|'re| are) (?:\w+ )?not (?:so |really )?sure\b|\bi don't think (?:this|that|it) is\b",
+    r"\bi (?:was|am|must be|must have been) (?:wrong|mistaken|confused)\b|\bmy (?:mistake|fault|bad)\b",
+    r"\bi (?:messed up|made a mistake|got (?:it|that) wrong|misread|mixed up)\b",
+)
+_PASSING = any_of(r"\b(?:today|tonight|tomorrow|at the moment|right now|for now|this (?:time|week|morning))\b")
+_OPINION = any_of(
+    r"\b(?:should|must|better|best|worse|worst|only way|too|really|very|so|always|never|everyone|nobody|"
+    r"everything|nothing|they)\b",
+    r"^(?:that|this|it)(?:'s| is| was)\b",
+)
+
+
+def is_transition(sentence: str) -> bool:
+    """Tell whether a sentence only says what comes next in the talk."""
+    return _TRANSITION.search(sentence) is not None
+
+
+def leaves_open(proposal: str, reply: str) -> bool:
+    """Tell whether a yes to a proposal settles nothing: it offers a choice, or the yes tells what there is."""
+    return _CHOICE.search(proposal) is not None or _INFORMS.search(reply) is not None
+
+
+def is_habit(sentence: str) -> bool:
+    """Tell whether a sentence is about what is done again and again."""
+    return _HABIT.search(sentence) is not None
+
+
+def is_on_the_spot(sentence: str) -> bool:
+    """Tell whether a sentence is about something done while people talk of it."""
+    return _ON_THE_SPOT.search(sentence) is not None
+
+
+def is_wish(sentence: str) -> bool:
+    """Tell whether a sentence says what somebody would like, for another to see to."""
+    return _WISH.search(sentence) is not None
+
+
+def retracts(sentence: str) -> bool:
+    """Tell whether somebody says that they were wrong, or do not know."""
+    return _RETRACTION.search(sentence) is not None
+
+
+def is_passing(sentence: str) -> bool:
+    """Tell whether a sentence says how it is right now."""
+    return _PASSING.search(sentence) is not None
+
+
+def is_opinion(sentence: str) -> bool:
+    """Tell whether a sentence judges: true of who says it."""
+    return _OPINION.search(sentence) is not None
+
+
+def refuses(reply: str) -> bool:
+    """Tell whether somebody says that what another wants is not to be."""
+    return _REFUSAL.search(reply) is not None
+
+
+def declines(sentence: str) -> bool:
+    """Tell whether somebody does not want any more what they spoke of."""
+    return _DECLINES.search(sentence) is not None
