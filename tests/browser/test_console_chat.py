@@ -1,0 +1,44 @@
+"""The chat page, by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from looking import Tab
+from playwright.sync_api import Page, expect
+from serve_rig import ServeRig
+
+pytestmark = [pytest.mark.kafka, pytest.mark.browser]
+
+
+def say(page: Page, text: str, turn: int) -> None:
+    """Type, press Enter, and wait until the turn has ended; ``turn``: which of the conversation, from 1."""
+    page.get_by_label("Say something").focus()
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Enter")
+    expect(page.locator("article.turn.user")).to_have_count(turn)
+    expect(page.locator("article.turn.assistant[aria-busy=true]")).to_have_count(0)
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+
+
+def tokens(page: Page) -> int:
+    """What the counter shows."""
+    found = re.search(r"Context: ([\d,]+) /", page.locator(".tokens").inner_text())
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+def test_a_chat_by_keyboard_whose_counter_rises(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    page = tab.open("/chat?user_id=dora")
+    page.get_by_role("button", name="+ New").first.focus()
+    page.keyboard.press("Enter")
+    say(page, "I live in Porto and I love figs.", 1)
+    tab.check()
+    counts = []
+    for turn in range(2, 5):
+        garden = " ".join(f"In bed {turn} row {n} I planted beans of kind {n * turn}." for n in range(12))
+        say(page, f"My garden has news. {garden}", turn)
+        counts.append(tokens(page))
+    assert counts == sorted(set(counts)), counts
