@@ -82,6 +82,9 @@ _ANAPHORIC = re.compile(
     re.IGNORECASE,
 )
 
+#: Asked back about something that neither the question nor its answer names.
+_WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
+
 #: A statement of fewer content words that replies to a question says nothing without it.
 ELLIPTIC = 4
 
@@ -150,7 +153,7 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
-    if not question.words or is_phatic(question.plain):
+    if not question.words or is_phatic(question.plain) or _WHICH_ONE.search(question.plain):
         return None
     if not is_answered(said.turns, question):
         if len(question.words) < 2:

@@ -603,3 +603,13 @@ def test_an_answer_that_was_wrong_is_not_told() -> None:
     ]
     assert "Is the chapel" not in told(*said)
     assert "Is the chapel" in told(*said[:3])
+
+
+def test_which_one_asked_back_tells_nothing() -> None:
+    said = [
+        ("ada", "How dear is a kite?"),
+        ("ben", "Kites hang by the door. Well, which one?"),
+        ("ada", "The striped one."),
+        ("ben", "Nine euros."),
+    ]
+    assert "which one" not in told(*said)
