@@ -608,7 +608,7 @@ def test_an_answer_that_was_wrong_is_not_told() -> None:
 def test_which_one_asked_back_tells_nothing() -> None:
     said = [
         ("ada", "How dear is a kite?"),
-        ("ben", "Kites hang by the door. Well, which one?"),
+        ("ben", "Kites hang by the door. Ahem ... which one?"),
         ("ada", "The striped one."),
         ("ben", "Nine euros."),
     ]
