@@ -168,7 +168,8 @@ def settled(
         new = _judged(fact, found.get(fact.fact_id))
         if old is not None and new == old:
             continue
-        changed.append(_recorded(old, new, cause, reason))
+        new = _recorded(old, new, cause, reason)
+        changed.append(alone(new) if new.status is FactStatus.DEPRECATED else new)
     changed.sort(key=lambda fact: fact.status is FactStatus.ACTIVE)
     by_id = {fact.fact_id: fact for fact in changed}
     line = msgspec.structs.replace(after, facts=tuple(by_id.get(fact.fact_id, fact) for fact in after.facts))
@@ -227,6 +228,20 @@ def recorded(fact: Fact, change: FactChange, version: int, cause: Cause, before:
         changed_at=changed_at,
         changes=(*fact.changes, revision)[-CHANGES_LIMIT:],
     )
+
+
+def alone(fact: Fact) -> Fact:
+    """Return a fact that state lets go of: its history names only what was said of it.
+
+    When another one is erased later, nobody could take it out of the record that is left of this one.
+    """
+    changes = tuple(
+        each
+        if each.fact_id is None
+        else msgspec.structs.replace(each, window_id=None, message_id=None, fact_id=None)
+        for each in fact.changes
+    )
+    return msgspec.structs.replace(fact, changes=changes)
 
 
 def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:

@@ -8,7 +8,17 @@ from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
 from processors.facts.claims import Claim
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
-from processors.facts.lines import STUBS_LIMIT, Cause, Line, Stub, recorded, relabelled, with_fact, with_stub
+from processors.facts.lines import (
+    STUBS_LIMIT,
+    Cause,
+    Line,
+    Stub,
+    alone,
+    recorded,
+    relabelled,
+    with_fact,
+    with_stub,
+)
 from processors.facts.timeline import marked
 
 
@@ -31,7 +41,7 @@ def absorbed(
     is_one_line = partial_line_id == own.line_id
     merged = recorded(
         msgspec.structs.replace(
-            partial,
+            alone(partial),
             status=FactStatus.MERGED_INTO,
             merged_into_id=own.fact_id,
             archived_at=cause.at,

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.facts import Erasure, Fact, FactCandidate, FactStatus
+from models.statements import Assertion, Polarity
 from processors.facts.claims import fact_id_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import FACTS, Facts
@@ -76,6 +77,24 @@ def test_nothing_of_what_was_erased_is_left_and_no_replay_brings_it_back(
         assert [word for word in words if f'"{word}"' in rest] == [], f"read again {read_again} times"
         for each in data.draw(st.permutations(stream)):
             harness.feed(harness.record(each))
+
+
+def test_what_was_corrected_names_nothing_that_is_erased_later() -> None:
+    """State has let go of it by then: nobody could take anything out of its record any more."""
+    told = (("Lyon", Polarity.AFFIRMED), ("Lyon", Polarity.NEGATED), ("Berlin", Polarity.AFFIRMED))
+    story = [
+        Says("home", value, polarity, Assertion.HOLDS, 0, 2 * minute, 0.5)
+        for minute, (value, polarity) in enumerate(told)
+    ]
+    story.append(Says("home", "Rome", Polarity.AFFIRMED, Assertion.CORRECTED, 0, 1, 0.5))
+    stream = marked(story)
+    harness = StageHarness(Facts(Settings()).stage())
+    for each in stream:
+        harness.feed(harness.record(each))
+    assert FactStatus.DEPRECATED in {fact.status for fact in topic(harness).values()}
+    for number in (1, 2, 3):
+        erase(harness, fact_id_of(stream[number]), max(each.provenance.arrived_at for each in stream))
+        assert f'"w{number}"' not in left(harness)
 
 
 @given(STORIES, st.data())
