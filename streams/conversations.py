@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import msgspec
-from aiokafka import TopicPartition
 
 from models.errors import NotFound
 from models.messages import Role
@@ -17,14 +15,11 @@ from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
 from streams import erasing, exporting
 from streams.adapters.tokenizer import cl100k_counter
-from streams.cli import broker, commands, conversations
+from streams.cli import commands, conversations
 from streams.remembered.ports import Log
-from streams.runtime.partitioner import partition_of
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
-from streams.topics.catalog import catalog_for
-
-SUMMARIES = "memory.summaries.v1"
+from streams.summary_topic import summaries_of
 
 #: Conversations of one person that are listed; the log holds those of the last months.
 MOST_LISTED = 10_000
@@ -97,7 +92,6 @@ class Conversations:
         self._settings = settings
         self._log = log
         self._sender = sender
-        self._catalog = catalog_for(settings)
 
     async def names(self, tenant_id: str, user_id: str) -> list[str]:
         """Return a person's conversations, the one with the latest turn first."""
@@ -202,12 +196,7 @@ class Conversations:
         Raises:
             DependencyUnavailable: Kafka does not answer.
         """
-        found = {
-            each.summary_id: each
-            async for each in self._summaries(conversation_id)
-            if (each.tenant_id, each.conversation_id) == (tenant_id, conversation_id)
-        }
-        return list(found.values())
+        return await summaries_of(self._settings, tenant_id, conversation_id)
 
     async def exported(self, tenant_id: str, conversation_id: str) -> list[exporting.Exported]:
         """Return a conversation as the lines of an export.
@@ -246,18 +235,3 @@ class Conversations:
         """
         found, _ = await erasing.erase_person(self._settings, tenant_id, user_id)
         return found, erasing.remaining(self._settings, datetime.now(UTC))
-
-    async def _summaries(self, conversation_id: str) -> AsyncIterator[Summary]:
-        spec = self._catalog.get(SUMMARIES)
-        key = conversation_id.encode()
-        place = TopicPartition(spec.name, partition_of(key, spec.partitions))
-        async with broker.reading(self._settings) as consumer:
-            consumer.assign([place])
-            ends = await broker.ends_of(consumer, [place])
-            async for record in broker.until(consumer, ends):
-                if record.key != key or record.value is None:
-                    continue
-                try:
-                    yield msgspec.json.decode(record.value, type=Summary)
-                except msgspec.MsgspecError:
-                    continue  # the stage that reads the topic dead-letters it

@@ -22,11 +22,11 @@ from streams.adapters.turn_topic import TurnTopic
 from streams.cli.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
+from streams.summary_topic import summaries_of
 from streams.topics import catalog_for
 
 T = TypeVar("T")
 
-SUMMARIES = "memory.summaries.v1"
 MESSAGES = "chat.messages.v1"
 
 
@@ -78,16 +78,13 @@ async def export_conversation(settings: Settings, tenant_id: str, conversation_i
     turns = await TurnTopic(settings).turns(tenant_id, conversation_id)
     if not turns:
         return []
-    summaries = [
-        each async for each in _of(settings, SUMMARIES, conversation_id, Summary) if each.tenant_id == tenant_id
-    ]
-    latest = {each.summary_id: each for each in summaries}
+    summaries = await summaries_of(settings, tenant_id, conversation_id)
     metadata = {
         each.message_id: each.metadata
         async for each in _of(settings, MESSAGES, conversation_id, _Known)
         if each.tenant_id == tenant_id
     }
-    return lines(turns, list(latest.values()), metadata, open_counter(settings.tokenizer))
+    return lines(turns, summaries, metadata, open_counter(settings.tokenizer))
 
 
 def lines(

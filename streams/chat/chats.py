@@ -18,13 +18,13 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering import Answerer
-from streams.chat.counting import SessionTokens, session_tokens
+from streams.chat.counting import SessionTokens, session_tokens, standing
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn, Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.sending import Sending
-from streams.chat.summaries import read_summaries
 from streams.printing import encode_json
 from streams.settings import Settings
+from streams.summary_topic import summaries_of
 
 log = structlog.get_logger("streams.chat")
 
@@ -234,8 +234,8 @@ class Chats:
                 if clock() > deadline or any(each.message_id == names.answer_id for each in turns):
                     break
                 await asyncio.sleep(_LOOK_SECONDS / 5)
-            summaries = await read_summaries(self._settings, names.tenant_id, names.conversation_id)
+            summaries = await summaries_of(self._settings, names.tenant_id, names.conversation_id)
         except DependencyUnavailable as error:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
-        return session_tokens(turns, summaries, self._settings.token_threshold, self._count)
+        return session_tokens(turns, standing(summaries), self._settings.token_threshold, self._count)

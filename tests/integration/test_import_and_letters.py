@@ -196,6 +196,7 @@ def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log
         summarizer="builtin",
         created_at=AT,
     )
+    erased = msgspec.structs.replace(summary, summary_id="s-0", summary=SessionSummary(key_facts=("Gone.",)))
     said = {
         "message_id": "m-1",
         "conversation_id": "c-1",
@@ -207,7 +208,9 @@ def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log
             ("memory.turns.v1", each.turn_id.encode(), msgspec.json.encode(each), place, [])
             for each in (turn(1, "Hello"), turn(0, "I live in Lisbon."))
         ),
-        ("memory.summaries.v1", b"c-1", msgspec.json.encode(summary), place, []),
+        ("memory.summaries.v1", b"s-1", msgspec.json.encode(summary), place, []),
+        ("memory.summaries.v1", b"s-0", msgspec.json.encode(erased), place, []),
+        ("memory.summaries.v1", b"s-0", None, place, []),
         (MESSAGES, b"c-1", json.dumps(said).encode(), place, []),
         (MESSAGES, b"c-1", b"{broken", place, []),
     )

@@ -181,6 +181,29 @@ def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> N
     ]
 
 
+def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_falls(chat: Chat) -> None:
+    places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
+    totals: list[int] = []
+
+    def fell() -> bool:
+        place = places[len(totals) % len(places)]
+        told = " ".join(
+            f"On day {day} in {place} we saw church number {day} and ate soup." for day in range(15)
+        )
+        events = chat.say(f"I booked a trip to {place} for {400 + len(totals)} euros. {told}")
+        totals.append(one(events, "tokens")["total"])
+        return len(totals) > 1 and totals[-1] < totals[-2]
+
+    eventually(fell, "the counter falls")
+    assert max(totals) > 1200, totals
+    conversation = f"/v1/conversations/{chat.conversation}"
+    listed = chat.http.get(f"{conversation}/summaries", params={"user_id": chat.user}).json()["summaries"]
+    assert listed[0]["from_index"] == 0
+    exported = chat.http.get(f"{conversation}/export", params={"user_id": chat.user}).text.splitlines()
+    first = json.loads(exported[0])
+    assert (first["index"], first["is_summarized"]) == (0, True)
+
+
 def test_an_ended_turn_is_told_again_from_any_event_on(chat: Chat) -> None:
     events = chat.say("What is my dog called?")
     turn = one(events, "turn")["turn_id"]
