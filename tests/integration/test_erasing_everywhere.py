@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from zlib import decompressobj
 
 import cramjam
-import msgspec
 import pytest
 from redis.asyncio import Redis
 from test_state_reset import EMBEDDINGS, FACTS, MESSAGES, NOW, Place, Process, eventually, place, read_all
 
-from models.messages import DEFAULT_TENANT, ChatMessage
+from models.messages import ChatMessage
 from models.ports import VectorSpace
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
-from streams.adapters.qdrant_kinds import facts_kind
 from streams.adapters.qdrant_payload import is_nobodys
 from streams.context_reading import ContextReader
 from streams.remembered.far import ask_recall
-from streams.search import Wanted
+from streams.remembered.ports import Remembered
+from streams.search import SearchType, Wanted
+from streams.search.graph import GraphWanted
 
 __all__ = ["place"]
 
@@ -33,9 +37,13 @@ CANARY, OTHER = "quokkaberry", "huckleberry"
 
 SERVICES = ("ingest", "memory", "recall")
 
+#: What is made of whom and what somebody speaks of.
+GRAPH = ("memory.entities.v1", "memory.relations.v1", "memory-graph-changelog")
+
 
 def chat(conversation: str, user: str, word: str, shared_with: str = "") -> list[tuple[str, ChatMessage]]:
-    """A conversation of one full window and an open one, every message of which names the word."""
+    """A conversation of full windows and an open one, and of an episode that has ended; every message names the
+    word."""
     lines = [
         f"I'm allergic to {word} jam.",
         f"Good to know about the {word}!",
@@ -43,9 +51,9 @@ def chat(conversation: str, user: str, word: str, shared_with: str = "") -> list
         f"{word.capitalize()}ville is far.",
         f"I love {word} tea.",
         f"{word} it is.",
-    ] * 2
+    ] * 4
     said = []
-    for n, line in enumerate(lines):
+    for n, line in enumerate(lines[:-1]):
         speaker = shared_with if shared_with and n % 4 == 2 else user
         message = ChatMessage(
             message_id=f"{conversation}-{n}",
@@ -90,25 +98,34 @@ def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
     return found
 
 
-async def search(api: str, user: str, word: str) -> list[str]:
-    """What is found, over the recall service's socket."""
-    remembered, connection = ask_recall(Path(api))
+@asynccontextmanager
+async def remembered(socket: str) -> AsyncIterator[Remembered]:
+    """What the recall service behind a socket has, as whoever answers reads it."""
+    found, remote = ask_recall(Path(socket))
     try:
-        results = await remembered.search.search(Wanted(query=word, user_id=user, limit=50))
+        yield found
     finally:
-        await connection.close()
-    return [result.text.lower() for result in results]
+        await remote.close()
 
 
-async def context(api: str, user: str, conversation: str) -> str:
+async def search(socket: str, user: str, word: str) -> list[str]:
+    async with remembered(socket) as found:
+        wanted = Wanted(query=word, user_id=user, search_type=SearchType.BOTH, limit=50)
+        return [result.text.lower() for result in await found.search.search(wanted)]
+
+
+async def graph(socket: str, user: str) -> str:
+    """Everything of the graph of a person."""
+    async with remembered(socket) as found:
+        wanted = GraphWanted(user_id=user, steps=2, limit=200)
+        return str(await found.graph.look(wanted)).lower()
+
+
+async def context(socket: str, user: str, conversation: str) -> str:
     """What is shown of the context for the conversation's next turn."""
-    remembered, connection = ask_recall(Path(api))
-    reader = ContextReader(remembered.contexts, remembered.log, remembered.facts)
-    try:
-        answer = await reader.read(DEFAULT_TENANT, user, conversation)
-    finally:
-        await connection.close()
-    return msgspec.json.encode(answer).decode()
+    async with remembered(socket) as found:
+        reader = ContextReader(found.contexts, found.log, found.facts)
+        return str(await reader.read("default", user, conversation))
 
 
 async def in_redis(place: Place) -> str:
@@ -124,7 +141,8 @@ async def in_redis(place: Place) -> str:
 async def in_indexes(place: Place) -> str:
     """Everything that the indexes hold, while no worker has them open."""
     found = []
-    for kind in (TURN_KIND, facts_kind()):
+    kinds: tuple[Kind[Any], ...] = (TURN_KIND, facts_kind(), ENTITIES, RELATIONS)
+    for kind in kinds:
         index = open_index(place.settings, kind, VectorSpace(MODEL, DIMENSIONS))
         records = index._shard.engine.scroll(_everything())[0]
         found += [str(record.payload) for record in records if not is_nobodys(record.payload)]
@@ -246,7 +264,9 @@ async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(plac
     house = House(place)
     api = await house.done()
     assert any(CANARY in text for text in await search(api, "ada", CANARY))
-    assert are_summaries(naming(CANARY, await latest(place)))
+    named = naming(CANARY, await latest(place))
+    assert are_summaries(named)
+    assert all(any(topic.endswith(each) for topic in named) for each in GRAPH), "there is a graph to erase"
     kept = await search(api, "bob", OTHER)
     said = await erase(place, "person", "ada")
     assert "2 conversations, 1 of them shared" in said
@@ -257,6 +277,8 @@ async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(plac
     await eventually(gone, "no compacted topic names them")
     api = await house.done()
     assert await search(api, "ada", CANARY) == []
+    assert CANARY not in await graph(api, "ada")
+    assert OTHER in await graph(api, "bob")
     assert sorted(await search(api, "bob", OTHER)) == sorted(kept)
     assert CANARY not in await in_redis(place)
     await house.stop()
