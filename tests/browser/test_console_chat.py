@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import pairwise
 
 import pytest
 from looking import Tab
@@ -29,16 +31,31 @@ def tokens(page: Page) -> int:
     return int(found[1].replace(",", ""))
 
 
-def test_a_chat_by_keyboard_whose_counter_rises(tab: Tab, rig: ServeRig) -> None:
+def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
     page = tab.open("/chat?user_id=dora")
     page.get_by_role("button", name="+ New").first.focus()
     page.keyboard.press("Enter")
     say(page, "I live in Porto and I love figs.", 1)
     tab.check()
-    counts = []
-    for turn in range(2, 5):
-        garden = " ".join(f"In bed {turn} row {n} I planted beans of kind {n * turn}." for n in range(12))
+    counts = [tokens(page)]
+    for turn in range(2, 40):
+        garden = " ".join(f"In bed {turn} row {n} I planted beans of kind {n * turn}." for n in range(14))
         say(page, f"My garden has news. {garden}", turn)
         counts.append(tokens(page))
-    assert counts == sorted(set(counts)), counts
+        falls = sum(after < before for before, after in pairwise(counts))
+        if falls == 2:
+            break
+    assert falls == 2 and max(counts) > 1200, counts
+    expect(page.locator("details", has_text="summaries of this session: 2")).to_be_visible()
+    tab.check()
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Export as JSONL").focus()
+        page.keyboard.press("Enter")
+    lines = [json.loads(line) for line in downloading.value.path().read_text().splitlines()]
+    assert lines[0]["content"] == "I live in Porto and I love figs." and lines[0]["is_summarized"]
+    assert sum(line["type"] == "summary" for line in lines) == 2
+    page.get_by_role("button", name="Delete …").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Deleted.")).to_be_visible()

@@ -66,11 +66,16 @@ function Actions({ fact, reload }) {
   const [open, setOpen] = useState(false);
   const correct = async (event) => {
     event.preventDefault();
-    const statement = new FormData(event.target).get("statement").trim();
+    const content = new FormData(event.target).get("content").trim();
+    // A conversation of its own, over with this message: a window of one, read at once.
+    const conversation = `correction-${fact.fact_id}-${Date.now()}`;
+    const person = { user_id: fact.user_id };
     try {
-      await send("POST", path`/v1/facts/${fact.fact_id}/corrections`, { user_id: fact.user_id, statement });
+      const taken = await send("POST", "/v1/messages", { ...person, messages: [{ conversation_id: conversation, message_id: conversation, role: "user", content, metadata: { via: "console" } }] });
+      await get(address("/v1/progress", { ...person, position: taken.messages[0].position, wait: 2 }));
+      await send("POST", address(path`/v1/conversations/${conversation}/close`, person));
       setOpen(false);
-      setSaid("Taken: the correction supersedes this fact as soon as it is read.");
+      setSaid("Said. It is read now: what it states takes the place of this fact if both are about the same thing.");
       reload();
     } catch (problem) {
       setSaid(problem.message || "Nothing answers.");
@@ -85,6 +90,6 @@ function Actions({ fact, reload }) {
     <button aria-expanded=${open} onClick=${() => setOpen(!open)}>Correct …</button>
     <${Ask} label="Forget …" tone="danger" question="It goes from search at once, and what it said from the log within a day or so. What was said in the conversation stays." confirm="Forget it" act=${forget} />
     ${said && html`<p role="status"><${Said} text=${said} /></p>`}</div>
-    ${open && html`<form class="signin" onSubmit=${correct}><label>What is true instead <input name="statement" required size="44" defaultValue=${fact.statement} /></label><button class="main">Correct it</button>
-      <p class="muted">The new statement supersedes this one and appears in the history of both.</p></form>`}`;
+    ${open && html`<form class="signin" onSubmit=${correct}><label>What is true instead, in the person's own words <input name="content" required size="44" maxlength="4000" placeholder="I live in Munich now." /></label><button class="main">Say it</button>
+      <p class="muted">It is a message like any other, in a conversation of its own. What it states appears in the history of both facts.</p></form>`}`;
 }
