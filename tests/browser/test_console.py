@@ -85,7 +85,7 @@ def test_a_fact_is_corrected_in_the_persons_own_words(tab: Tab, rig: ServeRig) -
     page.get_by_label("What is true instead").fill("I live in Munich now.")
     page.get_by_role("button", name="Say it").click()
     expect(page.get_by_role("status").filter(has_text="Said.")).to_be_visible()
-    expect(page.locator("h1")).to_contain_text("superseded")
+    expect(page.locator(".head")).to_contain_text("superseded")
     tab.check()
     page = tab.open("/people/gil")
     expect(page.locator("tr", has_text="Munich")).to_be_visible()
