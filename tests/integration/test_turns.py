@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -191,8 +192,8 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
             f"On day {day} in {place} we saw church number {day} and ate soup." for day in range(15)
         )
         events = chat.say(f"I booked a trip to {place} for {400 + len(totals)} euros. {told}")
-        totals.append(one(events, "tokens")["total"])
-        return len(totals) > 1 and totals[-1] < totals[-2]
+        totals.extend(data["total"] for name, data in events if name == "tokens")
+        return any(after < before for before, after in pairwise(totals))
 
     eventually(fell, "the counter falls")
     assert max(totals) > 1200, totals
