@@ -46,7 +46,7 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
         falls = sum(after < before for before, after in pairwise(counts))
         if falls == 2:
             break
-    assert falls == 2 and max(counts) > 1200, counts
+    assert falls == 2, counts
     expect(page.locator("details", has_text="summaries of this session: 2")).to_be_visible()
     tab.check()
     with page.expect_download() as downloading:
