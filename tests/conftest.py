@@ -29,7 +29,8 @@ _registered_logs = pytest.StashKey[list[Path]]()
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
     """The broker of all tests of a process, started by the first that asks.  Leave it running and whole."""
-    yield from _broker_in(tmp_path_factory.mktemp("kafka"))
+    # Each test makes the topics of a deployment, some five hundred partitions, and leaves them.
+    yield from _broker_in(tmp_path_factory.mktemp("kafka"), heap="1536m")
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def _tail(path: Path) -> str:
         return f"cannot be read: {error.strerror}"
 
 
-def _broker_in(folder: Path) -> Iterator[LocalKafka]:
-    with LocalKafka(folder) as running:
+def _broker_in(folder: Path, heap: str = "384m") -> Iterator[LocalKafka]:
+    with LocalKafka(folder, heap=heap) as running:
         yield running
     shutil.rmtree(folder)

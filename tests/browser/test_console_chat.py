@@ -57,5 +57,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     assert sum(line["type"] == "summary" for line in lines) == 2
     page.get_by_role("button", name="Delete …").focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Deleted.")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))

@@ -270,7 +270,7 @@ def test_without_the_right_to_see_a_topic_none_is_said_to_be_missing(secured, sw
     for command in (("topics", "check"), ("topics", "apply"), ("topics", "list")):
         status, out, said = switchboard(settings, *command)
         assert (status, out) == (78, "")
-        assert f"no right to describe the topic {topic_prefix}chat.duplicates.v1 and " in said
+        assert f"no right to describe the topic {topic_prefix}access.tokens.v1 and " in said
         assert said.count("\n") == 1
     status, _, said = switchboard(settings, "tail", "memory.facts.v1", "--no-follow")
     assert status == 78 and f"no right to describe the topic {topic_prefix}memory.facts.v1" in said
@@ -285,7 +285,7 @@ def test_without_the_right_to_create_nothing_is_created(secured, switchboard, to
         settings_of(secured, "looker", topic_prefix=topic_prefix), "topics", "apply"
     )
     assert (status, out) == (78, "")
-    assert f"no right to create the topic {topic_prefix}chat.duplicates.v1 and " in said
+    assert f"no right to create the topic {topic_prefix}access.tokens.v1 and " in said
 
 
 def worker(settings: Settings, service: str, folder: Path, **more: object) -> subprocess.Popen[bytes]:

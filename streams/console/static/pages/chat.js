@@ -211,14 +211,12 @@ function Turns({ id, user, found, state, at, summaries, say }) {
 }
 
 function Menu({ id, user }) {
-  const [said, setSaid] = useState("");
   const remove = async () => {
     await send("DELETE", address(path`/v1/conversations/${id}`, { user_id: user }));
-    setSaid("Deleted.");
     go(address("/chat", { user_id: user }));
   };
   return html`<p class="tools"><a class="button" href=${address(path`/v1/conversations/${id}/export`, { user_id: user })} download=${`${id}.jsonl`}>Export as JSONL</a>
-    <${Ask} label="Delete …" tone="danger" question="What was said here, and every fact that rests on it alone, goes from search now and from the log as it ages." confirm="Delete it" act=${remove} />${said && html`<span role="status">${said}</span>`}</p>`;
+    <${Ask} label="Delete …" tone="danger" question="What was said here, and every fact that rests on it alone, goes from search now and from the log as it ages." confirm="Delete it" act=${remove} /></p>`;
 }
 
 function Message({ each, id, lit, choose, summary }) {
