@@ -38,7 +38,7 @@ async def main(probes: int) -> None:
     topic = catalog_for(settings).name("chat.messages.v1")
     port = free_ports(1)[0]
     logs = Path(tempfile.mkdtemp(prefix="switchboard-latency-"))
-    workers = {name: _start(name, port, logs) for name in ("ingest", "memory", "recall")}
+    workers = {name: _start(name, port, logs) for name in ("ingest", "memory", "recall", "serve")}
     producer = AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all")
     await producer.start()
     seconds, turns = [], []
@@ -68,9 +68,10 @@ def _percentiles(seconds: list[float]) -> dict[str, float]:
 
 
 def _start(service: str, port: int, logs: Path) -> subprocess.Popen[bytes]:
+    command = ["serve"] if service == "serve" else ["worker", service]
     with (logs / service).open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "streams.cli", "worker", service],
+            [sys.executable, "-m", "streams.cli", *command],
             env={**os.environ, "SWITCHBOARD_API_PORT": str(port)},
             stdout=log,
             stderr=log,
