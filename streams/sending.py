@@ -19,12 +19,15 @@ _SOURCE = "/switchboard/serve"
 
 
 class Outgoing(NamedTuple):
-    """A record: its topic in the catalog, its key (which picks the partition), its value, its event's id."""
+    """A record: its topic in the catalog, its key (which picks the partition), its value, its event's id and
+    subject.
+    """
 
     topic: str
     key: bytes
     value: bytes
     event_id: str
+    subject: str | None = None
 
 
 class Sent(NamedTuple):
@@ -76,7 +79,9 @@ class Sender:
         self, producer: AIOKafkaProducer, record: Outgoing, cause: Mapping[str, str]
     ) -> asyncio.Future[Sent]:
         spec = self._catalog.get(record.topic)
-        headers = cloudevents.outgoing(spec.event_type, _SOURCE, record.event_id, cause=cause)
+        headers = cloudevents.outgoing(
+            spec.event_type, _SOURCE, record.event_id, subject=record.subject, cause=cause
+        )
         future: asyncio.Future[Sent] = await producer.send(
             spec.name,
             record.value,

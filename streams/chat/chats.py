@@ -112,7 +112,7 @@ class Chats:
             running = RunningTurn(names, turn, self._means)
             self._turns[turn_id] = running
             running.start()
-        except BaseException:
+        except BaseException:  # whatever ends this, the conversation is free again
             del self._busy[place]
             raise
         watch = asyncio.create_task(self._release(place, running))

@@ -158,7 +158,7 @@ class RunningTurn:
             end = TurnEnd(status=Status.FAILED, try_again=True, message=f"{error}. What you said is kept.")
         except asyncio.CancelledError:
             end = await self._stopped()
-        except Exception:
+        except Exception:  # who waits for the turn is told that it failed; what is ours is in the log
             log.exception("a turn of a chat failed", turn=self.names.turn_id)
         finally:
             await asyncio.shield(self.tell("end", end))
