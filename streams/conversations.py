@@ -13,9 +13,8 @@ from models.summaries import Summary
 from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
-from streams import erasing, exporting
+from streams import commands, conversation_states, erasing, exporting
 from streams.adapters.tokenizer import cl100k_counter
-from streams.cli import commands, conversations
 from streams.remembered.ports import Log
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
@@ -134,7 +133,7 @@ class Conversations:
         Raises:
             DependencyUnavailable: Kafka does not answer.
         """
-        stored = await conversations.find(self._settings, conversation_id)
+        stored = await conversation_states.find(self._settings, conversation_id)
         if stored is None or stored.state.tenant_id != tenant_id:
             return Overview(messages=0, tokens=None, open_window=None, ranges=[])
         state, settings = stored.state, self._settings

@@ -26,7 +26,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 
 from models.errors import ConfigurationError, NotFound
 from streams import kafka
-from streams.cli import broker
+from streams.kafka import broker
 from streams.runtime.deadletters import (
     DLQ_SUFFIX,
     HEADER_PREFIX,

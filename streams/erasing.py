@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from models.errors import ConfigurationError
 from models.memo import Memo
-from streams import cloudevents, kafka
+from streams import cloudevents, commands, conversation_states, kafka
 from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import MemoTopic
 from streams.adapters.memo.view import MemoView
 from streams.adapters.redis_client import open_redis
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
-from streams.cli import broker, commands, conversations
 from streams.erasures import EVENT, UNTIL_HEADER, Erasing
+from streams.kafka import broker
 from streams.printing import printable
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -60,7 +60,7 @@ async def erase_conversation(
         DependencyUnavailable: the broker does not answer.
     """
     command = commands.erasing(conversation_id, tenant, user_id)
-    stored = await conversations.find(settings, conversation_id)
+    stored = await conversation_states.find(settings, conversation_id)
     if stored is not None and stored.state.tenant_id != tenant:
         raise ConfigurationError(
             f"conversation {printable(conversation_id)!r} belongs to another tenant than "
@@ -83,7 +83,7 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
         DependencyUnavailable: the broker does not answer; asked again, nothing is done twice.
     """
     found = await TurnTopic(settings).conversations(tenant, user_id)
-    found = {**dict.fromkeys(await conversations.of_person(settings, tenant, user_id), True), **found}
+    found = {**dict.fromkeys(await conversation_states.of_person(settings, tenant, user_id), True), **found}
     asked = [commands.erasing(name, tenant, "" if alone else user_id) for name, alone in found.items()]
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))

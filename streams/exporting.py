@@ -19,7 +19,7 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.tokenizer import open_counter
 from streams.adapters.turn_topic import TurnTopic
-from streams.cli.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
+from streams.kafka.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.summary_topic import summaries_of

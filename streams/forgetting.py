@@ -6,7 +6,7 @@ import asyncio
 
 from models.facts import Fact
 from streams import kafka
-from streams.cli import broker
+from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for

@@ -14,8 +14,9 @@ from models.facts import FactStatus
 from models.messages import ChatMessage
 from models.ports import FactFilter
 from processors.conversations.state import ConversationPolicy, silent_at
-from streams.cli import broker, conversations
+from streams import conversation_states
 from streams.dead_letters import letters_of
+from streams.kafka import broker
 from streams.remembered.ports import Facts, Log
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
@@ -132,7 +133,7 @@ class ProgressReader:
             message_id=message.message_id,
             conversation_id=message.conversation_id,
         )
-        stored = await conversations.find(self._settings, message.conversation_id)
+        stored = await conversation_states.find(self._settings, message.conversation_id)
         if stored is None or stored.next_offsets[0] <= offset:
             return await self._refused(position, partition, offset) or known
         state = stored.state

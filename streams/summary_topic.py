@@ -6,7 +6,7 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.summaries import Summary
-from streams.cli.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
+from streams.kafka.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics import catalog_for

@@ -12,9 +12,12 @@ from deploy.local.demo_parts import Parts
 from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound
-from streams.cli import broker, commands, context, costs, search, services
+from streams import commands
+from streams.cli import context, costs, search
+from streams.kafka import broker
 from streams.search import Wanted
 from streams.services import SERVICES
+from streams.telemetry import services
 from streams.topics import catalog_for
 
 #: Questions about the people of the examples; the first whose person is known is asked.

@@ -16,7 +16,7 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.windows import Window
 from processors.text.validation import decode
-from streams.cli import broker
+from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 from streams.topics import Catalog

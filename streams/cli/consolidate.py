@@ -9,7 +9,7 @@ import typer
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from streams.cli import commands
+from streams import commands
 from streams.cli.output import printable
 from streams.settings import load_settings
 from streams.topics import catalog_for

@@ -1,49 +1,25 @@
-"""``switchboard conversations``: what the ingest service remembers of a conversation, and how one is closed.
-
-Reads the changelog of the stage's table: the same records that a restarted worker recovers from.
-"""
+"""``switchboard conversations``: what the ingest service remembers of a conversation, and how one is closed."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
-from aiokafka import TopicPartition
 
 from models.commands import Command
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
 from processors.conversations.sequence import ID_HASH_BYTES
-from processors.conversations.state import ConversationPolicy, ConversationState, is_page, silent_at
-from streams.agents.ingest.conversations import COMMANDS, STATE
-from streams.agents.ingest.summary_ledger import SUMMARIES
-from streams.agents.message_log import MESSAGES
-from streams.cli import broker, commands
+from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
+from streams import commands, conversation_states
 from streams.cli.output import count, moment, print_json, print_table, printable
-from streams.runtime.partitioner import partition_of
-from streams.runtime.stored import StoredPartition
-from streams.runtime.table import PartitionState
 from streams.settings import Settings, load_settings
-from streams.topics import catalog_for
-
-CHANGELOG = "switchboard-ingest-conversations-changelog"
-
-#: The sources of the stage.
-_SOURCES = (MESSAGES, SUMMARIES, COMMANDS)
 
 app = typer.Typer(no_args_is_help=True, help="Look at conversations, and close them.")
-
-
-class Stored(NamedTuple):
-    """A conversation's latest state: where its messages lie, and the next offset of each source."""
-
-    partition: int
-    next_offsets: Sequence[int]
-    state: ConversationState
 
 
 @app.command()
@@ -55,7 +31,7 @@ def show(
 ) -> None:
     """Print what is remembered of a conversation: messages, the open window, tokens, summarized ranges."""
     settings = load_settings()
-    stored = asyncio.run(find(settings, conversation_id))
+    stored = asyncio.run(conversation_states.find(settings, conversation_id))
     if stored is None:
         raise NotFound(
             f"no conversation {printable(conversation_id)!r} is known at {settings.bootstrap_servers}: ids are "
@@ -86,7 +62,7 @@ def close(
 
 
 async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> None:
-    known = await find_all(settings, [command.conversation_id for command in asked])
+    known = await conversation_states.find_all(settings, [command.conversation_id for command in asked])
     for command in asked:
         name, stored = printable(command.conversation_id), known.get(command.conversation_id)
         if stored is None:
@@ -100,63 +76,7 @@ async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> N
     await commands.send(settings, asked)
 
 
-async def find(settings: Settings, conversation_id: str) -> Stored | None:
-    """Return the latest state of a conversation, ``None`` if there is none; see :func:`find_all`."""
-    return (await find_all(settings, [conversation_id])).get(conversation_id)
-
-
-async def find_all(settings: Settings, conversation_ids: Iterable[str]) -> dict[str, Stored]:
-    """Return the latest state of those of the conversations that there is one of.
-
-    Raises :class:`NotFound` when the changelog does not exist.
-    """
-    topic = catalog_for(settings).name(CHANGELOG)
-    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
-    if partitions is None:
-        raise NotFound(
-            f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
-        )
-    partition_by_key = {name.encode(): partition_of(name.encode(), partitions) for name in conversation_ids}
-    places = [TopicPartition(topic, number) for number in sorted(set(partition_by_key.values()))]
-    stored = StoredPartition(_SOURCES)  # keys of several partitions do not mix
-    async with broker.reading(settings) as consumer:
-        consumer.assign(places)
-        ends = await broker.ends_of(consumer, places)
-        async for record in broker.until(consumer, ends):
-            if record.key in partition_by_key:
-                stored.fold([record])
-    found = {}
-    for key, value in stored.values.items():
-        payload = stored.layout.payload(value)
-        state = STATE.decode(payload, key) if payload is not None else None
-        # Of some that were closed before they began it is known that they were.
-        if state is not None and state.next_index:
-            offsets = [stored.layout.next_offset(value, number) for number in range(len(_SOURCES))]
-            found[key.decode()] = Stored(partition_by_key[key], offsets, state)
-    return found
-
-
-async def of_person(settings: Settings, tenant_id: str, user_id: str) -> list[str]:
-    """Return the conversations that a person began, as far as they are remembered."""
-    topic = catalog_for(settings).name(CHANGELOG)
-    partitions = (await broker.partitions_of(settings, [topic])).get(topic, 0)
-    places = [TopicPartition(topic, number) for number in range(partitions)]
-    stored = StoredPartition(_SOURCES)  # a conversation is in one partition
-    async with broker.reading(settings) as consumer:
-        consumer.assign(places)
-        ends = await broker.ends_of(consumer, places)
-        async for record in broker.until(consumer, ends):
-            if record.key is not None and not is_page(record.key):
-                stored.fold([record])
-    states = ((key, STATE.decode(payload, key)) for key, payload in PartitionState(stored).items())
-    return sorted(
-        key.decode()
-        for key, state in states
-        if state.next_index and (state.tenant_id, state.user_id) == (tenant_id, user_id)
-    )
-
-
-def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[str, object]:
+def _as_dict(conversation_id: str, stored: conversation_states.Stored, settings: Settings) -> dict[str, object]:
     state = stored.state
     return {
         "conversation_id": conversation_id,
@@ -166,7 +86,7 @@ def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[s
         "sent_at": state.sent_at,
         "arrived_at": state.arrived_at,
         "partition": stored.partition,
-        "next_offsets": dict(zip(_SOURCES, stored.next_offsets, strict=True)),
+        "next_offsets": dict(zip(conversation_states.SOURCES, stored.next_offsets, strict=True)),
         "open_window": {
             "from_index": state.cursor.from_index,
             "to_index": state.next_index - 1,
@@ -180,7 +100,7 @@ def _as_dict(conversation_id: str, stored: Stored, settings: Settings) -> dict[s
     }
 
 
-def _print(conversation_id: str, stored: Stored, settings: Settings) -> None:
+def _print(conversation_id: str, stored: conversation_states.Stored, settings: Settings) -> None:
     state = stored.state
     rows = [
         ("conversation", conversation_id),
@@ -210,10 +130,10 @@ def _messages(state: ConversationState) -> str:
     return f"{state.next_index:,}, the latest sent {moment(state.sent_at)}"
 
 
-def _read_up_to(stored: Stored) -> str:
+def _read_up_to(stored: conversation_states.Stored) -> str:
     parts = [
         f"{source} {stored.partition}:{offset - 1}"
-        for source, offset in zip(_SOURCES, stored.next_offsets, strict=True)
+        for source, offset in zip(conversation_states.SOURCES, stored.next_offsets, strict=True)
         if offset
     ]
     return ", ".join(parts) or "nothing"

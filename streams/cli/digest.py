@@ -12,8 +12,8 @@ import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from models.errors import ConfigurationError, NotFound
-from streams.cli import broker
 from streams.cli.output import count, print_json, print_table, printable
+from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.topics.catalog import Catalog, TopicSpec, catalog_for
 from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields

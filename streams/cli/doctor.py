@@ -13,10 +13,12 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable, SwitchboardError
-from streams.cli import broker, routing, services
+from streams.cli import routing
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
+from streams.kafka import broker
 from streams.settings import Settings, load_settings
+from streams.telemetry import services
 from streams.topics import Catalog, admin, catalog_for
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.

@@ -12,8 +12,7 @@ import typer
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from streams import erasing
-from streams.cli import commands
+from streams import commands, erasing
 from streams.cli.output import count, printable
 from streams.settings import Settings, load_settings
 

@@ -14,9 +14,9 @@ import httpx
 import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
-from streams.cli.services import ask, reachable, stated_places
 from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings
+from streams.telemetry.services import ask, reachable, stated_places
 from streams.whereabouts import notes
 
 T = TypeVar("T")

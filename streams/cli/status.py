@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.cli import broker, services
 from streams.cli.output import print_json, print_table
+from streams.kafka import broker
 from streams.settings import Settings, load_settings
+from streams.telemetry import services
 
 #: What the table of services shows of their metrics: heading -> metric, without prefix.
 _SHOWN = {

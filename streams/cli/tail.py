@@ -11,8 +11,9 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import NotFound
-from streams.cli import broker, rendering
+from streams.cli import rendering
 from streams.cli.output import nobody_reads, print_json
+from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, catalog_for

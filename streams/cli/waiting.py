@@ -13,12 +13,14 @@ from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
 from processors.conversations.state import ConversationPolicy, is_page, silent_at
+from streams import conversation_states
 from streams.agents.ingest.conversations import STATE
-from streams.cli import broker, conversations, services
 from streams.cli.output import count, moment, printable
+from streams.kafka import broker
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
+from streams.telemetry import services
 from streams.topics import catalog_for
 
 #: Somebody waits at a prompt, and this is only the second half of an answer.
@@ -66,10 +68,10 @@ async def open_windows(settings: Settings, user_id: str, tenant_id: str) -> list
 
     Reads the changelog of ``ingest``.  Raises :class:`DependencyUnavailable` when the broker does not answer.
     """
-    topic = catalog_for(settings).name(conversations.CHANGELOG)
+    topic = catalog_for(settings).name(conversation_states.CHANGELOG)
     partitions = (await broker.partitions_of(settings, [topic])).get(topic, 0)
     places = [TopicPartition(topic, number) for number in range(partitions)]
-    stored = StoredPartition(conversations._SOURCES)
+    stored = StoredPartition(conversation_states.SOURCES)
     async with broker.reading(settings) as consumer:
         consumer.assign(places)
         ends = await broker.ends_of(consumer, places)

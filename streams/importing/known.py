@@ -14,7 +14,7 @@ from aiokafka import TopicPartition
 
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
-from streams.cli.broker import batches_until, beginnings_of, ends_of, reading
+from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.runtime.records import SourceRecord, header
 from streams.settings import Settings
 from streams.topics import catalog_for

@@ -14,9 +14,9 @@ from models.commands import Command
 from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
 from processors.importing.drafts import Draft, Owner, Ready, Skipped, make_message
-from streams import cloudevents, kafka
-from streams.cli import broker, commands
+from streams import cloudevents, commands, kafka
 from streams.importing.known import MESSAGES, Known, read_known
+from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics import catalog_for

@@ -1,4 +1,6 @@
-"""Kafka clients: made here and nowhere else (:mod:`.clients`); why a broker refuses (:mod:`.refusals`)."""
+"""Kafka clients: made here and nowhere else (:mod:`.clients`); why a broker refuses (:mod:`.refusals`); reading
+without a group, for one question (:mod:`.broker`).
+"""
 
 from streams.kafka.clients import (
     close,

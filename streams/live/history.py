@@ -11,7 +11,7 @@ from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
-from streams.cli import broker
+from streams.kafka import broker
 from streams.live.interest import Interest
 from streams.live.records import TOPICS, Happened, Kind, Seen, may_concern, read
 from streams.settings import Settings

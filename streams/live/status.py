@@ -10,8 +10,9 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
-from streams.cli import broker, services
+from streams.kafka import broker
 from streams.settings import Settings
+from streams.telemetry import services
 from streams.topics import Catalog
 
 #: Of a histogram the buckets say nothing once they are summed.

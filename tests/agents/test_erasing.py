@@ -26,7 +26,7 @@ from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
-from streams.cli.commands import erasing
+from streams.commands import erasing
 from streams.context_requests import CONTEXT_REQUESTS
 from streams.embedding_requests import REQUESTS
 from streams.erasures import Erasing

@@ -17,8 +17,8 @@ import pytest
 import yaml
 from prometheus_client import generate_latest
 
-from streams.cli.services import ANSWERING as SERVICES
 from streams.telemetry.metrics import process_metrics
+from streams.telemetry.services import ANSWERING as SERVICES
 
 FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
 RULES = {

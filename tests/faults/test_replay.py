@@ -19,7 +19,8 @@ from topic_reader import read_topic
 from verdict import REQUESTS, SUMMARIES, WINDOWS
 from workers import Worker, eventually
 
-from streams.cli import commands, main
+from streams import commands
+from streams.cli import main
 from streams.settings import load_settings
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]

@@ -18,8 +18,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
+from streams import conversation_states
 from streams.agents.ingest.conversations import STATE
-from streams.cli import conversations, main
+from streams.cli import main
 from streams.cli import waiting as waiting_messages
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
@@ -280,7 +281,7 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
 ) -> None:
     def stored(messages: int, mark: int) -> bytes:
         state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
-        layout = Layout(conversations._SOURCES)
+        layout = Layout(conversation_states.SOURCES)
         value = layout.seal(None, STATE.encode(state), 0, mark)
         return layout.seal(value, STATE.encode(state), 1, 1)
 
@@ -290,7 +291,7 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
         (b"c-1", stored(12, 120)),
         (b"c-1", stored(7, 70)),
     ]
-    send(conversations.CHANGELOG, changes)
+    send(conversation_states.CHANGELOG, changes)
     assert main.run(["conversations", "show", "c-1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["messages"] == 12
@@ -318,8 +319,8 @@ def test_conversations_close_asks_for_each_once(
 ) -> None:
     state = ConversationState("acme", "amara", next_index=3)
     send(
-        conversations.CHANGELOG,
-        [(b"c-1", Layout(conversations._SOURCES).seal(None, STATE.encode(state), 0, 3))],
+        conversation_states.CHANGELOG,
+        [(b"c-1", Layout(conversation_states.SOURCES).seal(None, STATE.encode(state), 0, 3))],
     )
     assert main.run(["conversations", "close", "c-1", "c-9", "c-1", "--tenant", "acme"]) == 0
     said = capsys.readouterr()

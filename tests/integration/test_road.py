@@ -32,10 +32,10 @@ from models.statements import Kind
 from models.windows import Window, WindowReason
 from streams import leash
 from streams.adapters.local_valkey import LocalValkey
-from streams.cli.broker import ends_of, group_lags, reading, until
-from streams.cli.services import sources_by_group
+from streams.kafka.broker import ends_of, group_lags, reading, until
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
+from streams.telemetry.services import sources_by_group
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
 

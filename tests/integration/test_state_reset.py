@@ -35,7 +35,7 @@ from streams.adapters.qdrant_edge_shard import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
-from streams.cli import broker
+from streams.kafka import broker
 from streams.remembered.far import ask_recall
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of

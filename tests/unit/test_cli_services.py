@@ -11,12 +11,13 @@ import pytest
 
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
-from streams.cli import services, status
+from streams.cli import status
 from streams.processes import port_of
 from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.service import ServiceRuntime
 from streams.settings import Settings, load_settings
+from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics import load_catalog

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
-from streams.cli import services
 from streams.settings import Settings, load_settings
+from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 from streams.whereabouts import Whereabouts, leave_note, notes

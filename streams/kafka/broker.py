@@ -1,4 +1,4 @@
-"""Reading from Kafka for a person: no consumer group, no commits, nothing on the broker changes.
+"""Reading from Kafka for one question: no consumer group, no commits, nothing on the broker changes.
 
 Everything raises :class:`DependencyUnavailable` when the broker does not answer in time.
 """

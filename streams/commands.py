@@ -13,7 +13,7 @@ from models.errors import ConfigurationError, NotFound
 from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT
 from streams import cloudevents, kafka
-from streams.cli import broker
+from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics import catalog_for

@@ -1,0 +1,91 @@
+"""What the ingest service remembers of conversations, from the changelog of its stage's table: the same records
+that a restarted worker recovers from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from aiokafka import TopicPartition
+
+from models.errors import NotFound
+from processors.conversations.state import ConversationState, is_page
+from streams.agents.ingest.conversations import COMMANDS, STATE
+from streams.agents.ingest.summary_ledger import SUMMARIES
+from streams.agents.message_log import MESSAGES
+from streams.kafka import broker
+from streams.runtime.partitioner import partition_of
+from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
+from streams.settings import Settings
+from streams.topics import catalog_for
+
+CHANGELOG = "switchboard-ingest-conversations-changelog"
+
+#: The sources of the stage.
+SOURCES = (MESSAGES, SUMMARIES, COMMANDS)
+
+
+class Stored(NamedTuple):
+    """A conversation's latest state: where its messages lie, and the next offset of each source."""
+
+    partition: int
+    next_offsets: Sequence[int]
+    state: ConversationState
+
+
+async def find(settings: Settings, conversation_id: str) -> Stored | None:
+    """Return the latest state of a conversation, ``None`` if there is none; see :func:`find_all`."""
+    return (await find_all(settings, [conversation_id])).get(conversation_id)
+
+
+async def find_all(settings: Settings, conversation_ids: Iterable[str]) -> dict[str, Stored]:
+    """Return the latest state of those of the conversations that there is one of.
+
+    Raises :class:`NotFound` when the changelog does not exist.
+    """
+    topic = catalog_for(settings).name(CHANGELOG)
+    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
+    if partitions is None:
+        raise NotFound(
+            f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
+        )
+    partition_by_key = {name.encode(): partition_of(name.encode(), partitions) for name in conversation_ids}
+    places = [TopicPartition(topic, number) for number in sorted(set(partition_by_key.values()))]
+    stored = StoredPartition(SOURCES)  # keys of several partitions do not mix
+    async with broker.reading(settings) as consumer:
+        consumer.assign(places)
+        ends = await broker.ends_of(consumer, places)
+        async for record in broker.until(consumer, ends):
+            if record.key in partition_by_key:
+                stored.fold([record])
+    found = {}
+    for key, value in stored.values.items():
+        payload = stored.layout.payload(value)
+        state = STATE.decode(payload, key) if payload is not None else None
+        # Of some that were closed before they began it is known that they were.
+        if state is not None and state.next_index:
+            offsets = [stored.layout.next_offset(value, number) for number in range(len(SOURCES))]
+            found[key.decode()] = Stored(partition_by_key[key], offsets, state)
+    return found
+
+
+async def of_person(settings: Settings, tenant_id: str, user_id: str) -> list[str]:
+    """Return the conversations that a person began, as far as they are remembered."""
+    topic = catalog_for(settings).name(CHANGELOG)
+    partitions = (await broker.partitions_of(settings, [topic])).get(topic, 0)
+    places = [TopicPartition(topic, number) for number in range(partitions)]
+    stored = StoredPartition(SOURCES)  # a conversation is in one partition
+    async with broker.reading(settings) as consumer:
+        consumer.assign(places)
+        ends = await broker.ends_of(consumer, places)
+        async for record in broker.until(consumer, ends):
+            if record.key is not None and not is_page(record.key):
+                stored.fold([record])
+    states = ((key, STATE.decode(payload, key)) for key, payload in PartitionState(stored).items())
+    return sorted(
+        key.decode()
+        for key, state in states
+        if state.next_index and (state.tenant_id, state.user_id) == (tenant_id, user_id)
+    )
