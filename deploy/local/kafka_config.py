@@ -88,10 +88,6 @@ Configuration:
         level: INFO
       - name: kafka.server.BrokerServer
         level: INFO
-      - name: org.apache.kafka.storage.internals.log.LogManager
-        level: INFO
-      - name: kafka.log.LogManager
-        level: INFO
       - name: org.apache.kafka.coordinator.group
         level: INFO
 """

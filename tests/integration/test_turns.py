@@ -69,7 +69,10 @@ class Chat:
         done = self.rig.command("tail", "chat.messages.v1", "-b", "--json", "--no-follow")
         found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         values = [each.get("value", each) for each in found]
-        mine = [each for each in values if each.get("conversation_id") == self.conversation and "role" in each]
+        messages = [each for each in values if isinstance(each, dict)]  # other tests send what is none
+        mine = [
+            each for each in messages if each.get("conversation_id") == self.conversation and "role" in each
+        ]
         return [(each["message_id"], each["role"], each["content"]) for each in mine]
 
 
@@ -292,7 +295,8 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
         assert stopped.json()["status"] in ("stopped", "answered")
         rest = list(events)
     assert rest[-1][0] == "end" and rest[-1][1]["status"] == stopped.json()["status"]
-    assert one(second.say("And now?"), "end")["status"] == "answered", "the conversation goes on"
+    went_on = second.say("I live in Porto, with my sister.")
+    assert one(went_on, "end")["status"] == "answered", "the conversation goes on"
 
 
 @pytest.mark.parametrize(
