@@ -30,35 +30,7 @@ from models.errors import (
     NotFound,
     SwitchboardError,
 )
-from streams.cli import (
-    calibrate,
-    chat,
-    consolidate,
-    context,
-    conversations,
-    costs,
-    digest,
-    dlq,
-    doctor,
-    erase,
-    export,
-    facts,
-    filter_command,
-    graph,
-    import_command,
-    mcp_command,
-    search,
-    serve,
-    settings,
-    state,
-    status,
-    tail,
-    token,
-    topics,
-    understand,
-    window,
-    worker,
-)
+from streams.cli.loading import group_of
 from streams.exits import (
     EXIT_CONFIGURATION,
     EXIT_FAILED,
@@ -81,8 +53,42 @@ _STATUS = {
 #: How Python holds the bytes of an argument that it could not decode.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
+#: Where each command is, in the order of the help.
+_COMMANDS = {
+    "settings": "settings:show",
+    "topics": "topics:app",
+    "worker": "worker:work",
+    "serve": "serve:run",
+    "chat": "chat:talk",
+    "token": "token:app",
+    "tail": "tail:follow",
+    "search": "search:find",
+    "window": "window:show",
+    "understand": "understand:show",
+    "graph": "graph:show",
+    "context": "context:show",
+    "facts": "facts:show",
+    "explain": "facts:explain",
+    "conversations": "conversations:app",
+    "erase": "erase:app",
+    "mcp": "mcp_command:run",
+    "import": "import_command:bring_in",
+    "export": "export:write",
+    "filter": "filter_command:show",
+    "calibrate": "calibrate:measure",
+    "consolidate": "consolidate:ask",
+    "costs": "costs:show",
+    "status": "status:show",
+    "close": "conversations:close",
+    "dlq": "dlq:app",
+    "digest": "digest:compare",
+    "doctor": "doctor:examine",
+    "state": "state:app",
+}
+
 app = typer.Typer(
     name="switchboard",
+    cls=group_of(_COMMANDS),
     help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
     epilog="Start with `make demo`, which runs everything here; `switchboard settings` lists every setting.",
     no_args_is_help=True,
@@ -90,35 +96,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("settings")(settings.show)
-app.add_typer(topics.app, name="topics")
-app.command("worker")(worker.work)
-app.command("serve")(serve.run)
-app.command("chat")(chat.talk)
-app.add_typer(token.app, name="token")
-app.command("tail")(tail.follow)
-app.command("search")(search.find)
-app.command("window")(window.show)
-app.command("understand")(understand.show)
-app.command("graph")(graph.show)
-app.command("context")(context.show)
-app.command("facts")(facts.show)
-app.command("explain")(facts.explain)
-app.add_typer(conversations.app, name="conversations")
-app.add_typer(erase.app, name="erase")
-app.command("mcp")(mcp_command.run)
-app.command("import")(import_command.bring_in)
-app.command("export")(export.write)
-app.command("filter")(filter_command.show)
-app.command("calibrate")(calibrate.measure)
-app.command("consolidate")(consolidate.ask)
-app.command("costs")(costs.show)
-app.command("status")(status.show)
-app.command("close")(conversations.close)
-app.add_typer(dlq.app, name="dlq")
-app.command("digest")(digest.compare)
-app.command("doctor")(doctor.examine)
-app.add_typer(state.app, name="state")
 
 
 def _version(wanted: bool) -> None:
