@@ -18,9 +18,10 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering import Answerer
-from streams.chat.counting import SessionTokens, session_tokens, standing
+from streams.chat.counting import Session
+from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
-from streams.chat.running import Means, RunningTurn, Status, TurnEnd, TurnEvent, TurnNames
+from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
 from streams.printing import encode_json
 from streams.settings import Settings
@@ -33,6 +34,9 @@ _ENDED_KEPT = 200
 
 #: Turns of a conversation among which one is looked for, and that are counted.
 _LOOKED_AT = 500
+
+#: Conversations of which is kept which summaries their turns have told.
+_KNOWN_KEPT = 5000
 
 #: How long a turn that runs elsewhere is waited for before it counts as interrupted (seconds), and how often
 #: the log is looked at.
@@ -71,9 +75,10 @@ class Chats:
         self._count = count
         self._sending = Sending(settings)
         self._filtered = Filtered(settings)
-        self._means = Means(answerer, self._sending, self._filtered, self._tokens)
+        self._means = Means(answerer, self._sending, self._filtered, self._session)
         self._turns: OrderedDict[str, RunningTurn] = OrderedDict()
         self._busy: dict[tuple[str, str], str] = {}
+        self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
         self._releasing: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -107,9 +112,10 @@ class Chats:
                 tenant_id=tenant_id,
                 response_id=f"{turn_id}.{secrets.token_hex(4)}",
             )
-            await self._check(names)
+            is_new = await self._check(names)
+            known = await self._told_summaries(place, is_new=is_new)
             turn = await (self._said_before(names) if again else self._say(names, content))
-            running = RunningTurn(names, turn, self._means)
+            running = RunningTurn(names, turn, self._means, known)
             self._turns[turn_id] = running
             running.start()
         except BaseException:  # whatever ends this, the conversation is free again
@@ -167,8 +173,11 @@ class Chats:
         for name in ended[: max(0, len(ended) - _ENDED_KEPT)]:
             del self._turns[name]
 
-    async def _check(self, names: TurnNames) -> None:
-        """Refuse what would show somebody else's conversation to a model, and its answer to this person."""
+    async def _check(self, names: TurnNames) -> bool:
+        """Refuse what would show somebody else's conversation to a model, and its answer to this person.
+
+        Returns whether the conversation begins with this turn, as far as the log tells.
+        """
         place = names.tenant_id, names.conversation_id
         try:
             known = await self._log.extent(*place)
@@ -181,6 +190,21 @@ class Chats:
             ) from error
         if not mine:
             raise NotFound(f"{names.user_id} takes part in no conversation {names.conversation_id}")
+        return known is None
+
+    async def _told_summaries(self, place: tuple[str, str], *, is_new: bool) -> set[str]:
+        """Return the ids of the summaries that turns have told: without a turn here before, all that there are.
+
+        Looked for before the message is written, which may itself make one due.
+        """
+        known = self._known.pop(place, None)
+        if known is None:
+            there = [] if is_new else await summaries_of(self._settings, *place)
+            known = {each.summary_id for each in there}
+        self._known[place] = known
+        if len(self._known) > _KNOWN_KEPT:
+            self._known.popitem(last=False)
+        return known
 
     async def _say(self, names: TurnNames, content: str) -> Turn:
         now = datetime.now(UTC)
@@ -224,8 +248,8 @@ class Chats:
         mine = {each.message_id: each for each in turns if each.user_id == names.user_id}
         return mine.get(names.message_id), mine.get(names.answer_id)
 
-    async def _tokens(self, names: TurnNames) -> SessionTokens | None:
-        """Count a session once the log has what was said last; ``None``: it cannot be told now."""
+    async def _session(self, names: TurnNames) -> Session | None:
+        """Return a session once the log has what was said last; ``None``: it cannot be told now."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + _ELSEWHERE_SECONDS / 2
         try:
@@ -238,4 +262,4 @@ class Chats:
         except DependencyUnavailable as error:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
-        return session_tokens(turns, standing(summaries), self._settings.token_threshold, self._count)
+        return Session(turns, summaries, self._settings.token_threshold, self._count)

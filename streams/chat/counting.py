@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,21 +24,29 @@ class SessionTokens(msgspec.Struct, frozen=True, kw_only=True):
     threshold: int
 
 
-def session_tokens(
-    turns: Sequence[Turn], summaries: Mapping[str, Summary], threshold: int, count: TokenCounter
-) -> SessionTokens:
-    """Return the count of a session; ``summaries`` are those that stand, by their id."""
-    covered = [(each.from_index, each.to_index) for each in summaries.values()]
-    messages = sum(
-        message_tokens(turn.role.value, turn.text, count)
-        for turn in turns
-        if not any(first <= turn.index <= last for first, last in covered)
-    )
-    stand = sum(each.tokens for each in summaries.values())
-    return SessionTokens(messages=messages, summaries=stand, total=messages + stand, threshold=threshold)
+class Session(NamedTuple):
+    """A session as it is kept: its turns, and its summaries in the order in which they were made."""
+
+    turns: Sequence[Turn]
+    summaries: Sequence[Summary]
+    threshold: int
+    count: TokenCounter
+
+    def tokens(self, without: Collection[str] = ()) -> SessionTokens:
+        """Return what it takes; ``without``: ids of summaries that are left out of it."""
+        stand = _standing([each for each in self.summaries if each.summary_id not in without])
+        messages = sum(
+            message_tokens(turn.role.value, turn.text, self.count)
+            for turn in self.turns
+            if not any(each.from_index <= turn.index <= each.to_index for each in stand)
+        )
+        summaries = sum(each.tokens for each in stand)
+        return SessionTokens(
+            messages=messages, summaries=summaries, total=messages + summaries, threshold=self.threshold
+        )
 
 
-def standing(summaries: Sequence[Summary]) -> dict[str, Summary]:
+def _standing(summaries: Sequence[Summary]) -> list[Summary]:
     """Return the summaries that stand: what a roll-up replaces does not any more."""
     replaced = {name for each in summaries for name in each.replaces}
-    return {each.summary_id: each for each in summaries if each.summary_id not in replaced}
+    return [each for each in summaries if each.summary_id not in replaced]

@@ -54,20 +54,22 @@ class Filtered:
             for topic in _KINDS
             for number in range(catalog.get(topic).partitions)
         ]
-        self._watching: dict[str, list[asyncio.Queue[Told]]] = {}
+        self._watching: dict[tuple[str, ...], list[asyncio.Queue[Told]]] = {}
         self._task: asyncio.Task[None] | None = None
         self._reading = asyncio.Event()
         self._wanted = asyncio.Event()
 
     @asynccontextmanager
-    async def watch(self, response_id: str, conversation_id: str) -> AsyncIterator[asyncio.Queue[Told]]:
+    async def watch(
+        self, response_id: str, tenant_id: str, conversation_id: str
+    ) -> AsyncIterator[asyncio.Queue[Told]]:
         """Yield what comes of a response and its conversation, from now on.
 
         Raises:
             DependencyUnavailable: the broker does not answer.
         """
         queue: asyncio.Queue[Told] = asyncio.Queue()
-        keys = (f"r/{response_id}", f"c/{conversation_id}")
+        keys = ((response_id,), (tenant_id, conversation_id))
         for key in keys:
             self._watching.setdefault(key, []).append(queue)
         try:
@@ -134,6 +136,9 @@ class Filtered:
         except msgspec.DecodeError as error:
             log.warning("a record of an answer cannot be read, and is passed over", error=str(error))
             return
-        key = f"c/{told.conversation_id}" if isinstance(told, Summary) else f"r/{told.response_id}"
-        for queue in self._watching.get(key, ()):
+        for queue in self._watching.get(_key(told), ()):
             queue.put_nowait(told)
+
+
+def _key(told: Told) -> tuple[str, ...]:
+    return (told.tenant_id, told.conversation_id) if isinstance(told, Summary) else (told.response_id,)

@@ -1,12 +1,11 @@
-"""One turn of a chat on its way, and the events that whoever listens to it is told, from the first one on."""
+"""One turn of a chat on its way, from what a person said to what was answered."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,10 +19,10 @@ from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from streams.answering import Answerer
-from streams.chat.counting import SessionTokens
+from streams.chat.counting import Session, SessionTokens
+from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtered import Filtered, Told
 from streams.chat.sending import Sending
-from streams.printing import encode_json
 
 log = structlog.get_logger("streams.chat")
 
@@ -37,77 +36,40 @@ _SUMMARY_SECONDS = 6.0
 _LEFT_OUT_KEPT = 10
 
 
-class Status(StrEnum):
-    """How a turn ended."""
-
-    ANSWERED = "answered"
-    CLARIFYING = "clarifying"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
-
-
-class TurnEvent(NamedTuple):
-    """Something that happened in a turn; ``number`` counts from 1."""
-
-    number: int
-    name: str
-    data: bytes
-
-
-class TurnNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn's records are called, so that whoever tries again writes none of them twice."""
-
-    turn_id: str
-    conversation_id: str
-    user_id: str
-    tenant_id: str
-    response_id: str
-
-    @property
-    def message_id(self) -> str:
-        """The person's message."""
-        return f"{self.turn_id}.user"
-
-    @property
-    def answer_id(self) -> str:
-        """The assistant's message."""
-        return f"{self.turn_id}.answer"
-
-
-class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The last event of a turn."""
-
-    status: Status
-    try_again: bool = False
-    message: str = ""
-
-
 class Means(NamedTuple):
-    """What every turn needs.  ``tokens`` counts a session; it gives ``None`` where that cannot be told."""
+    """What every turn needs.  ``session`` is a session as it is kept; ``None`` where that cannot be told."""
 
     answerer: Answerer
     sending: Sending
     filtered: Filtered
-    tokens: Callable[[TurnNames], Any]
+    session: Callable[[TurnNames], Awaitable[Session | None]]
 
 
 class RunningTurn:
-    """A turn: :meth:`run` it once, listen to it as often as wished."""
+    """A turn: :meth:`start` it once, listen to it as often as wished.
 
-    def __init__(self, names: TurnNames, turn: Turn, means: Means) -> None:
+    ``known``: ids of the summaries that turns of the conversation have told; it adds those that it tells.
+    """
+
+    def __init__(self, names: TurnNames, turn: Turn, means: Means, known: set[str]) -> None:
         self.names = names
-        self.ended: TurnEnd | None = None
+        self._told = TurnEvents()
+        self.events, self._tell = self._told.events, self._told.tell
         self._turn = turn
         self._means = means
-        self._events: list[TurnEvent] = []
-        self._happened = asyncio.Condition()
+        self._known = known
+        self._counted: SessionTokens | None = None
         self._said = ""
         self._shown = ""
         self._sequence = 0
         self._is_final = False
         self._task: asyncio.Task[None] | None = None
         self._is_stopped = False
+
+    @property
+    def ended(self) -> TurnEnd | None:
+        """How it ended; ``None``: it goes on."""
+        return self._told.ended
 
     def start(self) -> None:
         """Begin."""
@@ -127,27 +89,6 @@ class RunningTurn:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def events(self, after: int = 0) -> AsyncGenerator[TurnEvent]:
-        """Yield what happens after event number ``after``, until the turn has ended."""
-        while True:
-            async with self._happened:
-                while len(self._events) <= after and self.ended is None:
-                    await self._happened.wait()
-                new = self._events[after:]
-            for event in new:
-                yield event
-            after += len(new)
-            if not new:
-                return
-
-    async def tell(self, name: str, told: object) -> None:
-        """Add an event."""
-        async with self._happened:
-            self._events.append(TurnEvent(len(self._events) + 1, name, encode_json(told)))
-            if isinstance(told, TurnEnd):
-                self.ended = told
-            self._happened.notify_all()
-
     # -- its way -----------------------------------------------------------------------------------------------
 
     async def _run(self) -> None:
@@ -161,12 +102,14 @@ class RunningTurn:
         except Exception:  # who waits for the turn is told that it failed; what is ours is in the log
             log.exception("a turn of a chat failed", turn=self.names.turn_id)
         finally:
-            await asyncio.shield(self.tell("end", end))
+            await asyncio.shield(self._tell("end", end))
 
     async def _answered(self) -> TurnEnd:
         names = self.names
-        await self.tell("turn", _named(names))
-        async with self._means.filtered.watch(names.response_id, names.conversation_id) as queue:
+        await self._tell("turn", _named(names))
+        async with self._means.filtered.watch(
+            names.response_id, names.tenant_id, names.conversation_id
+        ) as queue:
             shown: asyncio.Task[None] = asyncio.create_task(self._show(queue))
             try:
                 answer = await self._answer()
@@ -194,7 +137,7 @@ class RunningTurn:
                 elif isinstance(event, Answer):
                     answer = event
                 else:
-                    await self.tell(_name_of(event), event)
+                    await self._tell(_name_of(event), event)
         assert answer is not None
         return answer
 
@@ -215,12 +158,12 @@ class RunningTurn:
         while not self._is_final:
             told = await queue.get()
             if isinstance(told, ContentDuplicationEvent):
-                await self.tell("duplicate", told)
+                await self._tell("duplicate", told)
             elif isinstance(told, ResponseChunk):
                 self._shown += told.text
                 self._is_final = told.final
                 if told.text:
-                    await self.tell("text", {"text": told.text})
+                    await self._tell("text", {"text": told.text})
 
     async def _wait_for(self, shown: asyncio.Task[None]) -> None:
         """Wait for the end of the filtered text; without it the answer is shown as it was said."""
@@ -229,10 +172,10 @@ class RunningTurn:
             shown.result()
             return
         message = "The respond service does not answer: what repeats itself is shown, too."
-        await self.tell("notice", Notice(problem=Trouble.FILTER, message=message))
+        await self._tell("notice", Notice(problem=Trouble.FILTER, message=message))
         if not self._shown:
             self._shown = self._said
-            await self.tell("text", {"text": self._said})
+            await self._tell("text", {"text": self._said})
 
     async def _message(self, answer: Answer | None) -> None:
         """Write the assistant's message, with what it was made of."""
@@ -252,27 +195,40 @@ class RunningTurn:
             metadata=metadata,
         )
         await self._means.sending.message(message)
-        await self.tell("message", message)
+        await self._tell("message", message)
 
     async def _tell_tokens(self, queue: asyncio.Queue[Told]) -> None:
-        """Count the session; if that makes a summary due, wait a moment for it."""
-        before: SessionTokens | None = await self._means.tokens(self.names)
-        if before is None:
-            return
-        await self.tell("tokens", before)
-        if before.total <= before.threshold:
-            return
-        try:
-            async with asyncio.timeout(_SUMMARY_SECONDS):
-                while not isinstance(summary := await queue.get(), Summary):
-                    pass
-        except TimeoutError:
-            return  # it comes with one of the next turns
-        after: SessionTokens | None = await self._means.tokens(self.names)
-        if after is not None:
+        """Tell what the session takes; if a summary is due that has not come, wait a moment for it."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + _SUMMARY_SECONDS
+        while not await self._tell_session():
+            try:
+                async with asyncio.timeout(deadline - clock()):
+                    while not isinstance(told := await queue.get(), Summary) or told.summary_id in self._known:
+                        pass
+            except TimeoutError:
+                return  # it comes with one of the next turns
+
+    async def _tell_session(self) -> bool:
+        """Tell the summaries that no turn has told, and the count; return whether that is all for now."""
+        session = await self._means.session(self.names)
+        if session is None:
+            return True
+        new = [each for each in session.summaries if each.summary_id not in self._known]
+        untold = {each.summary_id for each in new}
+        before = session.tokens(untold)
+        if before != self._counted:
+            await self._tell("tokens", before)
+        for summary in new:
+            untold.remove(summary.summary_id)
+            after = session.tokens(untold)
             told = {"from_index": summary.from_index, "to_index": summary.to_index}
-            await self.tell("summary", told | {"tokens_before": before.total, "tokens_after": after.total})
-            await self.tell("tokens", after)
+            await self._tell("summary", told | {"tokens_before": before.total, "tokens_after": after.total})
+            await self._tell("tokens", after)
+            self._known.add(summary.summary_id)
+            before = after
+        self._counted = before
+        return bool(new) or before.total <= before.threshold
 
     async def _stopped(self) -> TurnEnd:
         """Keep what was said up to the moment when it was stopped."""

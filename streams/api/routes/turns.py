@@ -23,7 +23,7 @@ from streams.api.problems import (
 )
 from streams.api.usage import usage
 from streams.chat.chats import Chats, TurnRunning
-from streams.chat.running import Status, TurnEvent
+from streams.chat.events import Status, TurnEvent
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
