@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.topics.catalog import Catalog
+from tests.topic_records import records_of
 
 
 @asynccontextmanager
@@ -42,12 +43,7 @@ async def read_partition(consumer: AIOKafkaConsumer, tp: TopicPartition) -> Asyn
 
 async def read_topic(servers: str, topic: str, partitions: int) -> list[ConsumerRecord]:
     """Return the committed records of a topic, partition by partition."""
-    async with reader(servers) as consumer:
-        return [
-            record
-            for number in range(partitions)
-            async for record in read_partition(consumer, TopicPartition(topic, number))
-        ]
+    return (await records_of(servers, {topic: partitions}))[topic]
 
 
 async def undrained(servers: str, catalog: Catalog, group: str, sources: Sequence[str]) -> dict[str, int]:

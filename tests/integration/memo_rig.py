@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_server import ModelServer
@@ -26,6 +25,7 @@ from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for
+from tests.topic_records import records_of
 
 
 class Rig:
@@ -60,18 +60,11 @@ class Rig:
     async def memos(self) -> list[tuple[str, Memo | None]]:
         """Return all records of the topic, in order within a partition."""
         spec = catalog_for(self.settings).get("models.memo.v1")
-        places = [TopicPartition(spec.name, number) for number in range(spec.partitions)]
-        found = []
-        async with AIOKafkaConsumer(bootstrap_servers=self.settings.bootstrap_servers) as consumer:
-            consumer.assign(places)
-            await consumer.seek_to_beginning()
-            ends = await consumer.end_offsets(places)
-            for place in places:
-                while await consumer.position(place) < ends[place]:
-                    for record in (await consumer.getmany(place, timeout_ms=500)).get(place, ()):
-                        value = None if record.value is None else msgspec.json.decode(record.value, type=Memo)
-                        found.append((record.key.decode(), value))
-        return found
+        records = await records_of(self.settings.bootstrap_servers, {spec.name: spec.partitions})
+        return [
+            (each.key.decode(), None if each.value is None else msgspec.json.decode(each.value, type=Memo))
+            for each in records[spec.name]
+        ]
 
     def log(self) -> MemoLog:
         topic = MemoTopic(self.settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -27,6 +28,7 @@ from streams.remembered.far import ask_recall
 from streams.remembered.ports import Remembered
 from streams.search import SearchType, Wanted
 from streams.search.graph import GraphWanted
+from tests.topic_records import records_of
 
 __all__ = ["place"]
 
@@ -34,6 +36,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 #: What is to be erased says this; what is to stay says the other.
 CANARY, OTHER = "quokkaberry", "huckleberry"
+
+#: Where zlib's stream may begin, or a letter of state and then the length of what LZ4 packed, below 1 MiB.
+PACKED = re.compile(rb"(?=x\x01|[\x40-\x7f]..[\x00-\x0f]\x00)", re.DOTALL)
 
 SERVICES = ("ingest", "memory", "recall")
 
@@ -69,33 +74,28 @@ def chat(conversation: str, user: str, word: str, shared_with: str = "") -> list
 
 async def latest(place: Place) -> dict[tuple[str, bytes], bytes]:
     """The latest value of each key of each compacted topic, changelogs among them."""
-    found: dict[tuple[str, bytes], bytes] = {}
-    for spec in place.catalog.all():
-        if spec.is_compacted:
-            for key, value in await place.records(spec.contract_name or spec.name):
-                if value is None:
-                    found.pop((spec.name, key), None)
-                else:
-                    found[spec.name, key] = value
-    return found
+    kept = {spec.name: spec.partitions for spec in place.catalog.all() if spec.is_compacted}
+    topics = await records_of(place.settings.bootstrap_servers, kept)
+    found = {(topic, record.key): record.value for topic, records in topics.items() for record in records}
+    return {at: value for at, value in found.items() if value is not None}
 
 
 def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
     """The topics that hold a value in which the word stands, packed or not."""
-    found = set()
+    topics = set()
     for (topic, _), value in records.items():
         texts = [value]
-        for at in range(len(value) - 1):
+        for packed in (value[found.start() :] for found in PACKED.finditer(value)):
             try:
-                if value[at : at + 2] == b"x\x01":
-                    texts.append(decompressobj().decompress(value[at:]))
-                elif value[at] & 0xC0 == 0x40 and int.from_bytes(value[at + 1 : at + 5], "little") < 1 << 20:
-                    texts.append(bytes(cramjam.lz4.decompress_block(value[at + 1 :])))
+                if packed[:2] == b"x\x01":
+                    texts.append(decompressobj().decompress(packed))
+                else:
+                    texts.append(bytes(cramjam.lz4.decompress_block(packed[1:])))
             except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
                 continue
         if any(word.encode() in text.lower() for text in texts):
-            found.add(topic)
-    return found
+            topics.add(topic)
+    return topics
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from models.ids import turn_id
@@ -25,6 +25,7 @@ from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import DeadLetter
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
+from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
 
@@ -52,21 +53,8 @@ class Log:
         asyncio.run(go())
 
     def read(self, topic: str) -> list[Any]:
-        async def go() -> list[Any]:
-            found = []
-            async with AIOKafkaConsumer(
-                bootstrap_servers=self._servers, max_partition_fetch_bytes=8 << 20
-            ) as consumer:
-                places = [TopicPartition(self._prefix + topic, number) for number in range(PARTITIONS)]
-                consumer.assign(places)
-                await consumer.seek_to_beginning(*places)
-                ends = await consumer.end_offsets(places)
-                for place, end in ends.items():
-                    while await consumer.position(place) < end:
-                        found += (await consumer.getmany(place, timeout_ms=200)).get(place, [])
-            return found
-
-        return asyncio.run(go())
+        name = self._prefix + topic
+        return asyncio.run(records_of(self._servers, {name: PARTITIONS}))[name]
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, admin, load_catalog, reset, reset_log
 from streams.version import code_version
+from tests.topic_records import records_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -120,17 +121,8 @@ class Place:
 
     async def _read(self, topic: str) -> list:
         spec = self.catalog.get(topic)
-        found: list = []
-        async with AIOKafkaConsumer(
-            bootstrap_servers=self.settings.bootstrap_servers, auto_offset_reset="earliest"
-        ) as consumer:
-            for number in range(spec.partitions):
-                place = TopicPartition(spec.name, number)
-                consumer.assign([place])
-                end = (await consumer.end_offsets([place]))[place]
-                while await consumer.position(place) < end:
-                    found += (await consumer.getmany(timeout_ms=200)).get(place, [])
-        return found
+        servers = self.settings.bootstrap_servers
+        return (await records_of(servers, {spec.name: spec.partitions}))[spec.name]
 
     async def make_again(self, topic: str) -> None:
         """Delete a topic and create it, empty."""

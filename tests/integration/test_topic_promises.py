@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
 from streams.topics import Catalog, TopicSpec, load_catalog
 from streams.topics.admin import apply
+from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
 
@@ -44,17 +45,8 @@ async def made(kafka: LocalKafka, name: str, **changes: object) -> TopicSpec:
 
 
 async def values(kafka: LocalKafka, topic: str) -> list[bytes | None]:
-    place = TopicPartition(topic, 0)
-    async with AIOKafkaConsumer(
-        bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest"
-    ) as consumer:
-        consumer.assign([place])
-        end = (await consumer.end_offsets([place]))[place]
-        found = []
-        while await consumer.position(place) < end:
-            batches = await consumer.getmany(timeout_ms=200)
-            found += [record.value for records in batches.values() for record in records]
-    return found
+    records = await records_of(kafka.bootstrap_servers, {topic: 1})
+    return [record.value for record in records[topic]]
 
 
 def on_disk(kafka: LocalKafka, spec: TopicSpec, text: bytes) -> bool:
