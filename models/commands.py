@@ -9,6 +9,12 @@ import msgspec
 
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 
+#: How long what corrects a fact may be: as long as a value.
+CORRECTION_LIMIT = 1024
+
+#: How long the name of whoever corrects may be.
+BY_LIMIT = 256
+
 
 class CommandKind(StrEnum):
     """The commands that there are.  More will come; whoever reads them ignores those that it does not know."""
@@ -16,6 +22,7 @@ class CommandKind(StrEnum):
     CLOSE = "close"
     ERASE = "erase"
     CONSOLIDATE = "consolidate"
+    CORRECT = "correct"
 
 
 class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +43,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     tenant), and makes those one that say the same; with ``dry_run`` it only reports what it would do.  It is
     about no conversation: its ``conversation_id`` only says where the command lies.
 
+    ``correct`` puts ``text`` in the place of the fact ``fact_id`` about ``user_id``: the value that holds
+    instead, or a sentence that says so.  ``by``: who corrects it, for its history.  It is about no
+    conversation, either.
+
     The same ``command_id`` again is the same command.
     """
 
@@ -46,3 +57,6 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: Identifier = DEFAULT_TENANT
     user_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
     dry_run: bool = False
+    fact_id: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    text: Annotated[str, msgspec.Meta(max_length=CORRECTION_LIMIT)] = ""
+    by: Annotated[str, msgspec.Meta(max_length=BY_LIMIT)] = ""

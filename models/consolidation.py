@@ -1,5 +1,5 @@
 """What is done about facts that say the same: ``memory.consolidation.v1``, ``memory.merge-questions.v1`` and
-``memory.consolidation-reports.v1``.
+``memory.consolidation-reports.v1``; and what is put right about one of them by hand.
 
 Everything that is decided is written into the log before it is done, so that whoever reads it again comes to
 the same facts.
@@ -12,6 +12,7 @@ from typing import Annotated
 
 import msgspec
 
+from models.commands import CORRECTION_LIMIT
 from models.facts import Confidence, Count, Text
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.statements import Kind
@@ -24,19 +25,36 @@ class Step(StrEnum):
 
     ``consolidate``: look at what changed of a person since the last time, or of everybody in the partition.
     ``merge``: ``other_id`` becomes part of ``fact_id``.  ``contradiction``: the two cannot both be so, and
-    nothing says which is: both are half as sure.
+    nothing says which is: both are half as sure.  ``correct``: something else takes the place of ``fact_id``.
     """
 
     CONSOLIDATE = "consolidate"
     MERGE = "merge"
     CONTRADICTION = "contradiction"
+    CORRECT = "correct"
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said instead of a fact, and where that stands: the command of ``partition`` and ``offset``.
+
+    ``arrived_at``: when the command did, by the log's clock.
+    """
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=CORRECTION_LIMIT)]
+    command_id: Identifier
+    conversation_id: Identifier
+    topic: str
+    partition: Count
+    offset: Count
+    arrived_at: Timestamp
 
 
 class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step.  Key: ``step_id``; partition: that of ``user_id``.
 
-    ``by``: who decided it: ``schedule``, ``command``, ``rules``, or the name of a model.  ``similarity``: the
-    cosine of the two facts' vectors, where it was looked at.  ``dry_run``: only say what would be done.
+    ``by``: who decided it: ``schedule``, ``command``, ``rules``, the name of a model, or of who corrects
+    a fact.  ``similarity``: the cosine of the two facts' vectors, where it was looked at.  ``dry_run``: only
+    say what would be done.
     A step about everybody (``user_id`` empty) stands in each partition.
     """
 
@@ -50,6 +68,7 @@ class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float | None = None
     dry_run: bool = False
     tenant_id: Identifier = DEFAULT_TENANT
+    correction: Correction | None = None
 
 
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):

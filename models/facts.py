@@ -62,6 +62,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     ``quote`` is the sentence (or sentences) as written; ``offsets`` are those of ``message_ids`` in
     ``topic``/``partition``, in the same order; ``window_end_id`` is the end mark of the window.
     ``sent_at`` is when the last of the messages was sent, ``arrived_at`` when it arrived, by the log's clock.
+    ``corrected_by``: who said it in the place of another fact, by hand; the one message is the command then.
     """
 
     conversation_id: Identifier
@@ -74,6 +75,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     offsets: tuple[Count, ...]
     sent_at: Timestamp
     arrived_at: Timestamp
+    corrected_by: Annotated[str, msgspec.Meta(max_length=256)] = ""
 
 
 class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +83,8 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
     What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
     of partial statements in the same slot that this one completes (seed 000: "likes blueberries" and then
-    "likes blueberries, especially in smoothies").
+    "likes blueberries, especially in smoothies").  ``corrects``: the fact, in the same slot, that somebody said
+    is not so, and this is.
     """
 
     candidate_id: Identifier
@@ -100,6 +103,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     event_at: Timestamp | None = None
     event_precision: Precision | None = None
     refines: tuple[Identifier, ...] = ()
+    corrects: Annotated[str, msgspec.Meta(max_length=256)] = ""
     tenant_id: Identifier = DEFAULT_TENANT
 
 

@@ -43,7 +43,7 @@ def remaining(settings: Settings, now: datetime) -> Remaining:
     for spec in catalog_for(settings):
         if spec.is_compacted:
             compacted = max(compacted, spec.max_compaction_lag_ms or 0)
-        elif spec.retention_ms is not None and spec.contract_name != commands.COMMANDS:
+        elif spec.retention_ms is not None:
             kept[spec.name] = now + timedelta(milliseconds=spec.retention_ms + (spec.segment_ms or 0))
     return Remaining(now + timedelta(milliseconds=compacted), kept)
 

@@ -95,6 +95,8 @@ class Consolidation:
         if claim.is_none and not claim.single:
             self._end_values(own)
         self._deny_merged(own)
+        if self._said.corrects:
+            self._void_named(self._said.corrects, own)
         for partial_id in self._said.refines:
             self._refine(partial_id, own, erasure)
 
@@ -106,6 +108,8 @@ class Consolidation:
             stub = line.stub(fact_id)
             if stub is None or not stub.into or stub.since > self._known.position:
                 break
+            if stub.into == self._said.corrects:
+                break  # what it was merged into never was so: it stands for itself again
             self._is_known = self._is_known or is_under(self._said.provenance, stub.floors)
             target_line = self._line(stub.into_line)
             if target_line.fact(stub.into) is None and target_line.stub(stub.into) is None:
@@ -185,9 +189,22 @@ class Consolidation:
     def _void_latest(self, by: str) -> None:
         """Take back the value that was named before in this conversation: "a cat, no, I mean a dog"."""
         latest, here = self.slot.latest, self._said.provenance.conversation_id
-        if latest is None or latest.fact_id == by or latest.conversation_id != here or latest.at > self._at:
+        if (
+            self._said.corrects
+            or latest is None
+            or latest.fact_id == by
+            or latest.conversation_id != here
+            or latest.at > self._at
+        ):
             return
         self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
+
+    def _void_named(self, fact_id: str, own: Claim) -> None:
+        """Take back the fact that this is said instead of."""
+        line_id = self._known.line_of(fact_id)
+        fact = self._line(line_id).fact(fact_id)
+        if fact is not None and (fact.slot_id, fact.user_id) == (own.slot_id, self._said.user_id):
+            self._inject(line_id, fact_id, self._at, Said.VOIDED, own.fact_id)
 
     def _end_values(self, none: Claim) -> None:
         """End what the slot held: the latest values of it."""

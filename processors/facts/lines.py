@@ -40,6 +40,8 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
 
     ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
+    Whose it was and in which conversations it was said is known of one that was corrected: nothing else stands
+    for it when they are erased.
     """
 
     fact_id: str
@@ -49,6 +51,9 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     floors: tuple[Floor, ...] = ()
     since: int = 0
     slot_id: str = ""
+    tenant_id: str = ""
+    user_id: str = ""
+    conversation_ids: tuple[str, ...] = ()
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):
@@ -177,8 +182,21 @@ def settled(
         if fact.status is FactStatus.DEPRECATED:
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
-            line = with_stub(line, Stub(fact.fact_id, fact.version, floors=let_go, slot_id=fact.slot_id))
+            line = with_stub(line, stub_of(fact, let_go))
     return bounded(line, found), changed
+
+
+def stub_of(fact: Fact, floors: tuple[Floor, ...]) -> Stub:
+    """Return what is left of a fact that never was so."""
+    return Stub(
+        fact.fact_id,
+        fact.version,
+        floors=floors,
+        slot_id=fact.slot_id,
+        tenant_id=fact.tenant_id,
+        user_id=fact.user_id,
+        conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
+    )
 
 
 def _judged(fact: Fact, verdict: Verdict | None) -> Fact:

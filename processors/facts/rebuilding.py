@@ -15,7 +15,7 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ceilings
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
-from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded
+from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
 
 _LEFT = (FactStatus.MERGED_INTO, FactStatus.DEPRECATED)
@@ -59,14 +59,10 @@ def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, P
 def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Line:
     if fact.status in _LEFT:
         target = claims.get(fact.merged_into_id or "")
-        stub = Stub(
-            fact.fact_id,
-            fact.version,
-            fact.merged_into_id or "",
-            target.line_id if target else "",
-            () if fact.merged_into_id else ceilings(fact.provenance),
-            slot_id=fact.slot_id,
-        )
+        stub = stub_of(fact, ceilings(fact.provenance))
+        if fact.merged_into_id:
+            into_line = target.line_id if target else ""
+            stub = Stub(fact.fact_id, fact.version, fact.merged_into_id, into_line, slot_id=fact.slot_id)
         line = msgspec.structs.replace(line, stubs=(*line.stubs, stub))
         if fact.merged_into_id:
             return line

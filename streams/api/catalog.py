@@ -30,6 +30,7 @@ OPERATIONS: Sequence[Operation] = (
     facts.get_fact,
     graph.get_graph,
     facts.forget_fact,
+    facts.correct_fact,
     context.get_context,
     conversations.list_conversations,
     conversations.new_conversation,

@@ -79,10 +79,7 @@ def explain(
 ) -> None:
     """Show what a fact rests on: its sentences, and each change with what caused it."""
     settings = load_settings()
-    _require(user)
-    if not fact_id.strip() or "/" in fact_id:
-        raise ConfigurationError("FACT_ID is no id: `switchboard facts --user ...` lists the facts of a person")
-    fact = asyncio.run(_fact(settings, fact_id.strip(), user, tenant))
+    fact = asyncio.run(one(settings, fact_id, user, tenant))
     if json:
         print_json(fact)
         return
@@ -90,7 +87,8 @@ def explain(
     _print_where(fact, settings)
     print("rests on")
     for said in fact.provenance:
-        print(f"  {said.sent_at:%Y-%m-%d %H:%M}  “{printable(said.quote)}”")
+        by_hand = f"  (corrected by {printable(said.corrected_by)})" if said.corrected_by else ""
+        print(f"  {said.sent_at:%Y-%m-%d %H:%M}  “{printable(said.quote)}”{by_hand}")
         print(
             f"                    {printable(said.conversation_id)}: {printable(', '.join(said.message_ids))}"
         )
@@ -142,7 +140,17 @@ async def _each(index: FactIndex, where: FactFilter) -> AsyncIterator[Fact]:
         facts, following = await index.page(where, _PAGE, following)
 
 
-async def _fact(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
+async def one(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
+    """Return a fact about a person.
+
+    Raises:
+        ConfigurationError: what is given can be no id, or nobody's.
+        NotFound: there is no such fact about this person.
+    """
+    _require(user)
+    fact_id = fact_id.strip()
+    if not fact_id or "/" in fact_id:
+        raise ConfigurationError("FACT_ID is no id: `switchboard facts --user ...` lists the facts of a person")
     asked = {"user_id": user, "tenant_id": tenant}
     fact = await recall_api.get(settings, f"/v1/facts/{fact_id}", asked, Fact)
     if fact is not None:

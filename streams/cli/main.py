@@ -69,6 +69,7 @@ _COMMANDS = {
     "context": "context:show",
     "facts": "facts:show",
     "explain": "facts:explain",
+    "correct": "correct:correct",
     "conversations": "conversations:app",
     "erase": "erase:app",
     "mcp": "mcp_command:run",

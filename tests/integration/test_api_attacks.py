@@ -47,6 +47,7 @@ ELSEWHERE = {
     "/v1/dead-letters/{topic}/retry",
     "/v1/dead-letters/{topic}/drop",
     # tests/integration/test_api_writing.py
+    "/v1/facts/{fact_id}/correct",
     "/v1/messages",
     "/v1/conversations",
     "/v1/conversations/{conversation_id}",

@@ -102,6 +102,52 @@ def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, perso
     eventually(lambda: client.get(f"/v1/people/{person}").status_code == 404, "nothing is known any more")
 
 
+def test_a_fact_that_is_wrong_is_corrected(client: httpx.Client, person: str) -> None:
+    client.post("/v1/messages", json=talk(person)).raise_for_status()
+    seen(client, person)
+    client.post(f"{path_of(person)}/close").raise_for_status()
+    whose = {"user_id": person}
+
+    def holding() -> dict[str, str]:
+        answer = client.get("/v1/facts", params=whose)
+        told = answer.json()["facts"] if answer.is_success else []
+        return {each["statement"]: each["fact_id"] for each in told}
+
+    porto = eventually(lambda: holding().get("Lives in Porto"), "it is known where she lives")
+
+    def correct(text: str, fact_id: str = porto, **who: str) -> httpx.Response:
+        return client.post(
+            f"/v1/facts/{fact_id}/correct",
+            params={**whose, **who},
+            json={"text": text},
+            headers={"idempotency-key": person},
+        )
+
+    for refused, status in (
+        (correct("Lisbon", user_id="mallory"), 404),
+        (correct("Lisbon", str(uuid.uuid4())), 404),
+        (correct("porto."), 400),
+        (correct(""), 400),
+        (correct("..."), 400),
+        (correct("x" * 1025), 400),
+    ):
+        assert refused.status_code == status, refused.text
+    asked, again = correct("I live in Lisbon."), correct("I live in Lisbon.")
+    assert asked.status_code == 202 and asked.json() == again.json(), asked.text
+    told = asked.json()
+    assert (told["fact_id"], told["statement"], told["ends"]) == (porto, "Lives in Lisbon", False)
+    eventually(lambda: holding().get("Lives in Lisbon") == told["instead"], "the correction is known")
+    assert "Lives in Porto" not in holding()
+    old, new = (client.get(f"/v1/facts/{each}", params=whose).json() for each in (porto, told["instead"]))
+    assert (old["status"], old["superseded_by"]) == ("deprecated", new["fact_id"])
+    assert (new["evidence_count"], new["provenance"][0]["quote"]) == (1, "I live in Lisbon.")
+    assert new["provenance"][0]["corrected_by"] == "api"
+    assert new["provenance"][0]["message_ids"] == [told["command_id"]] == [new["changes"][0]["message_id"]]
+    gone = correct("Faro")
+    assert (gone.status_code, gone.json()["type"]) == (409, "urn:switchboard:problem:conflict")
+    assert new["fact_id"] in gone.json()["detail"]
+
+
 def test_how_far_a_message_has_come(rig: ServeRig, client: httpx.Client, person: str) -> None:
     sent = client.post("/v1/messages", json=talk(person)).json()["messages"]
     positions = [each["position"] for each in sent]

@@ -1,16 +1,19 @@
 """memory/commands: what somebody wants done about facts goes to where those facts are.
 
 ``consolidate`` about one person becomes one step on ``memory.consolidation.v1``; about everybody, one in each
-partition, where each person of whom something changed gets a step of their own.
+partition, where each person of whom something changed gets a step of their own.  ``correct`` becomes one step
+about its fact, in the partition of the person.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 
 from models import ids
-from models.commands import AnyCommand, Command, CommandKind
-from models.consolidation import ConsolidationStep, Step
+from models.commands import BY_LIMIT, AnyCommand, Command, CommandKind
+from models.consolidation import ConsolidationStep, Correction, Step
 from models.errors import InvalidRecord
 from processors.text.validation import decode
 from streams import cloudevents
@@ -48,7 +51,11 @@ class Commands:
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            if command is not None:
+            if command is None:
+                continue
+            if command.command == CommandKind.CORRECT:
+                emit_step(_correcting(command, record), effects)
+            else:
                 self._consolidate(command, effects)
         return effects
 
@@ -70,11 +77,44 @@ class Commands:
             effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, partition=partition)
 
 
+def _correcting(command: Command, record: SourceRecord) -> ConsolidationStep:
+    return ConsolidationStep(
+        step_id=ids.deterministic_id("correct", command.tenant_id, command.command_id),
+        step=Step.CORRECT,
+        at=command.issued_at,
+        by=command.by or f"command {command.command_id}"[:BY_LIMIT],
+        user_id=command.user_id,
+        fact_id=command.fact_id,
+        tenant_id=command.tenant_id,
+        correction=Correction(
+            text=command.text,
+            command_id=command.command_id,
+            conversation_id=command.conversation_id,
+            topic=COMMANDS,
+            partition=record.partition,
+            offset=record.offset,
+            arrived_at=datetime.fromtimestamp(record.timestamp / 1000, UTC),
+        ),
+    )
+
+
 def _read(record: SourceRecord) -> Command | None:
-    """Return a command that is for this stage, ``None`` for others, and for what is none."""
+    """Return a command that is for this stage, ``None`` for others, and for what is none.
+
+    Raises:
+        InvalidRecord: it is for this stage, and wrong.
+    """
     try:
-        if decode(AnyCommand, record.value).command != CommandKind.CONSOLIDATE:
+        if decode(AnyCommand, record.value).command not in (CommandKind.CONSOLIDATE, CommandKind.CORRECT):
             return None
     except InvalidRecord:
         return None
-    return decode(Command, record.value)
+    command = decode(Command, record.value)
+    if command.command == CommandKind.CORRECT:
+        for name in ("user_id", "fact_id", "text"):
+            if not getattr(command, name).strip():
+                raise InvalidRecord(
+                    f"no_{name}",
+                    f"a command correct says {name}: whose fact, which one, and what holds instead",
+                )
+    return command

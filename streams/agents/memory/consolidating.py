@@ -27,6 +27,7 @@ from processors.facts.lines import Cause, Line
 from processors.merging.applying import half_as_sure, merged
 from processors.merging.plan import Pair, Plan, plan
 from streams import cloudevents
+from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_vectors import (
     PERSON,
@@ -65,7 +66,7 @@ _SOURCE = "/switchboard/memory"
 
 def key_of(step: ConsolidationStep) -> bytes:
     """Return the key of the state that a step is folded into: that of the fact that becomes part of another."""
-    return step.other_id.encode()
+    return (step.step_id if step.step is Step.CORRECT else step.other_id).encode()
 
 
 class Consolidating:
@@ -130,6 +131,8 @@ class Consolidating:
             return _merge(step, own, run, work)
         if step.step is Step.CONTRADICTION:
             return _contradict(step, own, run, work)
+        if step.step is Step.CORRECT:
+            return fold_correction(own, run, work)
         if not step.user_id:
             for person in changed_people(step.tenant_id, work):
                 _ask(person, _moment(record), step.by, work, dry_run=step.dry_run)

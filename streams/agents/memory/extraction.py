@@ -105,7 +105,7 @@ class Extraction:
                 continue
             candidates = self._candidates(window, answer, before, work)
             for candidate in candidates:
-                self._emit(candidate, work)
+                emit_candidate(candidate, work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
@@ -153,17 +153,14 @@ class Extraction:
         name = answer.by or self._extractor.name
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
 
-    @staticmethod
-    def _emit(candidate: FactCandidate, effects: Effects) -> None:
-        effects.emit(
-            CANDIDATES,
-            candidate.user_id.encode(),
-            _encode(candidate),
-            cloudevents.outgoing(
-                "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
-            ),
-        )
-        effects.count("candidates_total", candidate.kind)
+
+def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:
+    """Write a candidate where it is compared with what is known."""
+    headers = cloudevents.outgoing(
+        "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
+    )
+    effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers)
+    effects.count("candidates_total", candidate.kind)
 
 
 def _is_processed(window: Window, before: ExtractionState | None) -> bool:

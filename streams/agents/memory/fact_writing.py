@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from models.facts import Erasure, Fact, FactChange
+from models.facts import Erasure, Fact, FactCandidate, FactChange
 from processors.embedding.wording import request_for_fact
+from processors.facts.claims import claim_of
+from processors.facts.consolidation import Consolidation
 from processors.facts.lines import Line, Place
 from streams import cloudevents, embedding_requests
 from streams.agents.memory import tombstones
@@ -51,6 +53,26 @@ def bury(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work
     )
     if fact is not None:
         work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
+
+
+def fold_in(candidate: FactCandidate, slot: Line | None, known: KnownLines, work: Work) -> Line:
+    """Fold a candidate into its slot, and return it: it is to be stored last."""
+    done = Consolidation(candidate, slot, known)
+    if not done.changes:
+        work.skip("replayed")
+    for fact in done.changes:
+        key, line_id = fact.fact_id.encode(), claim_of(fact).line_id
+        before = line_of(line_id, work)
+        old = None if before is None else before.fact(fact.fact_id)
+        publish(fact, work)
+        if old is not None and old.statement != fact.statement:
+            embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
+        if line_id != fact.fact_id and work.get(key, STATE) is None:
+            work.put(key, Place(line_id), STATE, first=True)
+    for line_id, line in done.lines.items():
+        # A line is stored before those whose facts were merged into it: they hold them no more.
+        work.put(line_id.encode(), line, STATE, known.position, first=not any(s.into for s in line.stubs))
+    return msgspec.structs.replace(done.slot)  # its mark moves on, whatever changed
 
 
 class KnownLines:

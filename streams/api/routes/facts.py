@@ -7,12 +7,20 @@ from uuid import UUID
 
 import msgspec
 
+from models.commands import CORRECTION_LIMIT
+from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from models.messages import DEFAULT_TENANT, Identifier
 from models.ports import FactFilter
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import UNKNOWN_FACT, Problem
+from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_FACT, Problem
+from streams.api.routes.messages import idempotency_key
+from streams.api.tracing import traceparent_of
+from streams.commands import COMMANDS
+from streams.correcting import correcting
+from streams.printing import encode_json
 from streams.remembered.ports import Facts
+from streams.sending import Outgoing, Sender
 
 _Status = Literal["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"]
 
@@ -90,6 +98,63 @@ async def forget_fact(call: Call, wanted: FactParameters) -> Forgotten:
     fact = await _found(call, wanted)
     await call.part("forgetter").forget(fact)
     return Forgotten(fact_id=fact.fact_id, user_id=fact.user_id)
+
+
+class NewValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``text``: what holds instead, as a value ("Munich") or in the person's own words."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=CORRECTION_LIMIT)]
+
+
+class Corrected(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact is about to be what was said.
+
+    ``instead``: the id of the fact that stands in its place within seconds, and ``statement`` what that one
+    says; ``ends``: nothing takes its place, it only ends.
+    """
+
+    fact_id: str
+    user_id: str
+    instead: str
+    statement: str
+    ends: bool
+    command_id: str
+
+
+@operation(
+    "POST",
+    "/v1/facts/{fact_id}/correct",
+    scope=Scope.WRITE,
+    example={"fact_id": "1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e", "user_id": "ada"},
+    example_body={"text": "I live in Munich now."},
+    problems=[UNKNOWN_FACT, CONFLICT],
+    status=202,
+)
+async def correct_fact(call: Call, wanted: FactParameters, body: NewValue) -> Corrected:
+    """Say what holds instead of a fact: it takes the fact's place, and the history of both says so.
+
+    The same header `Idempotency-Key` again is the same correction.
+    """
+    fact = await _found(call, wanted)
+    sender: Sender = call.part("sender")
+    key = idempotency_key(call)
+    by = call.caller.user_id or (f"token {call.caller.token}" if call.caller.token else "api")
+    try:
+        asked = correcting(fact, body.text, by, key)
+    except InvalidRecord as error:
+        kind = CONFLICT if error.reason == "not_current" else INVALID_REQUEST
+        raise Problem(kind, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+    command = asked.command
+    record = Outgoing(COMMANDS, command.conversation_id.encode(), encode_json(command), command.command_id)
+    await sender.send([record], traceparent_of(call.request))
+    return Corrected(
+        fact_id=fact.fact_id,
+        user_id=fact.user_id,
+        instead="" if asked.ends else asked.fact_id,
+        statement=asked.statement,
+        ends=asked.ends,
+        command_id=command.command_id,
+    )
 
 
 async def _found(call: Call, wanted: FactParameters) -> Fact:

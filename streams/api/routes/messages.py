@@ -66,6 +66,18 @@ class MessagesAccepted(msgspec.Struct, frozen=True, kw_only=True):
     messages: list[Accepted]
 
 
+def idempotency_key(call: Call) -> str:
+    """Return the header ``Idempotency-Key``, ``""`` if there is none.
+
+    Raises:
+        Problem: 400; it is too long.
+    """
+    key = call.request.headers.get(_KEY_HEADER, "")
+    if len(key) > _LONGEST_KEY:
+        raise Problem(INVALID_REQUEST, f"Idempotency-Key may have {_LONGEST_KEY} characters.")
+    return key
+
+
 @operation(
     "POST",
     "/v1/messages",
@@ -83,9 +95,7 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     when it is sent again: give `message_id`, or the header `Idempotency-Key`, from which ids are made.
     """
     sender: Sender = call.part("sender")
-    key = call.request.headers.get(_KEY_HEADER, "")
-    if len(key) > _LONGEST_KEY:
-        raise Problem(INVALID_REQUEST, f"Idempotency-Key may have {_LONGEST_KEY} characters.")
+    key = idempotency_key(call)
     now = datetime.now(UTC)
     messages = [_message(call, body, number, key, now) for number in range(len(body.messages))]
     if len({(each.conversation_id, each.message_id) for each in messages}) < len(messages):

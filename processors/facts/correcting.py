@@ -1,0 +1,221 @@
+"""A fact that somebody corrects by hand: what is said instead, as a candidate for the slot of the fact.
+
+What is said may be the value ("Munich"), a sentence about it as facts have them ("Lives in Munich"), or the
+person's own words ("I live in Munich now").  The built-in extractor reads it, as if the person had said it;
+what it does not find the slot in fills the slot as it is written.  It goes through the same checks as whatever
+an extractor finds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import msgspec
+
+from models import ids
+from models.consolidation import Correction
+from models.errors import InvalidRecord
+from models.facts import Fact, FactCandidate, FactStatus
+from models.messages import Role, Timestamp
+from models.statements import SELF, Assertion, Statement
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.english import conjugate
+from processors.extraction.reading import read_window
+from processors.facts.candidates import objection, to_candidate
+from processors.facts.claims import claim_of, normalized_attribute, normalized_subject
+
+#: Who extracted what was said by hand.
+EXTRACTOR = "correction"
+
+#: Somebody took the trouble to say it.
+_CERTAIN = 1.0
+
+_LEAD = re.compile(r"(?:(?:no|sorry|actually|wait|i mean|it's|it is|that's|rather)\b[\s,:]*)+", re.IGNORECASE)
+_WHO = re.compile(r"(?:the )?user(?:'s)?\s+", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECASE)
+_IRREGULAR = {"is": "am", "has": "have", "does": "do", "was": "was"}
+
+
+def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tuple[FactCandidate, ...]:
+    """Return what takes the place of a fact, all of it in the fact's slot: most often one candidate.
+
+    The first names the fact that it corrects, unless it only ends it.  ``at``: when it was said; it counts
+    as said after whatever the fact rests on, for it is about that.
+
+    Raises:
+        InvalidRecord: ``not_current``, ``same_value``, ``not_about_it``, or what is wrong with any statement
+            (:data:`processors.facts.candidates.OBJECTIONS`).
+    """
+    if fact.status is not FactStatus.ACTIVE:
+        after = fact.superseded_by or fact.merged_into_id
+        raise InvalidRecord(
+            "not_current",
+            f"fact {fact.fact_id} does not hold any more ({fact.status}): correct "
+            + (f"{after}, which took its place" if after else "one that does"),
+        )
+    last = max((fact.valid_from, *(each.sent_at for each in fact.provenance)))
+    said_at = at if at > last else last + timedelta(microseconds=1)
+    window = _window(fact, correction, at)
+    candidates: list[FactCandidate] = []
+    for found in _read(fact, window) or (_as_written(fact, window),):
+        if (wrong := objection(found, window)) is not None:
+            raise InvalidRecord(wrong, f"what is said instead of fact {fact.fact_id} is no statement: {wrong}")
+        candidate = to_candidate(found, window, EXTRACTOR)
+        ends = found.assertion is Assertion.ENDED
+        evidence = msgspec.structs.replace(candidate.provenance, sent_at=said_at, corrected_by=by)
+        candidate = msgspec.structs.replace(candidate, provenance=evidence)
+        if not ends:
+            # The first takes the fact's place; the others are told beside it.
+            candidate = msgspec.structs.replace(
+                candidate,
+                assertion=Assertion.HOLDS if candidates else Assertion.CORRECTED,
+                corrects="" if candidates else fact.fact_id,
+            )
+        candidates.append(candidate)
+    _check(fact, candidates)
+    return tuple(candidates)
+
+
+def _check(fact: Fact, candidates: list[FactCandidate]) -> None:
+    for candidate in candidates:
+        is_same = claim_of(candidate).fact_id == fact.fact_id
+        if candidate.assertion is Assertion.ENDED:
+            if not is_same and candidate.value:
+                raise InvalidRecord(
+                    "not_about_it", f"what is said ends something else than fact {fact.fact_id}"
+                )
+        elif is_same:
+            raise InvalidRecord(
+                "same_value", f"fact {fact.fact_id} says that already: say what holds instead of it"
+            )
+
+
+def _window(fact: Fact, correction: Correction, at: Timestamp) -> Window:
+    """The correction as a message of the person, in a window of its own."""
+    message = WindowMessage(
+        message_id=correction.command_id,
+        user_id=fact.user_id,
+        role=Role.USER,
+        content=correction.text,
+        sent_at=at,
+        arrived_at=correction.arrived_at,
+        index=0,
+        offset=correction.offset,
+    )
+    return Window(
+        window_id=ids.deterministic_id("correction", fact.tenant_id, correction.command_id),
+        conversation_id=correction.conversation_id,
+        user_id=fact.user_id,
+        tenant_id=fact.tenant_id,
+        reason=WindowReason.CLOSED,
+        message_ids=(message.message_id,),
+        messages=(message,),
+        from_index=0,
+        to_index=0,
+        overlap=0,
+        source=WindowSource(
+            topic=correction.topic,
+            partition=correction.partition,
+            first_offset=correction.offset,
+            last_offset=correction.offset,
+        ),
+    )
+
+
+def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
+    """Return what the built-in extractor finds for the slot of the fact; one thing if it holds one."""
+    text = window.messages[0].content
+    for wording in _wordings(text):
+        message = msgspec.structs.replace(window.messages[0], content=wording)
+        found = [
+            _by_hand(each, fact, text)
+            for each in read_window(msgspec.structs.replace(window, messages=(message,)))
+            if _is_of_slot(each, fact)
+        ]
+        if found:
+            return (found[-1],) if claim_of(fact).single else tuple(found)
+    return ()
+
+
+def _wordings(text: str) -> Iterator[str]:
+    """Yield it as it is, and in the first person: "Lives in Munich" is what "I live in Munich" is shown as."""
+    yield text
+    told = _WHO.sub("", text.strip(), count=1)
+    first, _, rest = told.partition(" ")
+    verb = first.casefold()
+    if verb == "no":
+        negation, _, rest = rest.partition(" ")
+        verb, _, rest = rest.partition(" ")
+        yield from (f"I no {negation} {base} {rest}" for base in _bases(verb.casefold()))
+    yield from (f"I {base} {rest}" for base in _bases(verb))
+    yield f"My {told[:1].lower()}{told[1:]}"
+
+
+def _bases(verb: str) -> Iterator[str]:
+    if verb in _IRREGULAR:
+        yield _IRREGULAR[verb]
+    for base in (verb[:-1], verb[:-2], f"{verb[:-3]}y"):
+        if len(base) > 1 and verb != base and conjugate(base) == verb:
+            yield base
+
+
+def _is_of_slot(found: Statement, fact: Fact) -> bool:
+    return (normalized_subject(found.subject), normalized_attribute(found.attribute)) == (
+        normalized_subject(fact.subject),
+        normalized_attribute(fact.attribute),
+    )
+
+
+def _by_hand(found: Statement, fact: Fact, text: str) -> Statement:
+    ended = found.assertion is Assertion.ENDED
+    return msgspec.structs.replace(
+        found,
+        kind=fact.kind,
+        confidence=_CERTAIN,
+        quote=text,
+        assertion=Assertion.ENDED if ended else Assertion.CORRECTED,
+        completes="",
+        event_at=found.event_at or fact.event_at,
+        event_precision=found.event_precision or fact.event_precision,
+    )
+
+
+def _as_written(fact: Fact, window: Window) -> Statement:
+    """Return what is written as the value: alone, or in the sentence of the fact; else the whole is both."""
+    text = window.messages[0].content
+    value = told = text.strip().rstrip(".!").rstrip()
+    if not told:
+        raise InvalidRecord("no_text", f"nothing is said instead of fact {fact.fact_id}")
+    before, after = _frame(fact)
+    if not fact.attribute:
+        value = ""
+    elif before.strip() and told.casefold().startswith(before.casefold()):
+        value = told[len(before) :].removesuffix(after) or told
+    elif not _SENTENCE.match(told):
+        value = told[match.end() :] if (match := _LEAD.match(told)) and match.end() < len(told) else told
+        told = f"{before}{value}{after}"
+    return Statement(
+        user_id=fact.user_id,
+        kind=fact.kind,
+        statement=told,
+        confidence=_CERTAIN,
+        source_message_ids=window.message_ids,
+        quote=text,
+        subject=fact.subject or SELF,
+        attribute=fact.attribute,
+        value=value,
+        polarity=fact.polarity,
+        assertion=Assertion.CORRECTED,
+        event_at=fact.event_at,
+        event_precision=fact.event_precision,
+    )
+
+
+def _frame(fact: Fact) -> tuple[str, str]:
+    """What stands around the value in the fact's sentence; ``("", "")`` if the value does not stand there."""
+    at = fact.statement.casefold().find(fact.value.casefold()) if fact.value else -1
+    if at < 0:
+        return "", ""
+    return fact.statement[:at], fact.statement[at + len(fact.value) :]

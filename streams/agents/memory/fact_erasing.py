@@ -1,0 +1,200 @@
+"""What the facts stage does when a fact, a conversation or a person is erased.
+
+A tombstone on ``memory.facts.v1``, which anybody may write, erases its fact.  So does the erasure of a
+conversation or a person (:mod:`streams.erasures`): what rests on any of it goes whole.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from models import ids
+from models.consolidation import ConsolidationStep
+from models.errors import InvalidRecord
+from models.facts import Erasure, Fact, FactCandidate
+from models.vectors import VectorKind
+from processors.facts.erasure import erase, slot_of, unaware
+from processors.facts.lines import Line, Place, Stub
+from streams import embedding_requests, erasures
+from streams.agents.memory import tombstones
+from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
+from streams.agents.memory.fact_vectors import forget_person
+from streams.agents.memory.fact_writing import bury, publish
+from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
+from streams.agents.memory.tombstones import Tombstone
+from streams.erasures import Erasing
+from streams.runtime.keyed import Run, Work
+from streams.runtime.records import SourceRecord
+
+_SOURCE = "/switchboard/memory"
+
+
+class Heard(NamedTuple):
+    """A record of the topic that the stage itself writes: an erasure, or nothing that it does not know.
+
+    ``key``: the fact's, or the record's own.
+    """
+
+    key: bytes
+    tombstone: Tombstone | None = None
+    erasing: Erasing | None = None
+
+
+def fold_heard(own: State | None, run: Run[Heard], work: Work) -> State | None:
+    ((heard, record),) = run.items
+    if heard.erasing is not None:
+        _erase_all(heard.erasing, run, work)
+    if heard.tombstone is None:
+        return own
+    return _erase(heard.tombstone, own, record.partition, work)
+
+
+def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
+    """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
+    partition = run.last.partition
+    erased = erasing.key(partition)
+    before = erasure_of(erased, work)
+    if before is not None and erasing.until <= before.until:
+        work.skip("replayed")
+        return
+    named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
+    for key in work.holding(named):
+        line = None if b"/" in key else line_of(key.decode(), work)
+        for fact in line.facts if line is not None else ():
+            if not _rests_on(fact, erasing):
+                continue
+            fact_key = fact.fact_id.encode()
+            own = work.get(fact_key, STATE)
+            asked = Tombstone(fact.fact_id, Erasure(until=erasing.until))
+            after = _erase(asked, own, partition, work)
+            if after is None:
+                work.remove(fact_key, run.next_offset)
+            elif after is not own:
+                work.put(fact_key, after, STATE, run.next_offset)
+            assert line is not None
+            for part_id in _merged_into(fact.fact_id, line, work):
+                _erase_part(part_id, erasing, partition, work)
+        for stub in line.stubs if line is not None else ():
+            if _is_left_of(stub, erasing):
+                _erase_part(stub.fact_id, erasing, partition, work)
+    # Graphs are in the same partitions, and hear of it from here.
+    erasures.announce(work, GRAPH_STATEMENTS, erasing, partition, _SOURCE)
+    if not erasing.conversation_id:
+        forget_person(erasing.tenant_id, erasing.user_id, work)
+    # Last, as with a fact: that it is known says that it is done.
+    work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
+
+
+def _erase_part(fact_id: str, erasing: Erasing, partition: int, work: Work) -> None:
+    """Erase what state has let go of, and is still to be read on the topic."""
+    own = work.get(fact_id.encode(), STATE)
+    if own is None:
+        return
+    after = _erase(Tombstone(fact_id, Erasure(until=erasing.until)), own, partition, work)
+    if after is None:
+        work.remove(fact_id.encode())
+    elif after is not own:
+        work.put(fact_id.encode(), after, STATE)
+
+
+def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) -> State | None:
+    """Forget what was erased, and have the log end with what is left of it.
+
+    The tombstone was written by somebody else, or by us for theirs; what this stage has published since
+    stands behind it.
+    """
+    fact_id, asked = tombstone
+    line_id = own.line_id if isinstance(own, Place) else fact_id
+    line = line_of(line_id, work)
+    fact = None if line is None else line.fact(fact_id)
+    before = erasure_of(fact_id, work)
+    done = erase(line, fact_id, before, asked.until, asked.version)
+    if done.erasure is before and done.line is line:
+        work.skip("replayed")
+        return own
+    # First the other lines of its slot: that the erasure is known says that they are done.
+    _forget_elsewhere(fact_id, slot_of(line, fact_id), line_id, done.erasure, work)
+    work.put(erasure_key(fact_id), done.erasure, ERASURE)
+    if done.line is None or done.line.fact(fact_id) is None:
+        embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
+    if done.is_gone:
+        bury(fact_id, fact, done.erasure, partition, work)
+    for changed in done.changes:
+        publish(changed, work)
+    if line_id == fact_id:
+        return done.line
+    if done.line is not line:
+        # The line of a slot keeps its mark, empty or not.
+        work.put(line_id.encode(), done.line or Line(line is not None and line.single), STATE)
+    return own
+
+
+def _forget_elsewhere(fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work) -> None:
+    """Where a slot holds many values, what was said of one ends others: they must not name it any more."""
+    slot = line_of(slot_id, work) if slot_id else None
+    if slot is None or slot.single:
+        return
+    others = slot.values if line_id == slot_id else (slot_id,)
+    for other_id in others:
+        if (other := line_of(other_id, work)) is None:
+            continue
+        left, changes = unaware(other, fact_id, erasure.until)
+        for changed in changes:
+            publish(changed, work)
+        if left is not other:
+            work.put(other_id.encode(), left, STATE)
+
+
+def _rests_on(fact: Fact, erasing: Erasing) -> bool:
+    if fact.tenant_id != erasing.tenant_id or erasing.user_id not in ("", fact.user_id):
+        return False
+    return not erasing.conversation_id or any(
+        said.conversation_id == erasing.conversation_id for said in fact.provenance
+    )
+
+
+def _is_left_of(stub: Stub, erasing: Erasing) -> bool:
+    if stub.tenant_id != erasing.tenant_id or erasing.user_id not in ("", stub.user_id):
+        return False
+    return not erasing.conversation_id or erasing.conversation_id in stub.conversation_ids
+
+
+def _merged_into(fact_id: str, line: Line, work: Work) -> list[str]:
+    """Return the facts that were merged into one, and those that were merged into them."""
+    found, waiting = list[str](), [(fact_id, line)]
+    while waiting:
+        into_id, into = waiting.pop()
+        others = [line_of(each, work) for each in into.absorbed]
+        for part in [into, *(other for other in others if other is not None)]:
+            for stub in part.stubs:
+                if stub.into == into_id and stub.fact_id not in found:
+                    found.append(stub.fact_id)
+                    waiting.append((stub.fact_id, part))
+    return found
+
+
+def is_erased(
+    conversation_id: str,
+    arrived_at: datetime,
+    of: FactCandidate | ConsolidationStep,
+    partition: int,
+    work: Work,
+) -> bool:
+    """Whether what arrived then in a conversation was erased with the conversation or its person."""
+    names = ((conversation_id, ""), (conversation_id, of.user_id), ("", of.user_id))
+    erased = (erasure_of(ids.erasure_id(of.tenant_id, *name, partition), work) for name in names)
+    return any(each is not None and arrived_at <= each.until for each in erased)
+
+
+def decode_heard(record: SourceRecord) -> Heard:
+    """Return what a record of the topic says to the stage that writes it."""
+    try:
+        if (erasing := erasures.read(record)) is not None:
+            return Heard(record.key or b"", erasing=erasing)
+        tombstone = tombstones.read(record)
+    except InvalidRecord:
+        return Heard(b"")  # the index dead-letters it
+    return Heard(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)

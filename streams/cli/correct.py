@@ -1,0 +1,51 @@
+"""``switchboard correct``: say what holds instead of a fact."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from typing import Annotated
+
+import typer
+
+from models.commands import CORRECTION_LIMIT
+from models.errors import ConfigurationError, InvalidRecord
+from models.messages import DEFAULT_TENANT
+from streams import commands, correcting
+from streams.cli import facts
+from streams.cli.output import printable
+from streams.settings import load_settings
+
+
+def correct(
+    fact_id: Annotated[
+        str, typer.Argument(help="Its id, as `switchboard facts` shows it.", show_default=False)
+    ],
+    text: Annotated[
+        str, typer.Argument(help='What holds instead: "Munich", or "I live in Munich."', show_default=False)
+    ],
+    user: facts.User,
+    tenant: facts.Tenant = DEFAULT_TENANT,
+) -> None:
+    """Put something else in the place of a fact that is wrong; its history names both, and who did it.
+
+    It is done by the service `memory`.
+    """
+    if not text.strip() or len(text) > CORRECTION_LIMIT:
+        raise ConfigurationError(f"TEXT says what holds instead, in up to {CORRECTION_LIMIT:,} characters")
+    settings = load_settings()
+    fact = asyncio.run(facts.one(settings, fact_id, user, tenant))
+    try:
+        asked = correcting.correcting(fact, text, _who())
+    except InvalidRecord as error:
+        raise ConfigurationError(f"{error}") from error
+    asyncio.run(commands.send(settings, [asked.command]))
+    print(f"asked to correct “{printable(fact.statement)}”: {printable(asked.statement)}")
+    print(f"what became of it: switchboard explain {asked.fact_id} --user {printable(user)}")
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()[:256]
+    except (OSError, KeyError):  # no such user, as in some containers
+        return "switchboard correct"

@@ -1,0 +1,313 @@
+"""memory/facts: a fact that somebody corrects by hand, however often the log is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_samples import candidate
+
+from models.commands import Command
+from models.consolidation import ConsolidationStep, Step
+from models.facts import Fact, FactCandidate, FactChange, FactStatus
+from models.statements import Kind, Polarity
+from streams.agents.memory.commands import COMMANDS, Commands
+from streams.agents.memory.consolidating import CONSOLIDATION
+from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.erasures import Erasing
+from streams.runtime.records import Record
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.settings import Settings
+
+COLUMNS = {
+    "home": ("Lives in {}", Kind.STATE),
+    "like": ("Likes {}", Kind.PREFERENCE),
+    "pet": ("Has {}", Kind.STATE),
+    "": ("{}", Kind.STATE),
+}
+
+
+def told(attribute: str, value: str, number: int, **changes: Any) -> FactCandidate:
+    says, kind = COLUMNS[attribute]
+    found = candidate(says.format(value), number, **changes)
+    return msgspec.structs.replace(found, attribute=attribute, value=value if attribute else "", kind=kind)
+
+
+def correct(fact_id: str, text: str, number: int = 1, **changes: Any) -> Command:
+    command = Command(
+        command_id=f"correct-{number}",
+        command="correct",
+        conversation_id="correction",
+        issued_at=START + timedelta(days=1, minutes=number),
+        user_id="ada",
+        fact_id=fact_id,
+        text=text,
+        by="eve",
+    )
+    return msgspec.structs.replace(command, **changes)
+
+
+class Harness(StageHarness):
+    """The facts stage and the stage of commands before it; what they write for it is read by it."""
+
+    def __init__(self) -> None:
+        super().__init__(Facts(Settings()).stage())
+        self.commands = StageHarness(Commands(Settings()).stage())
+        self.log: list[Record] = []
+
+    def take(self, *records: Record) -> None:
+        for record in records:
+            self.log.append(record)
+            before = len(self.outputs)
+            self.feed(record)
+            for output in self.outputs[before:]:
+                if output.topic in (CONSOLIDATION, CANDIDATES):
+                    assert output.value is not None
+                    self.arrived += timedelta(seconds=1)
+                    self.take(self.record(output.value, output.topic, key=output.key))
+
+    def know(self, attribute: str, value: str, number: int = 1, **changes: Any) -> Fact:
+        self.take(self.record(told(attribute, value, number, **changes)))
+        return self.facts()[COLUMNS[attribute][0].format(value)]
+
+    def correct(self, fact: Fact, text: str, number: int = 1, **changes: Any) -> None:
+        fact_id = changes.pop("fact_id", fact.fact_id)
+        # By hand: after everything that it is about.
+        self.commands.arrived = self.arrived = self.arrived + timedelta(seconds=1)
+        written = len(self.commands.outputs)
+        self.commands.feed(self.commands.record(correct(fact_id, text, number, **changes), COMMANDS))
+        for output in self.commands.outputs[written:]:
+            assert output.value is not None
+            self.take(self.record(output.value, output.topic, key=output.key))
+
+    def facts(self) -> dict[str, Fact]:
+        return {fact.statement: fact for fact in self.by_id().values()}
+
+    def by_id(self) -> dict[str, Fact]:
+        facts: dict[str, Fact] = {}
+        for output in self.outputs:
+            if output.topic == FACTS and output.value is not None:
+                fact = msgspec.json.decode(output.value, type=Fact)
+                facts[fact.fact_id] = fact
+        return facts
+
+    def holding(self) -> list[str]:
+        return sorted(fact.statement for fact in self.by_id().values() if fact.status is FactStatus.ACTIVE)
+
+    def reasons(self) -> list[str]:
+        return [letter.reason for letter in self.dead_letters + self.commands.dead_letters]
+
+
+@pytest.fixture
+def harness() -> Harness:
+    return Harness()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "text", "becomes"),
+    [
+        ("home", "Berlin", "Munich", "Lives in Munich"),
+        ("home", "Berlin", "sorry, it's Munich.", "Lives in Munich"),
+        ("home", "Berlin", "I live in Munich now.", "Lives in Munich"),
+        ("home", "Berlin", "Lives in Munich", "Lives in Munich"),
+        ("home", "Berlin", "The user lives in Munich", "Lives in Munich"),
+        ("home", "Berlin", "They are somewhere else these days", "They are somewhere else these days"),
+        ("like", "tea", "coffee", "Likes coffee"),
+        ("like", "tea", "I don't like tea", "Does not like tea"),
+        ("like", "tea", "Does not like tea", "Does not like tea"),
+        ("pet", "a dog", "a cat", "Has a cat"),
+        ("", "Hums in the kitchen", "Hums in the bathroom.", "Hums in the bathroom"),
+    ],
+)
+def test_what_is_said_instead_takes_the_place_of_a_fact(
+    harness: Harness, attribute: str, value: str, text: str, becomes: str
+) -> None:
+    old = harness.know(attribute, value)
+    harness.correct(old, text)
+    assert harness.holding() == [becomes]
+    new, old = harness.facts()[becomes], harness.by_id()[old.fact_id]
+    assert (old.status, old.change, old.superseded_by) == (
+        FactStatus.DEPRECATED,
+        FactChange.CORRECTED,
+        new.fact_id,
+    )
+    assert (new.user_id, new.slot_id, new.confidence, new.tentative) == ("ada", old.slot_id, 1.0, False)
+    (evidence,) = new.provenance
+    assert (evidence.quote, evidence.corrected_by) == (text, "eve")
+    assert (evidence.topic, evidence.message_ids, evidence.offsets) == (COMMANDS, ("correct-1",), (0,))
+    assert (new.changes[-1].change, new.changes[-1].message_id) == (FactChange.CREATED, "correct-1")
+    assert harness.reasons() == []
+
+
+def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:
+    tea, jazz = harness.know("like", "tea"), harness.know("like", "jazz", 2)
+    harness.correct(tea, "coffee")
+    harness.correct(jazz, "blues", 2)
+    assert harness.holding() == ["Likes blues", "Likes coffee"]
+
+
+def test_two_things_may_be_said_instead_of_one(harness: Harness) -> None:
+    harness.correct(harness.know("like", "hot drinks"), "I like tea and coffee")
+    assert harness.holding() == ["Likes coffee", "Likes tea"]
+
+
+def test_what_is_known_already_gains_evidence(harness: Harness) -> None:
+    tea, coffee = harness.know("like", "tea"), harness.know("like", "coffee", 2)
+    harness.correct(tea, "coffee")
+    assert harness.holding() == ["Likes coffee"]
+    assert harness.by_id()[coffee.fact_id].evidence_count == 2
+
+
+def test_a_correction_is_corrected_back(harness: Harness) -> None:
+    berlin = harness.know("home", "Berlin")
+    harness.correct(berlin, "Munich")
+    harness.correct(harness.facts()["Lives in Munich"], "Berlin", 2)
+    assert harness.holding() == ["Lives in Berlin"]
+    again = harness.by_id()[berlin.fact_id]
+    assert again.version > berlin.version and again.valid_from == berlin.valid_from
+
+
+def test_a_fact_that_is_only_over_ends(harness: Harness) -> None:
+    berlin = harness.know("home", "Berlin")
+    harness.correct(berlin, "I no longer live in Berlin.")
+    assert (harness.holding(), harness.by_id()[berlin.fact_id].status) == ([], FactStatus.ENDED)
+
+
+def test_the_part_of_a_whole_may_be_right(harness: Harness) -> None:
+    part = harness.know("like", "blueberries")
+    says = told("like", "blueberries in smoothies", 2)
+    harness.take(harness.record(msgspec.structs.replace(says, refines=(part.fact_id,))))
+    whole = harness.facts()["Likes blueberries in smoothies"]
+    assert harness.holding() == [whole.statement]
+    harness.correct(whole, "blueberries")
+    assert harness.holding() == ["Likes blueberries"]
+
+
+def test_a_clock_that_is_behind_does_not_put_it_into_the_past(harness: Harness) -> None:
+    harness.correct(harness.know("home", "Berlin"), "Munich", issued_at=START - timedelta(days=900))
+    assert harness.holding() == ["Lives in Munich"]
+
+
+def test_a_command_that_is_sent_twice_is_done_once(harness: Harness) -> None:
+    berlin = harness.know("home", "Berlin")
+    harness.correct(berlin, "Munich")
+    once = harness.by_id()
+    harness.correct(berlin, "Munich")
+    assert (harness.by_id(), harness.reasons()) == (once, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "reason"),
+    [
+        ("Munich", {"fact_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7"}, "unknown_fact"),
+        ("Munich", {"user_id": "mallory"}, "unknown_fact"),
+        ("Munich", {"tenant_id": "another"}, "unknown_fact"),
+        ("berlin.", {}, "same_value"),
+        ("I live in Berlin.", {}, "same_value"),
+        ("...", {}, "no_text"),
+        ("  ", {}, "no_text"),
+        ("Munich", {"user_id": ""}, "no_user_id"),
+        ("Munich", {"fact_id": ""}, "no_fact_id"),
+        ("I no longer live in Hamburg.", {}, "not_about_it"),
+    ],
+)
+def test_what_cannot_be_done_is_dead_lettered_and_changes_nothing(
+    harness: Harness, text: str, changes: dict[str, str], reason: str
+) -> None:
+    berlin = harness.know("home", "Berlin")
+    before = harness.by_id()
+    harness.correct(berlin, text, **changes)
+    assert (harness.reasons(), harness.by_id()) == ([reason], before)
+
+
+def test_what_holds_no_more_cannot_be_corrected(harness: Harness) -> None:
+    berlin, munich = harness.know("home", "Berlin"), harness.know("home", "Munich", 2)
+    harness.correct(berlin, "Lyon")
+    tea = harness.know("like", "tea", 3)
+    harness.correct(tea, "coffee", 2)
+    harness.correct(tea, "milk", 3)
+    assert harness.reasons() == ["not_current", "not_current"]
+    assert munich.fact_id in str(harness.dead_letters[0].message)
+    assert harness.holding() == ["Likes coffee", "Lives in Munich"]
+
+
+def test_a_candidate_cannot_take_back_what_is_in_another_slot_or_anothers(harness: Harness) -> None:
+    berlin, tea = harness.know("home", "Berlin"), harness.know("like", "tea", 2)
+    theirs = harness.know("like", "tea", 3, user="mallory")
+    for number, fact in enumerate((berlin, theirs), 4):
+        said = msgspec.structs.replace(told("like", f"jazz {number}", number), corrects=fact.fact_id)
+        harness.take(harness.record(said))
+    assert {harness.by_id()[each.fact_id].status for each in (berlin, tea, theirs)} == {FactStatus.ACTIVE}
+
+
+def test_what_was_erased_is_not_corrected_and_a_correction_is_erased(harness: Harness) -> None:
+    berlin = harness.know("home", "Berlin")
+    harness.correct(berlin, "Munich")
+    erasing = Erasing("default", "", "ada", harness.arrived + timedelta(hours=1))
+    harness.take(Record(None, erasing.key(PARTITION).encode(), topic=FACTS, headers=erasing.headers()))
+    gone = {output.key for output in harness.outputs if output.topic == FACTS and output.value is None}
+    assert gone >= {fact_id.encode() for fact_id in harness.by_id()}
+    published = harness.by_id()
+    harness.correct(berlin, "Lyon", 2)
+    assert (harness.by_id(), harness.reasons()) == (published, [])
+    harness.arrived += timedelta(hours=2)
+    harness.correct(berlin, "Lyon", 3)
+    assert (harness.by_id(), harness.reasons()) == (published, ["unknown_fact"])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["home", "like", "pet"]), st.sampled_from(["tea", "jazz", "Oslo"]), st.booleans()
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.randoms(use_true_random=False),
+)
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_read_again_wherever_it_dies_the_same_holds(
+    story: Sequence[tuple[str, str, bool]], chance: Random
+) -> None:
+    harness = Harness()
+    for number, (attribute, value, corrects) in enumerate(story):
+        held = [each for each in harness.by_id().values() if each.status is FactStatus.ACTIVE]
+        of_slot = [each for each in held if each.attribute == attribute and each.value != value]
+        if corrects and of_slot:
+            harness.correct(chance.choice(of_slot), value, number)
+        else:
+            harness.know(attribute, value, number)
+    again = StageHarness(Facts(Settings()).stage())
+    records = list(harness.log)
+    fed: list[tuple[int, int]] = []
+    at, crashes = 0, 3
+    while at < len(records):
+        if fed and crashes and chance.random() < 0.4:
+            crashes -= 1
+            lost = chance.randrange(len(fed))
+            again.recover(chance.randint(fed[lost][1], len(again.changelog)))
+            at = fed[chance.randint(0, lost)][0]
+            fed = [begun for begun in fed if begun[0] < at]
+            continue
+        topic = records[at].topic
+        same = next((n for n in range(at, len(records)) if records[n].topic != topic), len(records))
+        count = chance.randint(1, same - at)
+        fed.append((at, len(again.changelog)))
+        again.feed(*records[at : at + count])
+        at += count
+    after = {fact.fact_id: fact for fact in again.values(FACTS, Fact)}
+    assert after == harness.by_id()
+    assert not {letter.reason for letter in again.dead_letters} - {"not_current"}
+    assert all(fact.polarity is Polarity.AFFIRMED for fact in after.values())
+
+
+def test_a_step_without_its_words_is_dead_lettered(harness: Harness) -> None:
+    step = ConsolidationStep(step_id="s", step=Step.CORRECT, at=START, by="eve", user_id="ada", fact_id="f")
+    harness.take(harness.record(step, CONSOLIDATION))
+    assert harness.reasons() == ["incomplete_step"]
