@@ -196,9 +196,9 @@ class Fold:
             return
         self.erasures.append((user_id, arrived))
         self._summarizing.counts.clear()
+        self._summarizing.requests.clear()
         if not user_id:
             self.windows.clear()
-            self._summarizing.requests.clear()
             self._begin_anew()
             return
         self._bodies.erase_words(user_id)

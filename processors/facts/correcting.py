@@ -80,7 +80,7 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
 
 def _check(fact: Fact, candidates: list[FactCandidate]) -> None:
     for candidate in candidates:
-        is_same = claim_of(candidate).fact_id == fact.fact_id
+        is_same = claim_of(candidate).fact_id == claim_of(fact).fact_id
         if candidate.assertion is Assertion.ENDED:
             if not is_same and candidate.value:
                 raise InvalidRecord(

@@ -102,7 +102,7 @@ def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, perso
     eventually(lambda: client.get(f"/v1/people/{person}").status_code == 404, "nothing is known any more")
 
 
-def test_a_fact_that_is_wrong_is_corrected(client: httpx.Client, person: str) -> None:
+def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, person: str) -> None:
     client.post("/v1/messages", json=talk(person)).raise_for_status()
     seen(client, person)
     client.post(f"{path_of(person)}/close").raise_for_status()
@@ -143,6 +143,11 @@ def test_a_fact_that_is_wrong_is_corrected(client: httpx.Client, person: str) ->
     assert (new["evidence_count"], new["provenance"][0]["quote"]) == (1, "I live in Lisbon.")
     assert new["provenance"][0]["corrected_by"] == "api"
     assert new["provenance"][0]["message_ids"] == [told["command_id"]] == [new["changes"][0]["message_id"]]
+    told_there = rig.command("correct", new["fact_id"], "Faro", "--user", person)
+    assert told_there.returncode == 0 and "Lives in Faro" in told_there.stdout, told_there.stderr
+    faro = eventually(lambda: holding().get("Lives in Faro"), "it was corrected from the command line")
+    explained = rig.command("explain", faro, "--user", person).stdout
+    assert "“Faro”  (corrected by " in explained, explained
     gone = correct("Faro")
     assert (gone.status_code, gone.json()["type"]) == (409, "urn:switchboard:problem:conflict")
     assert new["fact_id"] in gone.json()["detail"]

@@ -303,6 +303,18 @@ class TestRemembering:
         assert not remembers(b"", a)
 
 
+@pytest.mark.parametrize("person", ["", "ada"])
+def test_what_was_asked_for_earlier_in_the_run_is_not_once_it_is_erased(person: str) -> None:
+    conversation = Conversation()
+    fold, later = conversation.thawed(), START + FORGET
+    long = [msgspec.structs.replace(message(number), content="x" * 600) for number in range(2)]
+    fold.add([(said, 100 + number, START) for number, said in enumerate(long)])
+    fold.add([(message(2, later), 102, later)])  # it was forgotten by then, and a summary of it asked for
+    assert fold.requests
+    fold.erase("acme", person, 103, later)
+    assert conversation.frozen(fold, later).requests == []
+
+
 def test_a_page_has_a_key_of_its_own_under_its_conversations() -> None:
     """As it was stored, so it is looked for: the key is part of the format."""
     assert page_key(b"c", 12) == b"c\x0012"
