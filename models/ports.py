@@ -352,6 +352,14 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """Return items whose text shares words with ``query``, best first by BM25, with or without vector."""
         ...
 
+    async def search(
+        self, query: str, vector: NDArray[np.float32], where: Filter_contra, limit: int
+    ) -> tuple[list[Item], dict[str, float]]:
+        """Return what :meth:`search_vector` and then :meth:`search_text` find, each item once; and the cosine,
+        by id, of each that has a vector.
+        """
+        ...
+
     async def get(self, ids: Sequence[str]) -> list[Item]:
         """Return the stored items among ``ids``, in no particular order."""
         ...

@@ -109,7 +109,30 @@ class Shard(Generic[Item]):
 
     def with_words(self, words: str, where: Where, limit: int) -> list[Found[Item]]:
         """Return the items that share words with ``words``; the score is the engine's BM25."""
-        return self._query(edge.TextQuery(self.kind.text_field, words), where, limit)
+        return self._query(self._words(words), where, limit)
+
+    def nearest_and_with_words(
+        self, words: str, vector: NDArray[np.float32], where: Where, limit: int
+    ) -> tuple[list[Item], dict[str, float]]:
+        """Return both, each item once, and the cosines of those that have a vector.
+
+        Other threads get their turn between two calls of the engine.  A payload is read once only.
+        """
+        selected = _filter(where)
+        found: dict[str, float | None] = {}
+        for query in (edge.Query.Nearest(vector.tolist(), stored.VECTOR), self._words(words)):
+            request = edge.QueryRequest(limit=limit, query=query, filter=selected, with_payload=False)
+            by_meaning = isinstance(query, edge.Query)
+            for point in self.engine.query(request):
+                found.setdefault(str(point.id), point.score if by_meaning else None)
+        cosines = {name: score for name, score in found.items() if score is not None}
+        if others := [name for name, score in found.items() if score is None]:
+            cosines |= self.cosines(vector, others)
+        payloads = {str(record.id): record.payload for record in self.engine.retrieve([*found], True, False)}
+        return [self.kind.from_payload(payloads[name]) for name in found], cosines
+
+    def _words(self, words: str) -> edge.TextQuery:
+        return edge.TextQuery(self.kind.text_field, words)
 
     def _query(self, query: Any, where: Where, limit: int) -> list[Found[Item]]:
         request = edge.QueryRequest(limit=limit, query=query, filter=_filter(where), with_payload=True)
@@ -237,7 +260,11 @@ def _filter(where: Where) -> edge.Filter:
 
 def _condition(wanted: AnyOf | Within) -> edge.FieldCondition:
     if isinstance(wanted, AnyOf):
-        return edge.FieldCondition(wanted.field, match=edge.MatchAny([*wanted.values]))
+        # One value is looked up once; of a list each point's value is looked for in it, which takes a quarter
+        # of the time of a search among 50,000.
+        one = wanted.values[0] if len(wanted.values) == 1 else None
+        match = edge.MatchAny([*wanted.values]) if one is None else edge.MatchValue(one)
+        return edge.FieldCondition(wanted.field, match=match)
     start, end = wanted.start, wanted.end
     since, until = (each.isoformat() if isinstance(each, datetime) else None for each in (start, end))
     if since is not None or until is not None:

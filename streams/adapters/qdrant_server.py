@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -12,23 +12,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models as q
-from qdrant_client.http.exceptions import UnexpectedResponse
 
-from models.errors import ConfigurationError
 from models.ports import Found, Place, Vectors, VectorSpace, Where
 from streams.adapters import qdrant_payload as stored
-from streams.adapters.qdrant_connection import ask, connect
+from streams.adapters.qdrant_collection import Collection
 from streams.adapters.qdrant_kinds import Kind
-from streams.adapters.qdrant_requests import NOBODYS, filter_of, payload_indexes, replace_if
-from streams.redaction import without_credentials
+from streams.adapters.qdrant_requests import NOBODYS, filter_of, replace_if
 
-T = TypeVar("T")
 Item = TypeVar("Item", bound=msgspec.Struct)
 Filter = TypeVar("Filter", bound=Where)
-
-#: The first release that ranks a text field by BM25.  (Older ones also ignore ``update_mode`` in silence,
-#: and would let an old version replace a new one.)
-MINIMUM_VERSION = (1, 20)
 
 
 class QdrantServerIndex(Generic[Item, Filter]):
@@ -54,20 +46,18 @@ class QdrantServerIndex(Generic[Item, Filter]):
         api_key: str = "",
         ca_file: Path | None = None,
     ) -> None:
-        self._url = url
-        self._shown = without_credentials(url)
-        self._collection = collection
+        self._collection = Collection(
+            url, collection, kind, space, timeout=timeout, api_key=api_key, ca_file=ca_file
+        )
+        self._name = collection
+        self._client = self._collection.client
+        self._ask = self._collection.ask
         self._kind = kind
         self.space = space
-        self._timeout = timeout
-        self._local = not url.startswith(("http://", "https://"))
-        self._client = connect(url, timeout, api_key, ca_file)
-        self._prepared = False
-        self._preparing: asyncio.Task[None] | None = None
 
     async def upsert(self, items: Sequence[Item]) -> None:
         """See the port.  Raises :class:`models.errors.InvalidRecord` for an id that is no uuid."""
-        await self._prepare()
+        await self._collection.prepare()
         latest = self._kind.newest(items)
         for part in stored.batches(len(latest)):
             await self._upsert(latest[part])
@@ -80,11 +70,9 @@ class QdrantServerIndex(Generic[Item, Filter]):
         point, keeps the vector.
         """
         kind = self._kind
-        await self._insert({kind.id_of(item): kind.to_payload(item) for item in items})
+        await self._collection.insert({kind.id_of(item): kind.to_payload(item) for item in items})
         ids = [kind.id_of(item) for item in items]
-        records = await self._ask(
-            self._client.retrieve(self._collection, ids, with_payload=[stored.VERSION_FIELD])
-        )
+        records = await self._ask(self._client.retrieve(self._name, ids, with_payload=[stored.VERSION_FIELD]))
         versions = {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
         replacements = [
             replace_if(q.Range(lt=kind.version_of(item)), kind.id_of(item), kind.to_payload(item))
@@ -92,27 +80,27 @@ class QdrantServerIndex(Generic[Item, Filter]):
             if versions.get(kind.id_of(item), 0) < kind.version_of(item)
         ]
         if replacements:
-            await self._ask(self._client.batch_update_points(self._collection, replacements, wait=True))
+            await self._ask(self._client.batch_update_points(self._name, replacements, wait=True))
 
     async def without_vector(self, ids: Sequence[str]) -> set[str]:
         """See the port."""
         asked = stored.point_ids(ids)
         if not asked:
             return set()
-        await self._prepare()
+        await self._collection.prepare()
         where = q.Filter(
             must=[q.HasIdCondition(has_id=[*asked])],
             must_not=[q.HasVectorCondition(has_vector=stored.VECTOR), NOBODYS],
         )
         records, _ = await self._ask(
-            self._client.scroll(self._collection, where, limit=len(asked), with_payload=False)
+            self._client.scroll(self._name, where, limit=len(asked), with_payload=False)
         )
         return {str(record.id) for record in records}
 
     async def store_vectors(self, ids: Sequence[str], vectors: Vectors, model: str) -> None:
         """See the port."""
         self._require_space_of(vectors.shape[1], model)
-        await self._prepare()
+        await self._collection.prepare()
         for part in stored.batches(len(ids)):
             rows = dict(zip(ids[part], vectors[part], strict=True))
             points = [
@@ -121,24 +109,24 @@ class QdrantServerIndex(Generic[Item, Filter]):
             ]
             if points:
                 # The server refuses an update that names a point it does not have; none is ever deleted.
-                await self._insert({str(point.id): stored.gravestone(0) for point in points})
-                await self._ask(self._client.update_vectors(self._collection, points, wait=True))
+                await self._collection.insert({str(point.id): stored.gravestone(0) for point in points})
+                await self._ask(self._client.update_vectors(self._name, points, wait=True))
 
     async def forget_vectors(self, ids: Sequence[str]) -> None:
         """See the port."""
         if known := stored.point_ids(ids):
-            await self._prepare()
+            await self._collection.prepare()
             named = q.Filter(must=[q.HasIdCondition(has_id=[*known])])
-            await self._ask(self._client.delete_vectors(self._collection, [stored.VECTOR], named, wait=True))
+            await self._ask(self._client.delete_vectors(self._name, [stored.VECTOR], named, wait=True))
 
     async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """See the port."""
         asked = stored.point_ids(ids)
         if not asked:
             return {}
-        await self._prepare()
+        await self._collection.prepare()
         records = await self._ask(
-            self._client.retrieve(self._collection, asked, with_payload=False, with_vectors=[stored.VECTOR])
+            self._client.retrieve(self._name, asked, with_payload=False, with_vectors=[stored.VECTOR])
         )
         found = {}
         for record in records:
@@ -158,11 +146,11 @@ class QdrantServerIndex(Generic[Item, Filter]):
         asked = stored.point_ids(ids)
         if not asked:
             return {}
-        await self._prepare()
+        await self._collection.prepare()
         among = q.Filter(must=[q.HasIdCondition(has_id=[*asked])])
         found = await self._ask(
             self._client.query_points(
-                self._collection,
+                self._name,
                 query=vector.tolist(),
                 using=stored.VECTOR,
                 query_filter=among,
@@ -176,21 +164,33 @@ class QdrantServerIndex(Generic[Item, Filter]):
         """See the port.  Words count in their English base form; English stop words do not count."""
         return await self._query(q.TextQuery(text=query), self._kind.text_field, where, limit)
 
+    async def search(
+        self, query: str, vector: NDArray[np.float32], where: Filter, limit: int
+    ) -> tuple[list[Item], dict[str, float]]:
+        """See the port."""
+        by_meaning, by_words = await asyncio.gather(
+            self.search_vector(vector, where, limit), self.search_text(query, where, limit)
+        )
+        items = {self._kind.id_of(each.item): each.item for each in (*by_meaning, *by_words)}
+        cosines = {self._kind.id_of(each.item): each.score for each in by_meaning}
+        others = [name for name in items if name not in cosines]
+        return [*items.values()], cosines | await self.cosines(vector, others) if others else cosines
+
     async def get(self, ids: Sequence[str]) -> list[Item]:
         """See the port."""
         asked = stored.point_ids(ids)
         if not asked:
             return []
-        await self._prepare()
-        records = await self._ask(self._client.retrieve(self._collection, asked, with_payload=True))
+        await self._collection.prepare()
+        records = await self._ask(self._client.retrieve(self._name, asked, with_payload=True))
         payloads = (record.payload for record in records)
         return [self._kind.from_payload(payload) for payload in payloads if not stored.is_nobodys(payload)]
 
     async def page(self, where: Filter, limit: int, start: str | None = None) -> tuple[list[Item], str | None]:
         """See the port."""
-        await self._prepare()
+        await self._collection.prepare()
         records, following = await self._ask(
-            self._client.scroll(self._collection, filter_of(where), limit=limit, offset=start)
+            self._client.scroll(self._name, filter_of(where), limit=limit, offset=start)
         )
         items = [self._kind.from_payload(record.payload) for record in records]
         return items, None if following is None else str(following)
@@ -200,125 +200,47 @@ class QdrantServerIndex(Generic[Item, Filter]):
         ids = stored.point_ids(versions)
         if not ids:
             return
-        await self._prepare()
+        await self._collection.prepare()
         for part in stored.batches(len(ids)):
             graves = {name: stored.gravestone(versions[name]) for name in ids[part]}
-            await self._insert(graves)
+            await self._collection.insert(graves)
             operations = [
                 replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
             ]
-            await self._ask(self._client.batch_update_points(self._collection, operations, wait=True))
+            await self._ask(self._client.batch_update_points(self._name, operations, wait=True))
 
     async def count(self, where: Filter | None = None) -> int:
         """See the port."""
-        await self._prepare()
+        await self._collection.prepare()
         condition = q.Filter(must_not=[NOBODYS]) if where is None else filter_of(where)
-        counted = await self._ask(self._client.count(self._collection, condition, exact=True))
+        counted = await self._ask(self._client.count(self._name, condition, exact=True))
         return counted.count
 
     async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
         """See the port."""
-        await self._prepare()
+        await self._collection.prepare()
         ids: list[int | str | UUID] = [*map(stored.mark_id, places)]
-        records = await self._ask(self._client.retrieve(self._collection, ids, with_payload=True))
+        records = await self._ask(self._client.retrieve(self._name, ids, with_payload=True))
         return stored.marks_of({str(record.id): record.payload for record in records}, places)
 
     async def set_mark(self, place: Place, next_offset: int) -> None:
         """See the port.  One worker at a time has a partition; a late write of the one before is read again."""
-        await self._prepare()
+        await self._collection.prepare()
         point = q.PointStruct(id=stored.mark_id(place), vector={}, payload=stored.mark(next_offset))
-        await self._ask(self._client.upsert(self._collection, [point], wait=True))
-
-    async def _insert(self, payloads: Mapping[str, dict[str, Any]]) -> None:
-        """Make the points that are not there yet; the others stay, whoever writes at the same time."""
-        points = [q.PointStruct(id=name, vector={}, payload=payload) for name, payload in payloads.items()]
-        await self._ask(
-            self._client.upsert(self._collection, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY)
-        )
+        await self._ask(self._client.upsert(self._name, [point], wait=True))
 
     async def close(self) -> None:
         """Close the connections.  May be called twice."""
-        if self._preparing is not None:
-            self._preparing.cancel()
-        await self._client.close()
+        await self._collection.close()
 
     async def _query(self, query: Any, using: str, where: Filter, limit: int) -> list[Found[Item]]:
-        await self._prepare()
+        await self._collection.prepare()
         found = await self._ask(
             self._client.query_points(
-                self._collection, query=query, using=using, query_filter=filter_of(where), limit=limit
+                self._name, query=query, using=using, query_filter=filter_of(where), limit=limit
             )
         )
         return [Found(self._kind.from_payload(point.payload), point.score) for point in found.points]
 
     def _require_space_of(self, dimensions: int, model: str | None = None) -> None:
-        stored.check_space(self.space, dimensions, model, self._rebuild)
-
-    @property
-    def _rebuild(self) -> str:
-        """Say what a person does about a collection that cannot be used."""
-        return (
-            "It is only a view, and the topics fill it again: delete it "
-            f"(curl -X DELETE {self._shown.rstrip('/')}/collections/{self._collection}) and start the workers."
-        )
-
-    async def _prepare(self) -> None:
-        """Check the server and make what is missing, once.
-
-        Who comes while another is at it shares its outcome: behind a server that does not answer nobody queues.
-        """
-        if self._prepared:
-            return
-        if self._preparing is None or self._preparing.done():
-            self._preparing = asyncio.create_task(self._make_ready())
-            # Seen by all who wait for it; if they have gone, by the next one.
-            self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
-        await asyncio.shield(self._preparing)
-
-    async def _make_ready(self) -> None:
-        await self._check_version()
-        await self._create_collection()
-        self._prepared = True
-
-    async def _check_version(self) -> None:
-        version = (await self._ask(self._client.info())).version
-        major, minor = version.split(".")[:2]
-        if (int(major), int(minor)) < MINIMUM_VERSION:
-            wanted = ".".join(map(str, MINIMUM_VERSION))
-            raise ConfigurationError(
-                f"the Qdrant server at {self._shown} is version {version}; {wanted} or newer is needed "
-                "(set SWITCHBOARD_QDRANT_URL to one, or leave it empty for the embedded engine)"
-            )
-
-    async def _create_collection(self) -> None:
-        if not await self._ask(self._client.collection_exists(self._collection)):
-            size = q.VectorParams(size=self.space.dimensions, distance=q.Distance.COSINE)
-            try:
-                await self._ask(self._client.create_collection(self._collection, {stored.VECTOR: size}))
-            except UnexpectedResponse as error:
-                if error.status_code != 409:  # another worker was faster
-                    raise
-        described = await self._ask(self._client.get_collection(self._collection))
-        vectors = described.config.params.vectors
-        vector = vectors.get(stored.VECTOR) if isinstance(vectors, dict) else None
-        where = f"the collection {self._collection} at {self._shown}"
-        if vector is None or vector.size != self.space.dimensions:
-            raise ConfigurationError(
-                f"{where} is not for vectors of {self.space.dimensions} dimensions: it belongs to something "
-                f"else, or the embedding model was changed. {self._rebuild}"
-            )
-        await self._check_seal(where, is_empty=not described.points_count)
-        for field, schema in payload_indexes(self._kind, self._local).items():
-            if field not in described.payload_schema:
-                await self._ask(self._client.create_payload_index(self._collection, field, schema, wait=True))
-
-    async def _check_seal(self, where: str, *, is_empty: bool) -> None:
-        """Seal an empty collection, unless another worker is faster; compare the seal that it has then."""
-        expected = stored.seal(self._kind.name, self.space)
-        if is_empty:
-            await self._insert({stored.SEAL_ID: expected})
-        records = await self._ask(self._client.retrieve(self._collection, [stored.SEAL_ID], with_payload=True))
-        stored.check_seal(records[0].payload if records else None, expected, where, self._rebuild)
-
-    async def _ask(self, request: Awaitable[T]) -> T:
-        return await ask(request, self._shown, self._timeout)
+        stored.check_space(self.space, dimensions, model, self._collection.rebuild)

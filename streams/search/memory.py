@@ -130,20 +130,28 @@ class MemorySearch:
             raise InvalidQuestion("no episodes are kept here: search turns, facts or both")
         turns = self._turns if wanted.searches_turns else None
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
-        question = read(query, await _speakers(named, query, wanted) if named is not None else ())
-        vectors = await self._embed([question.text, query])
-        vector, whole = (None, None) if vectors is None else vectors
+        # The model computes while the index says who speaks.
+        whole, speakers = await asyncio.gather(self._embed(query), _speakers(named, query, wanted))
+        question = read(query, speakers)
+        vector = whole
+        if question.text != query and whole is not None:
+            vector = await self._embed(question.text)
+            whole = None if vector is None else whole
         period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
         candidates: list[Candidate] = []
         around: Around = {}
-        if turns is not None:
-            said = await pools.turns(turns, question.text, vector, wanted)
+        said, known = await asyncio.gather(
+            _nothing() if turns is None else pools.turns(turns, question.text, vector, wanted),
+            pools.facts(self._facts, query, whole, wanted, period, now, self._rates)
+            if wanted.searches_facts
+            else _nothing(),
+        )
+        if said is not None:
             around = await self._around(wanted, said.items)
             items += said.items
             candidates += [_turn(turn, said.cosines, around) for turn in said.items]
-        if wanted.searches_facts:
-            known = await pools.facts(self._facts, query, whole, wanted, period, now, self._rates)
+        if known is not None:
             names = {turn.speaker for turn in around.values() if turn.role is Role.USER}
             person = names.pop() if len(names) == 1 else ""
             items += known.items
@@ -152,7 +160,7 @@ class MemorySearch:
             ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
             items += ranges.items
             candidates += [_episode(episode, ranges.cosines) for episode in ranges.items]
-        return Gathered(question, items, candidates, around, period, vectors is None)
+        return Gathered(question, items, candidates, around, period, vector is None)
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         """Say whether anything that a person said is kept, or anything is known of them: nothing found may also
@@ -201,22 +209,28 @@ class MemorySearch:
                 known.setdefault((turn.conversation_id, turn.index), turn)
         return known
 
-    async def _embed(self, texts: Sequence[str]) -> list[NDArray[np.float32]] | None:
-        """Return the texts' vectors, or None while the embedder is down."""
-        once = list(dict.fromkeys(texts))
+    async def _embed(self, text: str) -> NDArray[np.float32] | None:
+        """Return a text's vector, or None while the embedder is down."""
         try:
-            vectors = await asyncio.wait_for(self._embedder.embed(once), self._embed_timeout)
+            [vector] = await asyncio.wait_for(self._embedder.embed([text]), self._embed_timeout)
         except (DependencyUnavailable, TimeoutError):
             return None
-        return [vectors[once.index(text)] for text in texts]
+        found: NDArray[np.float32] = vector
+        return found
 
 
-async def _speakers(turns: TurnIndex, query: str, wanted: Wanted) -> set[str]:
+async def _speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[str]:
     """Return the names of those who speak in a person's conversations, as far as they are soon found."""
+    if turns is None:
+        return set()
     everything = TurnFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
     sample, _ = await turns.page(everything, _SAMPLE)
     naming = await turns.search_text(query, everything, _SAMPLE)
     return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}
+
+
+async def _nothing() -> None:
+    """What is not asked for."""
 
 
 def _ranked(gathered: Gathered, limit: int, floor: float) -> list[Result]:

@@ -43,34 +43,24 @@ class Pool(Generic[Item]):
 
 
 async def pool(
-    index: SearchIndex[Item, Filter],
-    text: str,
-    vector: NDArray[np.float32] | None,
-    where: Filter,
-    limit: int,
-    id_field: str,
+    index: SearchIndex[Item, Filter], text: str, vector: NDArray[np.float32] | None, where: Filter, limit: int
 ) -> Pool[Item]:
     """Return what an index has for a question; ``vector`` ``None``: by its words alone."""
-    by_words = await index.search_text(text, where, limit)
     if vector is None:
-        return Pool([each.item for each in by_words], {})
-    by_meaning = await index.search_vector(vector, where, limit)
-    items = {getattr(each.item, id_field): each.item for each in (*by_meaning, *by_words)}
-    cosines = {getattr(each.item, id_field): each.score for each in by_meaning}
-    others = [name for name in items if name not in cosines]
-    return Pool([*items.values()], cosines | await index.cosines(vector, others) if others else cosines)
+        return Pool([each.item for each in await index.search_text(text, where, limit)], {})
+    return Pool(*await index.search(text, vector, where, limit))
 
 
 async def turns(index: TurnIndex, text: str, vector: NDArray[np.float32] | None, wanted: Wanted) -> Pool[Turn]:
     """Return turns of what is wanted."""
-    return await pool(index, text, vector, wanted.turns(), max(CANDIDATES, wanted.limit), "turn_id")
+    return await pool(index, text, vector, wanted.turns(), max(CANDIDATES, wanted.limit))
 
 
 async def episodes(
     index: EpisodeIndex, text: str, vector: NDArray[np.float32] | None, wanted: Wanted
 ) -> Pool[Episode]:
     """Return episodes of what is wanted."""
-    return await pool(index, text, vector, wanted.episodes(), max(CANDIDATES, wanted.limit), "episode_id")
+    return await pool(index, text, vector, wanted.episodes(), max(CANDIDATES, wanted.limit))
 
 
 async def facts(
@@ -92,7 +82,7 @@ async def facts(
         minimum_confidence=least,
         active_at=now if least >= ACTIVE_FROM and not past else None,
     )
-    found = await pool(index, text, vector, where, max(CANDIDATES, wanted.limit), "fact_id")
+    found = await pool(index, text, vector, where, max(CANDIDATES, wanted.limit))
     items = [fact for fact in found.items if wanted.covers(fact)]
     if wanted.as_of is not None:
         items = [fact for fact in items if held(fact, (wanted.as_of, wanted.as_of))]

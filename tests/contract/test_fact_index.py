@@ -260,6 +260,28 @@ async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
     assert await index.cosines(unit(1.0), []) == {}
 
 
+async def test_one_search_finds_what_two_find(index: FactIndex) -> None:
+    """In that order, each once, with the cosine of whatever has a vector; what is not asked for stays out."""
+    drawn = np.random.default_rng(7)
+    facts = [make_fact(f"likes {'tea' if number % 3 else 'coffee'} number{number}") for number in range(60)]
+    others = [make_fact(f"likes tea number{number}", user_id="bob") for number in range(5)]
+    await index.upsert([*facts, *others])
+    rows = drawn.standard_normal((60, DIMENSIONS)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    with_vectors = [fact.fact_id for number, fact in enumerate(facts) if number % 4]
+    await index.store_vectors(with_vectors, rows[: len(with_vectors)], SPACE.model)
+    by_meaning = await index.search_vector(rows[50], ADA, 9)
+    by_words = await index.search_text("coffee number8 number20", ADA, 9)
+    found, cosines = await index.search("coffee number8 number20", rows[50], ADA, 9)
+    exact = {name: float(row @ rows[50]) for name, row in zip(with_vectors, rows, strict=False)}
+    both = dict.fromkeys(each.item.fact_id for each in (*by_meaning, *by_words))
+    assert [each.fact_id for each in found] == [*both]
+    assert cosines == pytest.approx({name: exact[name] for name in both if name in exact}, abs=1e-5)
+    assert both.keys() - exact.keys(), "none without a vector was found"
+    nearest = sorted(exact, key=lambda name: -exact[name])[:9]
+    assert [each.item.fact_id for each in by_meaning] == nearest
+
+
 FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
     "user": (FactFilter(user_id="bob"), {"of bob"}),
     "unknown user": (FactFilter(user_id="nobody"), set()),

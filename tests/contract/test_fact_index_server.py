@@ -133,7 +133,7 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
             replace_if(models.Range(lt=version), newer.fact_id, FACTS.to_payload(make_fact(version=version)))
             for version in (2, 3)
         ]
-        await index._client.batch_update_points(index._collection, late)
+        await index._client.batch_update_points("facts", late)
         assert await index.get([newer.fact_id]) == [newer]
 
 
