@@ -117,5 +117,7 @@ class Relation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The relation in words, as it is searched."""
+        """The relation in words, as it is searched: "Anna lives in Berlin"; "user sister" without a name."""
+        if self.to_name == self.relation:
+            return f"{self.from_name} {self.relation}"
         return f"{self.from_name} {self.relation.replace('_', ' ')} {self.to_name}"

@@ -1,6 +1,7 @@
 """Whom and what a person speaks of, and how it hangs together (seed 000, the second pipeline).
 
-:mod:`.reading` takes statements from the turns of an episode ("my sister Anna lives in Berlin"), by small
-tables (:mod:`.roles`) of what is said plainly; :mod:`.resolving` makes entities and relations of all that was
-said, whatever order it came in, and tells one Anna from the other.
+:mod:`.reading` takes statements from the turns of an episode ("my sister Anna lives in Berlin"), sentence by
+sentence (:mod:`.telling`), by tables of what is said plainly (:mod:`.roles`, :mod:`.wordings`, :mod:`.names`);
+:mod:`.resolving` makes entities and relations of all that was said, whatever order it came in, and tells one
+Anna from the other.
 """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from models import ids
 from models.graph import SELF_ROLE, Entity, EntityType, GraphSource, GraphStatement, Mention, Relation
-from processors.graph.reading import SINGLE
+from processors.graph.wordings import SINGLE
 
 #: How many sentences a relation names.
 PROVENANCE_LIMIT = 5

@@ -1,4 +1,4 @@
-"""What people and animals are to the one who speaks, and which pronoun may stand for them."""
+"""What people and animals are to somebody, and which pronoun may stand for them."""
 
 from __future__ import annotations
 
@@ -8,62 +8,121 @@ from types import MappingProxyType
 #: What is written, and what is meant.
 ROLES: Mapping[str, str] = MappingProxyType(
     {
-        "sister": "sister",
-        "brother": "brother",
-        "mother": "mother",
+        **{
+            word: word
+            for word in (
+                "sister brother mother father son daughter child wife husband partner girlfriend "
+                "boyfriend fiancé fiancée aunt uncle cousin niece nephew grandmother grandfather "
+                "grandson granddaughter stepmother stepfather stepson stepdaughter godmother "
+                "godfather goddaughter godson twin friend roommate neighbour colleague boss "
+                "teacher professor therapist doctor dentist mentor coach supervisor assistant "
+                "accountant lawyer landlord landlady classmate teammate babysitter nanny "
+                "mother-in-law father-in-law sister-in-law brother-in-law son-in-law "
+                "daughter-in-law"
+            ).split()
+        },
         "mom": "mother",
         "mum": "mother",
-        "father": "father",
+        "mommy": "mother",
         "dad": "father",
-        "son": "son",
-        "daughter": "daughter",
-        "wife": "wife",
-        "husband": "husband",
-        "partner": "partner",
-        "girlfriend": "girlfriend",
-        "boyfriend": "boyfriend",
-        "fiancé": "fiancé",
+        "daddy": "father",
+        "kid": "child",
+        "spouse": "partner",
         "fiance": "fiancé",
-        "fiancée": "fiancée",
         "fiancee": "fiancée",
-        "aunt": "aunt",
-        "uncle": "uncle",
-        "cousin": "cousin",
-        "niece": "niece",
-        "nephew": "nephew",
-        "grandmother": "grandmother",
         "grandma": "grandmother",
-        "grandfather": "grandfather",
+        "granny": "grandmother",
         "grandpa": "grandfather",
-        "friend": "friend",
-        "roommate": "roommate",
+        "stepmom": "stepmother",
+        "stepdad": "stepfather",
+        "pal": "friend",
+        "buddy": "friend",
         "flatmate": "roommate",
-        "neighbour": "neighbour",
         "neighbor": "neighbour",
-        "colleague": "colleague",
         "coworker": "colleague",
         "co-worker": "colleague",
-        "boss": "boss",
+        "workmate": "colleague",
         "manager": "boss",
-        "teacher": "teacher",
-        "therapist": "therapist",
-        "doctor": "doctor",
+        "tutor": "teacher",
+        "business partner": "colleague",
+        "study partner": "classmate",
+        "study buddy": "classmate",
+        "work friend": "colleague",
+        "academic mentor": "mentor",
+        "academic advisor": "mentor",
+        "advisor": "mentor",
     }
+)
+
+#: The same, of several: "my sisters Anna and Eva".
+PLURALS: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"{word}s": role for word, role in ROLES.items() if not word.endswith(("s", "child", "-law"))},
+        "children": "child",
+        "wives": "wife",
+        "bosses": "boss",
+        "buddies": "friend",
+        "nannies": "nanny",
+    }
+)
+
+#: Of whom one speaks as one's own without saying so: "a friend named Bob".
+SOCIAL = frozenset(
+    "friend pal buddy colleague coworker co-worker workmate roommate flatmate neighbour neighbor cousin "
+    "classmate teammate".split()
+)
+
+#: Of which a person mostly has one, so that "my sister" is somebody, without a name.
+OWN = (
+    frozenset(ROLES)
+    - SOCIAL
+    - frozenset(
+        (
+            "teacher tutor professor therapist doctor dentist mentor coach supervisor "
+            "assistant accountant lawyer child kid babysitter nanny advisor"
+        ).split()
+    )
+    - {word for word in ROLES if " " in word}
 )
 
 PETS: Mapping[str, str] = MappingProxyType(
     {
-        **{word: word for word in ("dog", "cat", "rabbit", "hamster", "parrot", "horse", "tortoise", "pony")},
+        **{
+            word: word
+            for word in (
+                "dog cat rabbit hamster parrot horse tortoise turtle pony guinea-pig goldfish "
+                "lizard gecko snake ferret canary budgie chinchilla hedgehog pet"
+            ).split()
+        },
         "puppy": "dog",
+        "pup": "dog",
+        "doggo": "dog",
         "kitten": "cat",
+        "kitty": "cat",
         "bunny": "rabbit",
+        "guinea pig": "guinea-pig",
+    }
+)
+
+PET_PLURALS: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"{word}s": kind for word, kind in PETS.items() if not word.endswith(("y", "fish"))},
+        "puppies": "dog",
+        "kitties": "cat",
+        "bunnies": "rabbit",
+        "ponies": "pony",
+        "canaries": "canary",
     }
 )
 
 SHE = frozenset(
-    "sister mother daughter wife girlfriend fiancée aunt niece grandmother".split()  # noqa: SIM905 - a table
+    "sister mother daughter wife girlfriend fiancée aunt niece grandmother granddaughter stepmother "
+    "stepdaughter godmother goddaughter landlady mother-in-law sister-in-law daughter-in-law".split()
 )
-HE = frozenset("brother father son husband boyfriend fiancé uncle nephew grandfather".split())  # noqa: SIM905
+HE = frozenset(
+    "brother father son husband boyfriend fiancé uncle nephew grandfather grandson stepfather stepson "
+    "godfather godson landlord father-in-law brother-in-law son-in-law".split()
+)
 
 
 def may_be(role: str, pronoun: str) -> bool:

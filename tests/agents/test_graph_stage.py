@@ -20,7 +20,7 @@ from processors.graph.reading import read
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import ENTITIES as ENTITY_KIND
 from streams.adapters.qdrant_kinds import RELATIONS as RELATION_KIND
-from streams.agents.memory.graph import ENTITIES, RELATIONS, STATEMENTS, GraphStage
+from streams.agents.memory.graph import ENTITIES, RELATIONS, SAME_LIMIT, STATE, STATEMENTS, GraphStage
 from streams.agents.recall.graph_index import entity_index, relation_index
 from streams.erasures import Erasing
 from streams.runtime.records import Record
@@ -100,6 +100,15 @@ def test_a_copy_changes_nothing() -> None:
     before = len(harness.outputs)
     harness.feed(*[harness.record(each) for each in told])
     assert len(harness.outputs) == before
+
+
+def test_of_what_is_said_again_and_again_the_latest_is_kept() -> None:
+    harness = stage()
+    often = statements(*["My sister Anna called."] * 3 * SAME_LIMIT, "I live in Bonn.")
+    harness.feed(*[harness.record(each) for each in often])
+    kept = [STATE.decode(payload, key) for key, payload in harness.state.items()]
+    assert [len(each.statements) for each in kept] == [SAME_LIMIT + 1]
+    assert kept[0].statements[0].source.message_id == f"m{2 * SAME_LIMIT}"
 
 
 def test_a_person_who_gets_a_name_is_known_under_another_id() -> None:

@@ -10,7 +10,8 @@ conversation or a person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from models import ids
 from models.errors import InvalidRecord
 from models.facts import Erasure
-from models.graph import Entity, GraphStatement, Relation
+from models.graph import Entity, GraphStatement, Mention, Relation
 from processors.graph.resolving import resolve
 from processors.text.validation import decode
 from streams import cloudevents, erasures
@@ -34,8 +35,9 @@ STATEMENTS = "memory.graph-statements.v1"
 ENTITIES = "memory.entities.v1"
 RELATIONS = "memory.relations.v1"
 
-#: How many statements of a person are kept: the latest.
+#: How many statements of a person are kept: the latest; and of those that say the same.
 STATEMENTS_LIMIT = 2_000
+SAME_LIMIT = 10
 
 #: Up to which version a record without a value erases.
 VERSION_HEADER = "erased_version"
@@ -94,8 +96,8 @@ class GraphStage:
                 statements[heard.statement.statement_id] = heard.statement
         if len(statements) == len(state.statements):
             return before
-        kept = sorted(statements.values(), key=lambda each: (each.source.arrived_at, each.statement_id))
-        return _changed(state, kept[-STATEMENTS_LIMIT:], work)
+        kept = _kept(statements.values())
+        return before if kept == [*state.statements] else _changed(state, kept, work)
 
     @staticmethod
     def _erase(erasing: Erasing, partition: int, work: Work) -> None:
@@ -127,6 +129,18 @@ def send_statement(statement: GraphStatement, effects: Effects) -> None:
 def person_key(tenant_id: str, user_id: str) -> bytes:
     """Return the key of the state of a person's graph."""
     return ids.deterministic_id("graph", tenant_id, user_id).encode()
+
+
+def _kept(statements: Iterable[GraphStatement]) -> list[GraphStatement]:
+    """Return the latest statements in their order, and of those that say the same no more than some."""
+    same: Counter[tuple[Mention, str, Mention, bool]] = Counter()
+    kept: list[GraphStatement] = []
+    for each in sorted(statements, key=lambda each: (each.source.arrived_at, each.statement_id), reverse=True):
+        claim = (each.subject, each.relation, each.object, each.ended)
+        same[claim] += 1
+        if same[claim] <= SAME_LIMIT and len(kept) < STATEMENTS_LIMIT:
+            kept.append(each)
+    return kept[::-1]
 
 
 def _changed(state: GraphState, statements: list[GraphStatement], work: Work) -> GraphState:
