@@ -102,6 +102,17 @@ def test_a_copy_changes_nothing() -> None:
     assert len(harness.outputs) == before
 
 
+def test_what_is_published_does_not_depend_on_batches() -> None:
+    told = statements("My sister lives in Berlin.", "My sister Anna is here.")
+    one, all_at_once = stage(), stage()
+    for each in told:
+        one.feed(one.record(each))
+    all_at_once.feed(*[all_at_once.record(each) for each in told])
+    assert [(each.key, each.value) for each in all_at_once.outputs] == [
+        (each.key, each.value) for each in one.outputs
+    ]
+
+
 def test_of_what_is_said_again_and_again_the_latest_is_kept() -> None:
     harness = stage()
     often = statements(*["My sister Anna called."] * 3 * SAME_LIMIT, "I live in Bonn.")
@@ -149,7 +160,7 @@ def test_what_is_said_after_an_erasure_is_learned_in_a_later_version() -> None:
     ]
     harness.feed(*[harness.record(each) for each in later])
     found = [msgspec.json.decode(value, type=Entity) for value in latest(harness, ENTITIES).values() if value]
-    assert {each.name: each.version for each in found} == {"user": 3, "Anna": 3}
+    assert {each.name: each.version for each in found} == {"user": 4, "Anna": 4}
 
 
 TEXTS = (

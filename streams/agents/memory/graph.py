@@ -10,8 +10,7 @@ conversation or a person.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +19,7 @@ from models import ids
 from models.errors import InvalidRecord
 from models.facts import Erasure
 from models.graph import Entity, GraphStatement, Mention, Relation
-from processors.graph.resolving import resolve
+from processors.graph.resolving import Graph, resolve
 from processors.text.validation import decode
 from streams import cloudevents, erasures
 from streams.erasures import Erasing
@@ -87,17 +86,16 @@ class GraphStage:
         )
 
     def _fold(self, before: GraphState | None, run: Run[_Heard], work: Work) -> GraphState | None:
-        state = before or GraphState()
-        statements = {each.statement_id: each for each in state.statements}
+        """Take in statements one by one: read again after a crash, in other batches, they publish the same."""
+        state, graph = before or GraphState(), None
         for heard, record in run.items:
             if heard.erasing is not None:
                 self._erase(heard.erasing, record.partition, work)
             elif heard.statement is not None and not _is_erased(heard.statement, record.partition, work):
-                statements[heard.statement.statement_id] = heard.statement
-        if len(statements) == len(state.statements):
-            return before
-        kept = _kept(statements.values())
-        return before if kept == [*state.statements] else _changed(state, kept, work)
+                kept = _kept(state.statements, heard.statement)
+                if kept is not None:
+                    state, graph = _changed(state, graph or resolve(state.statements), kept, work)
+        return state if graph is not None else before
 
     @staticmethod
     def _erase(erasing: Erasing, partition: int, work: Work) -> None:
@@ -112,7 +110,8 @@ class GraphStage:
                 continue
             left = [each for each in state.statements if not _rests_on(each, erasing)]
             if len(left) < len(state.statements):
-                work.put(person, _changed(state, left, work), STATE)
+                after, _ = _changed(state, resolve(state.statements), left, work)
+                work.put(person, after, STATE)
         # Last: that it is known says that it is done.
         work.put(key, Erasure(until=erasing.until), ERASURE)
 
@@ -131,26 +130,32 @@ def person_key(tenant_id: str, user_id: str) -> bytes:
     return ids.deterministic_id("graph", tenant_id, user_id).encode()
 
 
-def _kept(statements: Iterable[GraphStatement]) -> list[GraphStatement]:
-    """Return the latest statements in their order, and of those that say the same no more than some."""
-    same: Counter[tuple[Mention, str, Mention, bool]] = Counter()
-    kept: list[GraphStatement] = []
-    for each in sorted(statements, key=lambda each: (each.source.arrived_at, each.statement_id), reverse=True):
-        claim = (each.subject, each.relation, each.object, each.ended)
-        same[claim] += 1
-        if same[claim] <= SAME_LIMIT and len(kept) < STATEMENTS_LIMIT:
-            kept.append(each)
-    return kept[::-1]
+def _kept(known: Sequence[GraphStatement], new: GraphStatement) -> list[GraphStatement] | None:
+    """Return the latest statements in their order, of those that say the same no more than some; ``None`` if
+    nothing changes.
+    """
+    if any(each.statement_id == new.statement_id for each in known):
+        return None
+    kept = sorted([*known, new], key=lambda each: (each.source.arrived_at, each.statement_id))
+    same = [each for each in kept if _claim(each) == _claim(new)]
+    gone = same[0] if len(same) > SAME_LIMIT else kept[0] if len(kept) > STATEMENTS_LIMIT else None
+    return None if gone is new else [each for each in kept if each is not gone]
 
 
-def _changed(state: GraphState, statements: list[GraphStatement], work: Work) -> GraphState:
-    """Publish what is not as it was; return the state after."""
+def _claim(each: GraphStatement) -> tuple[Mention, str, Mention, bool]:
+    return each.subject, each.relation, each.object, each.ended
+
+
+def _changed(
+    state: GraphState, before: Graph, statements: list[GraphStatement], work: Work
+) -> tuple[GraphState, Graph]:
+    """Publish what is not as it was; return the state after, and its graph."""
     version = state.version + 1
-    before, after = resolve(state.statements), resolve(statements)
+    after = resolve(statements)
     whose = (state.statements or tuple(statements))[0]
     _publish(ENTITIES, "memory.entity.v1", before.entities, after.entities, version, whose.user_id, work)
     _publish(RELATIONS, "memory.relation.v1", before.relations, after.relations, version, whose.user_id, work)
-    return GraphState(version, tuple(statements))
+    return GraphState(version, tuple(statements)), after
 
 
 def _publish(
