@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -38,23 +39,21 @@ def frame(name: str, data: bytes, event_id: str = "") -> bytes:
 
 
 async def follow(watcher: Watcher) -> AsyncIterator[bytes]:
-    """Yield what ``watcher`` sees, framed, and a comment where it sees nothing for a while; without end."""
-    yield f"retry: {RETRY_MS}\n\n".encode()
+    """Yield what ``watcher`` sees, framed; without end."""
     yield frame("ready", b'{"resumed":true}' if watcher.resumed else b'{"resumed":false}', watcher.id)
     while True:
         taken = watcher.take()
         if taken:
             yield b"".join(frame(event.name, event.data, event_id) for event_id, event in taken)
-        elif await watcher.wait(COMMENT_SECONDS):
-            continue
         else:
-            yield b": nothing new\n\n"
+            await watcher.wait(COMMENT_SECONDS)
 
 
 class EventStream(Response):
     """An answer that ends when its reader goes or stalls, when the events end, or the server.
 
-    ``stopping``: set when the server stops; the last event then is ``bye``.  ``close`` is called at the end.
+    ``events``: framed; where there is none for a while, a comment is sent.  ``stopping``: set when the server
+    stops; the last event then is ``bye``.  ``close`` is called at the end.
     """
 
     media_type = "text/event-stream"
@@ -84,7 +83,7 @@ class EventStream(Response):
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             await self._close()
-        if tasks[2] in done and tasks[1] not in done:
+        if done == {tasks[2]}:
             async with asyncio.timeout(BYE_SECONDS):
                 await send(_body(frame("bye", b"{}"), more=False))
         for result in results:
@@ -93,11 +92,35 @@ class EventStream(Response):
 
     async def _write(self, send: Send) -> None:
         """Write until the reader has taken nothing for too long, which is a :class:`TimeoutError`."""
-        async for piece in self._events:
-            async with asyncio.timeout(STALLED_SECONDS):
-                await send(_body(piece, more=True))
-        async with asyncio.timeout(STALLED_SECONDS):
-            await send(_body(b"", more=False))
+        await _within(send(_body(f"retry: {RETRY_MS}\n\n".encode(), more=True)))
+        async with aclosing(_commented(self._events)) as pieces:
+            async for piece in pieces:
+                await _within(send(_body(piece, more=True)))
+        await _within(send(_body(b"", more=False)))
+
+
+async def _commented(events: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the events, and a comment where there was none for a while."""
+    upcoming: asyncio.Future[bytes | None] | None = None
+    try:
+        while True:
+            upcoming = upcoming or asyncio.ensure_future(anext(events, None))
+            if not (await asyncio.wait([upcoming], timeout=COMMENT_SECONDS))[0]:
+                yield b": nothing new\n\n"
+                continue
+            piece, upcoming = upcoming.result(), None
+            if piece is None:
+                return
+            yield piece
+    finally:
+        if upcoming is not None:
+            upcoming.cancel()
+            await asyncio.gather(upcoming, return_exceptions=True)
+
+
+async def _within(sending: Awaitable[None]) -> None:
+    async with asyncio.timeout(STALLED_SECONDS):
+        await sending
 
 
 async def _left(receive: Receive) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from starlette.responses import StreamingResponse
 
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
@@ -24,14 +22,11 @@ from streams.api.problems import (
 from streams.api.usage import usage
 from streams.chat.chats import Chats, TurnRunning
 from streams.chat.events import Status, TurnEvent
+from streams.live.sse import EventStream, frame
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
-#: A comment this often keeps proxies from taking silence for an end (seconds).
-_COMMENT_SECONDS = 15.0
-
 _STREAM = "text/event-stream"
-_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no", "x-content-type-options": "nosniff"}
 
 
 class TurnParameters(Parameters, frozen=True, kw_only=True):
@@ -89,7 +84,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     media_type=_STREAM,
     answer=str,
 )
-async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> StreamingResponse:
+async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> EventStream:
     """Say something, and be answered as it comes.
 
     Events, each with `id` (its number) and JSON as `data`: `turn` (the message is confirmed), `understanding`,
@@ -119,7 +114,7 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Strea
         ) from None
     except NotFound as error:
         raise Problem(UNKNOWN_TURN if body.turn_id else UNKNOWN_CONVERSATION, f"{error}.") from error
-    return _stream(running.events(), call.stopping)
+    return _stream(call, running.events())
 
 
 @operation(
@@ -131,7 +126,7 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Strea
     media_type=_STREAM,
     answer=str,
 )
-async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> StreamingResponse:
+async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> EventStream:
     """What happened in a turn, and goes on happening.
 
     A turn of another process is told by the log: its message and its end, or that it was interrupted.
@@ -139,13 +134,13 @@ async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> Streaming
     chats: Chats = call.part("chats")
     running = chats.find(wanted.tenant_id, wanted.user_id, wanted.turn_id)
     if running is not None:
-        return _stream(running.events(max(wanted.after, _last_seen(call))), call.stopping)
+        return _stream(call, running.events(max(wanted.after, _last_seen(call))))
     told = chats.elsewhere(wanted.tenant_id, wanted.user_id, wanted.conversation_id, wanted.turn_id)
     try:
         first = await anext(told)
     except NotFound as error:
         raise Problem(UNKNOWN_TURN, f"{error}.") from error
-    return _stream(_with(first, told), call.stopping)
+    return _stream(call, _with(first, told))
 
 
 @operation(
@@ -180,35 +175,6 @@ def _last_seen(call: Call) -> int:
     return int(given) if given.isdecimal() and len(given) < 16 else 0
 
 
-def _stream(events: AsyncGenerator[TurnEvent], stopping: asyncio.Event) -> StreamingResponse:
-    return StreamingResponse(_framed(events, stopping), headers=_HEADERS, media_type=_STREAM)
-
-
-async def _framed(events: AsyncGenerator[TurnEvent], stopping: asyncio.Event) -> AsyncIterator[bytes]:
-    """Yield events as they are sent, a comment now and then, and ``bye`` when the server stops."""
-    stopped = asyncio.ensure_future(stopping.wait())
-    upcoming: asyncio.Future[TurnEvent | None] | None = None
-    async with aclosing(events):
-        try:
-            yield b"retry: 1000\n\n"
-            while True:
-                upcoming = upcoming or asyncio.ensure_future(anext(events, None))
-                both: list[asyncio.Future[Any]] = [upcoming, stopped]
-                done, _ = await asyncio.wait(
-                    both, timeout=_COMMENT_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if upcoming in done:
-                    event, upcoming = upcoming.result(), None
-                    if event is None:
-                        return
-                    yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.name.encode(), event.data)
-                elif done:
-                    yield b"event: bye\ndata: {}\n\n"
-                    return
-                else:
-                    yield b": nothing new\n\n"
-        finally:
-            waiting: list[asyncio.Future[Any]] = [each for each in (stopped, upcoming) if each is not None]
-            for each in waiting:
-                each.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+def _stream(call: Call, events: AsyncGenerator[TurnEvent]) -> EventStream:
+    framed = (frame(event.name, event.data, str(event.number)) async for event in events)
+    return EventStream(framed, call.stopping, events.aclose)
