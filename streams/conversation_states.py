@@ -15,7 +15,7 @@ from streams.agents.ingest.conversations import COMMANDS, STATE
 from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.kafka import broker
-from streams.runtime.partitioner import partition_of
+from streams.kafka.lookup import Lookup
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
@@ -26,6 +26,9 @@ CHANGELOG = "switchboard-ingest-conversations-changelog"
 #: The sources of the stage.
 SOURCES = (MESSAGES, SUMMARIES, COMMANDS)
 
+#: An earlier owner's late write lies next to the newer one, so among so many there is the one that holds.
+_LATEST = 20
+
 
 class Stored(NamedTuple):
     """A conversation's latest state: where its messages lie, and the next offset of each source."""
@@ -35,39 +38,31 @@ class Stored(NamedTuple):
     state: ConversationState
 
 
-async def find(settings: Settings, conversation_id: str) -> Stored | None:
+async def find(lookup: Lookup, conversation_id: str) -> Stored | None:
     """Return the latest state of a conversation, ``None`` if there is none; see :func:`find_all`."""
-    return (await find_all(settings, [conversation_id])).get(conversation_id)
+    return (await find_all(lookup, [conversation_id])).get(conversation_id)
 
 
-async def find_all(settings: Settings, conversation_ids: Iterable[str]) -> dict[str, Stored]:
+async def find_all(lookup: Lookup, conversation_ids: Iterable[str]) -> dict[str, Stored]:
     """Return the latest state of those of the conversations that there is one of.
 
     Raises :class:`NotFound` when the changelog does not exist.
     """
-    topic = catalog_for(settings).name(CHANGELOG)
-    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
-    if partitions is None:
-        raise NotFound(
-            f"{topic} does not exist at {settings.bootstrap_servers} yet: `switchboard topics apply` creates it"
-        )
-    partition_by_key = {name.encode(): partition_of(name.encode(), partitions) for name in conversation_ids}
-    places = [TopicPartition(topic, number) for number in sorted(set(partition_by_key.values()))]
-    stored = StoredPartition(SOURCES)  # keys of several partitions do not mix
-    async with broker.reading(settings) as consumer:
-        consumer.assign(places)
-        ends = await broker.ends_of(consumer, places)
-        async for record in broker.until(consumer, ends):
-            if record.key in partition_by_key:
-                stored.fold([record])
     found = {}
-    for key, value in stored.values.items():
-        payload = stored.layout.payload(value)
+    for name in dict.fromkeys(conversation_ids):
+        key = name.encode()
+        read = await lookup.find(CHANGELOG, key, newest=_LATEST)
+        if read is None:
+            raise NotFound(f"{CHANGELOG} does not exist yet: `switchboard topics apply` creates it")
+        stored = StoredPartition(SOURCES)
+        stored.fold(record for record in read.records if record.key == key)
+        value = stored.values.get(key)
+        payload = None if value is None else stored.layout.payload(value)
         state = STATE.decode(payload, key) if payload is not None else None
         # Of some that were closed before they began it is known that they were.
-        if state is not None and state.next_index:
+        if value is not None and state is not None and state.next_index:
             offsets = [stored.layout.next_offset(value, number) for number in range(len(SOURCES))]
-            found[key.decode()] = Stored(partition_by_key[key], offsets, state)
+            found[name] = Stored(read.partition, offsets, state)
     return found
 
 

@@ -15,6 +15,7 @@ from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
 from streams import commands, conversation_states, erasing, exporting
 from streams.adapters.tokenizer import cl100k_counter
+from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
@@ -87,8 +88,9 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Conversations:
     """The conversations of a deployment."""
 
-    def __init__(self, settings: Settings, log: Log, sender: Sender) -> None:
+    def __init__(self, settings: Settings, log: Log, sender: Sender, lookup: Lookup) -> None:
         self._settings = settings
+        self._lookup = lookup
         self._log = log
         self._sender = sender
 
@@ -133,7 +135,7 @@ class Conversations:
         Raises:
             DependencyUnavailable: Kafka does not answer.
         """
-        stored = await conversation_states.find(self._settings, conversation_id)
+        stored = await conversation_states.find(self._lookup, conversation_id)
         if stored is None or stored.state.tenant_id != tenant_id:
             return Overview(messages=0, tokens=None, open_window=None, ranges=[])
         state, settings = stored.state, self._settings
@@ -195,7 +197,7 @@ class Conversations:
         Raises:
             DependencyUnavailable: Kafka does not answer.
         """
-        return await summaries_of(self._settings, tenant_id, conversation_id)
+        return await summaries_of(self._lookup, tenant_id, conversation_id)
 
     async def exported(self, tenant_id: str, conversation_id: str) -> list[exporting.Exported]:
         """Return a conversation as the lines of an export.
@@ -203,7 +205,7 @@ class Conversations:
         Raises:
             DependencyUnavailable: Kafka does not answer.
         """
-        return await exporting.export_conversation(self._settings, tenant_id, conversation_id)
+        return await exporting.export_conversation(self._settings, self._lookup, tenant_id, conversation_id)
 
     async def close(self, tenant_id: str, conversation_id: str) -> None:
         """Have the open window end after all that is there by now.

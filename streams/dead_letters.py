@@ -150,15 +150,24 @@ async def groups_of(settings: Settings, names: Collection[str] = ()) -> list[Gro
     return sorted(groups, key=lambda group: (group.queue, -group.count, group.reason))
 
 
-async def letters_of(settings: Settings, queue: str) -> list[Letter]:
-    """Return the letters of a queue that are not settled, the latest last."""
-    return [whole.letter for whole in await read_letters(settings, queue, with_records=False)]
+async def letters_of(settings: Settings, queue: str, since_ms: int | None = None) -> list[Letter]:
+    """Return the letters of a queue that are not settled, the latest last; see :func:`read_letters`."""
+    return [
+        whole.letter for whole in await read_letters(settings, queue, with_records=False, since_ms=since_ms)
+    ]
 
 
 async def read_letters(
-    settings: Settings, queue: str, wanted: Collection[Place] | None = None, *, with_records: bool = True
+    settings: Settings,
+    queue: str,
+    wanted: Collection[Place] | None = None,
+    *,
+    with_records: bool = True,
+    since_ms: int | None = None,
 ) -> list[Whole]:
     """Return letters of a queue that are not settled: all of them, or those at the places ``wanted``.
+
+    ``since_ms``: only what was written from then on (ms since 1970).
 
     Raises :class:`NotFound` for a queue that does not exist or a place where no such letter lies, and
     :class:`DependencyUnavailable` when the broker does not answer.
@@ -167,7 +176,7 @@ async def read_letters(
     if queue not in present:
         raise NotFound(f"{queue} does not exist yet: `switchboard topics apply` creates it")
     reader = _Reader(queue, None if wanted is None else set(wanted), with_records)
-    async for record in _records(settings, queue, present[queue]):
+    async for record in _records(settings, queue, present[queue], since_ms):
         reader.take(record)
     found = reader.letters()
     missing = set(wanted or ()) - {whole.letter.place for whole in found}
@@ -337,11 +346,17 @@ async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
         yield producer
 
 
-async def _records(settings: Settings, queue: str, partitions: int) -> AsyncIterator[SourceRecord]:
+async def _records(
+    settings: Settings, queue: str, partitions: int, since_ms: int | None
+) -> AsyncIterator[SourceRecord]:
     places = [TopicPartition(queue, number) for number in range(partitions)]
     async with broker.reading(settings) as consumer:
         consumer.assign(places)
         ends, begins = await broker.ends_of(consumer, places), await broker.beginnings_of(consumer, places)
+        if since_ms is not None:
+            begins = await broker.offsets_since(consumer, ends, since_ms)
+            for at, begin in begins.items():
+                consumer.seek(at, begin)
         async for batch in broker.batches_until(
             consumer, {at: end for at, end in ends.items() if end > begins[at]}
         ):

@@ -19,6 +19,7 @@ from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
 from streams.erasures import EVENT, UNTIL_HEADER, Erasing
 from streams.kafka import broker
+from streams.kafka.lookup import Lookup
 from streams.printing import printable
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -60,7 +61,7 @@ async def erase_conversation(
         DependencyUnavailable: the broker does not answer.
     """
     command = commands.erasing(conversation_id, tenant, user_id)
-    stored = await conversation_states.find(settings, conversation_id)
+    stored = await conversation_states.find(Lookup(settings), conversation_id)
     if stored is not None and stored.state.tenant_id != tenant:
         raise ConfigurationError(
             f"conversation {printable(conversation_id)!r} belongs to another tenant than "

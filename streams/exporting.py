@@ -7,11 +7,10 @@ and is empty once that has let go of them.  ``switchboard import jsonl`` reads w
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
-from aiokafka import TopicPartition
 
 from models.messages import DEFAULT_TENANT
 from models.summaries import Summary
@@ -19,13 +18,9 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.tokenizer import open_counter
 from streams.adapters.turn_topic import TurnTopic
-from streams.kafka.broker import batches_until, beginnings_of, ends_of, partitions_of, reading
-from streams.runtime.partitioner import partition_of
+from streams.kafka.lookup import Lookup
 from streams.settings import Settings
 from streams.summary_topic import summaries_of
-from streams.topics import catalog_for
-
-T = TypeVar("T")
 
 MESSAGES = "chat.messages.v1"
 
@@ -70,20 +65,21 @@ class _Known(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = {}
 
 
-async def export_conversation(settings: Settings, tenant_id: str, conversation_id: str) -> list[Exported]:
+_decode = msgspec.json.Decoder(_Known).decode
+
+
+async def export_conversation(
+    settings: Settings, lookup: Lookup, tenant_id: str, conversation_id: str
+) -> list[Exported]:
     """Return the lines of a conversation, messages by index and then summaries; none if nobody knows it.
 
     Raises :class:`DependencyUnavailable` when the broker does not answer.
     """
-    turns = await TurnTopic(settings).turns(tenant_id, conversation_id)
+    turns = await TurnTopic(settings, lookup).turns(tenant_id, conversation_id)
     if not turns:
         return []
-    summaries = await summaries_of(settings, tenant_id, conversation_id)
-    metadata = {
-        each.message_id: each.metadata
-        async for each in _of(settings, MESSAGES, conversation_id, _Known)
-        if each.tenant_id == tenant_id
-    }
+    summaries = await summaries_of(lookup, tenant_id, conversation_id)
+    metadata = await _metadata(lookup, tenant_id, conversation_id)
     return lines(turns, summaries, metadata, open_counter(settings.tokenizer))
 
 
@@ -130,24 +126,15 @@ def lines(
     return messages + written
 
 
-async def _of(settings: Settings, contract: str, conversation_id: str, kind: type[T]) -> AsyncIterator[T]:
-    """Yield what a topic that is keyed by conversation holds of one; what cannot be read is passed over."""
-    topic = catalog_for(settings).name(contract)
-    partitions = (await partitions_of(settings, [topic])).get(topic)
-    if partitions is None:
-        return
-    key, decode = conversation_id.encode(), msgspec.json.Decoder(kind).decode
-    place = TopicPartition(topic, partition_of(key, partitions))
-    async with reading(settings) as consumer:
-        consumer.assign([place])
-        ends, begins = await ends_of(consumer, [place]), await beginnings_of(consumer, [place])
-        if ends[place] <= begins[place]:
-            return
-        async for batch in batches_until(consumer, ends):
-            for record in batch:
-                if record.key != key or record.value is None:
-                    continue
-                try:
-                    yield decode(record.value)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    continue  # no message: a punctuation, or what the services dead-letter
+async def _metadata(lookup: Lookup, tenant_id: str, conversation_id: str) -> dict[str, dict[str, Any]]:
+    """Return what a conversation's messages have for metadata, by message."""
+    read = await lookup.find(MESSAGES, conversation_id.encode())
+    found = {}
+    for record in read.records if read is not None else ():
+        try:
+            known = _decode(record.value or b"")
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            continue  # no message: a punctuation, or what the services dead-letter
+        if (known.tenant_id, known.conversation_id) == (tenant_id, conversation_id):
+            found[known.message_id] = known.metadata
+    return found

@@ -9,25 +9,34 @@ from enum import StrEnum
 import msgspec
 from aiokafka import TopicPartition
 
-from models.errors import NotFound
-from models.facts import FactStatus
-from models.messages import ChatMessage
+from models.errors import InvalidRecord, NotFound
+from models.facts import FactCandidate, FactStatus
+from models.messages import PUNCTUATION_HEADER, ChatMessage
 from models.ports import FactFilter
 from processors.conversations.state import ConversationPolicy, silent_at
+from processors.text.validation import decode
 from streams import conversation_states
 from streams.dead_letters import letters_of
 from streams.kafka import broker
+from streams.kafka.lookup import Lookup
+from streams.live.records import WindowSeen
 from streams.remembered.ports import Facts, Log
+from streams.runtime.records import SourceRecord, header
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
 MESSAGES = "chat.messages.v1"
 WINDOWS = "memory.windows.v1"
+CANDIDATES = "memory.fact-candidates.v1"
+FACTS = "memory.facts.v1"
 
 #: Turns among which a message is looked for; one further back has left its window long ago.
 _LATEST_TURNS = 200
 _PAGE = 500
 _POLL_SECONDS = 0.5
+
+#: By how much the clocks of two brokers may differ (ms).
+_CLOCKS_DIFFER_MS = 600_000
 
 
 class State(StrEnum):
@@ -70,8 +79,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class ProgressReader:
     """Follows messages by where they stand in the log."""
 
-    def __init__(self, settings: Settings, facts: Facts, log: Log) -> None:
+    def __init__(self, settings: Settings, facts: Facts, log: Log, lookup: Lookup) -> None:
         self._settings = settings
+        self._lookup = lookup
         self._catalog = catalog_for(settings)
         self._facts = facts
         self._log = log
@@ -88,17 +98,21 @@ class ProgressReader:
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + wait_seconds
-        message = await self._message(partition, offset)
-        if message is not None and (message.tenant_id != tenant_id or user_id not in (None, message.user_id)):
+        record = await self._record(partition, offset)
+        message = _read(record)
+        # Whose a record is that cannot be read, nobody can tell: it is nothing to one person's token.
+        if (message is None and user_id is not None) or (
+            message is not None and (message.tenant_id != tenant_id or user_id not in (None, message.user_id))
+        ):
             raise _unknown(partition, offset)
         while True:
-            found = await self._look(message, partition, offset)
+            found = await self._look(record, message)
             if found.state in _FINAL or clock() >= deadline:
                 return found
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _message(self, partition: int, offset: int) -> ChatMessage | None:
-        """Return the message at a position; ``None``: what stands there is none."""
+    async def _record(self, partition: int, offset: int) -> SourceRecord:
+        """Return what stands at a position, if it was sent as a message."""
         spec = self._catalog.get(MESSAGES)
         if not 0 <= partition < spec.partitions:
             raise _unknown(partition, offset)
@@ -113,29 +127,21 @@ class ProgressReader:
                 raise _unknown(partition, offset)
             consumer.seek(place, offset)
             async with asyncio.timeout(broker.ANSWER_SECONDS):
-                record = await consumer.getone(place)
-        if record.offset != offset:
+                record: SourceRecord = await consumer.getone(place)
+        if record.offset != offset or header(record.headers, PUNCTUATION_HEADER) is not None:
             raise _unknown(partition, offset)
-        try:
-            return msgspec.json.decode(record.value or b"", type=ChatMessage)
-        except msgspec.MsgspecError:
-            return None
+        return record
 
-    async def _look(self, message: ChatMessage | None, partition: int, offset: int) -> Progress:
-        position = f"{partition}:{offset}"
+    async def _look(self, record: SourceRecord, message: ChatMessage | None) -> Progress:
+        known = Progress(position=f"{record.partition}:{record.offset}", state=State.WAITING)
         if message is None:
-            return await self._refused(position, partition, offset) or Progress(
-                position=position, state=State.WAITING
-            )
-        known = Progress(
-            position=position,
-            state=State.WAITING,
-            message_id=message.message_id,
-            conversation_id=message.conversation_id,
+            return await self._refused(known, MESSAGES, record) or known
+        known = msgspec.structs.replace(
+            known, message_id=message.message_id, conversation_id=message.conversation_id
         )
-        stored = await conversation_states.find(self._settings, message.conversation_id)
-        if stored is None or stored.next_offsets[0] <= offset:
-            return await self._refused(position, partition, offset) or known
+        stored = await conversation_states.find(self._lookup, message.conversation_id)
+        if stored is None or stored.next_offsets[0] <= record.offset:
+            return await self._refused(known, MESSAGES, record) or known
         state = stored.state
         index = await self._index(message)
         first = state.cursor.from_index + state.cursor.overlap
@@ -147,10 +153,7 @@ class ProgressReader:
                 closes_at=datetime.fromtimestamp(at, UTC),
             )
             return msgspec.structs.replace(known, state=State.IN_WINDOW, window=window)
-        if facts := await self._resting_on(message):
-            return msgspec.structs.replace(known, state=State.SEARCHABLE, fact_ids=facts)
-        done = await self._extracted()
-        return msgspec.structs.replace(known, state=State.EXTRACTED if done else State.EXTRACTING)
+        return await self._learned(known, message)
 
     async def _index(self, message: ChatMessage) -> int | None:
         turns = await self._log.last_turns(message.tenant_id, message.conversation_id, _LATEST_TURNS)
@@ -177,23 +180,77 @@ class ProgressReader:
             if start is None:
                 return tuple(found)
 
-    async def _extracted(self) -> bool:
-        """Say whether what ingest has written is read by everybody on the way to the facts."""
-        sources = {
-            self._settings.group("memory"): [
-                self._catalog.name(name) for name in (WINDOWS, "memory.fact-candidates.v1")
-            ],
-            self._settings.group("recall"): [self._catalog.name("memory.facts.v1")],
-        }
-        return all(row.lag == 0 for row in await broker.group_lags(self._settings, sources))
+    async def _learned(self, known: Progress, message: ChatMessage) -> Progress:
+        """Say what came of the window in which the message was new."""
+        # First how far everybody is: what they wrote until then is there when it is looked for.
+        memory, recall = await asyncio.gather(
+            *(broker.committed(self._settings, self._settings.group(name)) for name in ("memory", "recall"))
+        )
+        found = await self._window(message)
+        is_read = found is None  # retention took it: that was days ago
+        if found is not None:
+            window, window_id = found
+            last = await self._last_fact_of(message) if memory.get(_place(window), 0) > window.offset else None
+            candidate = await self._last_candidate(message, window_id)
+            read_by = (memory, window), (memory, candidate), (recall, last)
+            is_read = all(
+                each is None or committed.get(_place(each), 0) > each.offset for committed, each in read_by
+            )
+        if facts := await self._resting_on(message):
+            return msgspec.structs.replace(known, state=State.SEARCHABLE, fact_ids=facts)
+        if found is not None and is_read and (refused := await self._refused(known, WINDOWS, found[0])):
+            return refused
+        return msgspec.structs.replace(known, state=State.EXTRACTED if is_read else State.EXTRACTING)
 
-    async def _refused(self, position: str, partition: int, offset: int) -> Progress | None:
-        queue = self._catalog.dead_letter_name(MESSAGES)
-        for letter in await letters_of(self._settings, queue):
-            if (letter.source_partition, letter.source_offset) == (str(partition), str(offset)):
-                why = f"{letter.reason}: {letter.message}"
-                return Progress(position=position, state=State.DEAD_LETTERED, reason=why)
+    async def _window(self, message: ChatMessage) -> tuple[SourceRecord, str] | None:
+        """Return the first window with the message, and its id."""
+        for record in await self._records(WINDOWS, message.conversation_id):
+            try:
+                window = decode(WindowSeen, record.value)
+            except InvalidRecord:
+                continue
+            if window.tenant_id == message.tenant_id and message.message_id in window.message_ids:
+                return record, window.window_id
         return None
+
+    async def _last_candidate(self, message: ChatMessage, window_id: str) -> SourceRecord | None:
+        found = None
+        for record in await self._records(CANDIDATES, message.user_id):
+            try:
+                candidate = decode(FactCandidate, record.value)
+            except InvalidRecord:
+                continue
+            if candidate.provenance.window_id == window_id:
+                found = record
+        return found
+
+    async def _last_fact_of(self, message: ChatMessage) -> SourceRecord | None:
+        return next(iter(await self._records(FACTS, message.user_id, newest=1)), None)
+
+    async def _records(self, topic: str, name: str, newest: int | None = None) -> list[SourceRecord]:
+        found = await self._lookup.find(topic, name.encode(), newest)
+        return [] if found is None else found.records
+
+    async def _refused(self, known: Progress, topic: str, record: SourceRecord) -> Progress | None:
+        """Return why the services do not take a record; its letter came after it."""
+        queue = self._catalog.dead_letter_name(topic)
+        for letter in await letters_of(self._settings, queue, since_ms=record.timestamp - _CLOCKS_DIFFER_MS):
+            if (letter.source_partition, letter.source_offset) == (str(record.partition), str(record.offset)):
+                why = f"{letter.reason}: {letter.message}"
+                return msgspec.structs.replace(known, state=State.DEAD_LETTERED, reason=why)
+        return None
+
+
+def _read(record: SourceRecord) -> ChatMessage | None:
+    """Return the message of a record; ``None``: it is none."""
+    try:
+        return decode(ChatMessage, record.value)
+    except InvalidRecord:
+        return None
+
+
+def _place(record: SourceRecord) -> TopicPartition:
+    return TopicPartition(record.topic, record.partition)
 
 
 def _unknown(partition: int, offset: int) -> NotFound:

@@ -1,6 +1,7 @@
 """Looking conversations up in ``memory.turns.v1``: one's turns, where its log has expired; those of a person.
 
-Partitions are read from the beginning, so this takes as long as there are turns in them: seconds for millions.
+For a person all partitions are read from the beginning, so that takes as long as there are turns: seconds for
+millions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from aiokafka.errors import KafkaError
 from models.errors import DependencyUnavailable
 from models.turns import Turn
 from streams import kafka
-from streams.runtime.partitioner import partition_of
+from streams.kafka.lookup import Lookup
 from streams.settings import Settings
 from streams.topics.catalog import TURNS, catalog_for
 
@@ -29,8 +30,9 @@ _decode = msgspec.json.Decoder(Turn).decode
 class TurnTopic:
     """The topic as somewhere to look a conversation up."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, lookup: Lookup | None = None) -> None:
         self._settings = settings
+        self._lookup = lookup or Lookup(settings)
         self._spec = catalog_for(settings).get(TURNS)
 
     async def turns(self, tenant_id: str, conversation_id: str) -> list[Turn]:
@@ -39,17 +41,15 @@ class TurnTopic:
         Raises:
             DependencyUnavailable: the broker does not answer, or not in time.
         """
-        partition = partition_of(conversation_id.encode(), self._spec.partitions)
-        # A record that does not even hold the name is not decoded: most are about others.
-        needle = msgspec.json.encode(conversation_id)
-        found: dict[bytes, Turn] = {}
-        async for key, value in self._records([partition]):
-            if value is None:
-                found.pop(key, None)
-            elif needle in value or b"\\" in value:
-                turn = _read(value)
-                if turn is not None and (turn.tenant_id, turn.conversation_id) == (tenant_id, conversation_id):
-                    found[key] = turn
+        found: dict[bytes | None, Turn] = {}
+        async with asyncio.timeout(_READ_SECONDS):
+            read = await self._lookup.find(TURNS, conversation_id.encode())
+        for record in read.records if read is not None else ():
+            turn = None if record.value is None else _read(record.value)
+            if turn is None:
+                found.pop(record.key, None)
+            elif (turn.tenant_id, turn.conversation_id) == (tenant_id, conversation_id):
+                found[record.key] = turn
         return _latest_life(found)
 
     async def conversations(self, tenant_id: str, user_id: str) -> dict[str, bool]:
@@ -98,7 +98,7 @@ def _read(value: bytes) -> Turn | None:
         return None  # the stage that reads the topic dead-letters it
 
 
-def _latest_life(found: Mapping[bytes, Turn]) -> list[Turn]:
+def _latest_life(found: Mapping[bytes | None, Turn]) -> list[Turn]:
     began = max((turn.began_at for turn in found.values()), default=None)
     alive = [turn for turn in found.values() if turn.began_at == began]
     return sorted(alive, key=lambda turn: turn.index)

@@ -11,6 +11,7 @@ from streams.chat.chats import Chats
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
 from streams.forgetting import Forgetter
+from streams.kafka.lookup import Lookup
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
@@ -51,6 +52,7 @@ class Parts:
     most_content_bytes: int = 65_536
     forgetter: Forgetter | None = None
     chats: Chats | None = None
+    lookup: Lookup | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -23,6 +23,7 @@ from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
+from streams.kafka.lookup import Lookup
 from streams.printing import encode_json
 from streams.settings import Settings
 from streams.summary_topic import summaries_of
@@ -69,8 +70,11 @@ class Log(Protocol):
 class Chats:
     """The chats of one process."""
 
-    def __init__(self, settings: Settings, answerer: Answerer, log: Log, count: TokenCounter) -> None:
+    def __init__(
+        self, settings: Settings, answerer: Answerer, log: Log, count: TokenCounter, lookup: Lookup
+    ) -> None:
         self._settings = settings
+        self._lookup = lookup
         self._log = log
         self._count = count
         self._sending = Sending(settings)
@@ -258,7 +262,7 @@ class Chats:
                 if clock() > deadline or any(each.message_id == names.answer_id for each in turns):
                     break
                 await asyncio.sleep(_LOOK_SECONDS / 5)
-            summaries = await summaries_of(self._settings, names.tenant_id, names.conversation_id)
+            summaries = await summaries_of(self._lookup, names.tenant_id, names.conversation_id)
         except DependencyUnavailable as error:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None

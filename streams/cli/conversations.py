@@ -17,6 +17,7 @@ from processors.conversations.sequence import ID_HASH_BYTES
 from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
 from streams import commands, conversation_states
 from streams.cli.output import count, moment, print_json, print_table, printable
+from streams.kafka.lookup import Lookup
 from streams.settings import Settings, load_settings
 
 app = typer.Typer(no_args_is_help=True, help="Look at conversations, and close them.")
@@ -31,7 +32,7 @@ def show(
 ) -> None:
     """Print what is remembered of a conversation: messages, the open window, tokens, summarized ranges."""
     settings = load_settings()
-    stored = asyncio.run(conversation_states.find(settings, conversation_id))
+    stored = asyncio.run(conversation_states.find(Lookup(settings), conversation_id))
     if stored is None:
         raise NotFound(
             f"no conversation {printable(conversation_id)!r} is known at {settings.bootstrap_servers}: ids are "
@@ -62,7 +63,7 @@ def close(
 
 
 async def _close(settings: Settings, tenant: str, asked: Sequence[Command]) -> None:
-    known = await conversation_states.find_all(settings, [command.conversation_id for command in asked])
+    known = await conversation_states.find_all(Lookup(settings), [command.conversation_id for command in asked])
     for command in asked:
         name, stored = printable(command.conversation_id), known.get(command.conversation_id)
         if stored is None:

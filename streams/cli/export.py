@@ -15,6 +15,7 @@ from models.messages import DEFAULT_TENANT
 from streams.adapters.turn_topic import TurnTopic
 from streams.cli.output import count, printable
 from streams.exporting import ExportedMessage, export_conversation
+from streams.kafka.lookup import Lookup
 from streams.printing import encode_json
 from streams.settings import Settings, load_settings
 
@@ -47,11 +48,12 @@ def write(
             raise ConfigurationError(f"{printable(str(output))} exists: name a file that does not") from None
         except OSError as error:
             raise NotFound(f"{printable(str(output))} cannot be written: {error.strerror}") from error
+        lookup = Lookup(settings)
         names = list(dict.fromkeys(conversation_ids or ()))
         messages = total = 0
         missing = []
         for name in [*names, *(each for each in _theirs(settings, tenant, user) if each not in names)]:
-            lines = asyncio.run(export_conversation(settings, tenant, name))
+            lines = asyncio.run(export_conversation(settings, lookup, tenant, name))
             if not lines:
                 missing.append(name)
                 continue

@@ -124,6 +124,15 @@ async def beginnings_of(
         return dict(await consumer.beginning_offsets(list(partitions))) if partitions else {}
 
 
+async def offsets_since(
+    consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int], since_ms: int
+) -> dict[TopicPartition, int]:
+    """Return the offset of the first record of each partition from a time (ms) on; its end if there is none."""
+    async with asyncio.timeout(ANSWER_SECONDS):
+        found = await consumer.offsets_for_times(dict.fromkeys(ends, max(since_ms, 0)))
+    return {place: ends[place] if found[place] is None else found[place].offset for place in ends}
+
+
 async def until(consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) -> AsyncIterator[SourceRecord]:
     """Yield the records of the assigned partitions up to ``ends``, in order within each partition."""
     remaining = dict(ends)
@@ -171,6 +180,16 @@ async def batches_until(
             raise DependencyUnavailable(
                 "kafka", f"nothing came for {ANSWER_SECONDS:g} s of what is left in {where}: repeat this"
             )
+
+
+async def committed(settings: Settings, group: str) -> dict[TopicPartition, int]:
+    """Return the offset of the record that a group reads next, for each partition where it has said so."""
+    async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
+        try:
+            found = await client.list_consumer_group_offsets(group)
+        except GroupCoordinatorNotAvailableError:
+            return {}  # a broker on which no group has ever committed
+    return {place: each.offset for place, each in found.items() if each.offset >= 0}
 
 
 async def group_lags(settings: Settings, sources: Mapping[str, Sequence[str]]) -> list[GroupLag]:

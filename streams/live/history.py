@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
-from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
-from streams.kafka import broker
+from streams.kafka.lookup import Lookup
 from streams.live.interest import Interest
-from streams.live.records import TOPICS, Happened, Kind, Seen, may_concern, read
+from streams.live.records import TOPICS, Happened, Kind, Seen, read
 from streams.settings import Settings
 from streams.topics import Catalog
 
@@ -61,9 +60,10 @@ class ConversationLog(msgspec.Struct, frozen=True, kw_only=True):
 class History:
     """Reads the topics for one question: no group, no state."""
 
-    def __init__(self, settings: Settings, catalog: Catalog) -> None:
+    def __init__(self, settings: Settings, catalog: Catalog, lookup: Lookup) -> None:
         self._settings = settings
         self._catalog = catalog
+        self._lookup = lookup
         self._count = open_counter(settings.tokenizer)
 
     async def log(self, interest: Interest, limit: int) -> ConversationLog:
@@ -73,22 +73,25 @@ class History:
         """
         try:
             async with asyncio.timeout(_READ_SECONDS):
-                seen, places = await self._read([replace(interest, kinds=OF_THE_CONVERSATION)])
-                people = sorted({each.user_id for each in seen if each.user_id})
+                said = await self._read(
+                    replace(interest, kinds=OF_THE_CONVERSATION), interest.conversation_id, limit
+                )
+                people = sorted({each.user_id for part in said for each in part.seen if each.user_id})
                 about = [replace(interest, user_id=name, kinds=OF_ITS_PEOPLE) for name in people]
-                learned, more = await self._read(about)
+                learned = await asyncio.gather(*(self._read(each, each.user_id, limit) for each in about))
         except TimeoutError:
             raise DependencyUnavailable(
-                "kafka", f"reading the log of the conversation took more than {_READ_SECONDS:g} s"
+                "kafka", f"reading the log of the conversation took more than {_READ_SECONDS:g} s: try again"
             ) from None
-        events = sorted((each.event for each in (*seen, *learned)), key=_order)
+        parts = [*said, *(part for each in learned for part in each)]
+        events = sorted((each.event for part in parts for each in part.seen), key=_order)
         return ConversationLog(
             conversation_id=interest.conversation_id,
             tenant_id=interest.tenant_id,
             people=people,
             events=events[-limit:],
-            earlier=max(0, len(events) - limit),
-            read=[*places, *more],
+            earlier=max(0, len(events) - limit) + sum(part.earlier for part in parts),
+            read=sorted({part.place for part in parts}, key=lambda place: (place.topic, place.partition)),
             policy=Policy(
                 window_size=self._settings.window_size,
                 window_overlap=self._settings.window_overlap,
@@ -97,38 +100,36 @@ class History:
             ),
         )
 
-    async def _read(self, interests: Collection[Interest]) -> tuple[list[Seen], list[Place]]:
-        names = {self._catalog.name(topic): topic for topic in TOPICS}
-        wanted = {place for interest in interests for place in interest.places(self._catalog)}
-        if not wanted:
-            return [], []
-        conversations = frozenset(interest.conversation_id.encode() for interest in interests)
-        present = await broker.partitions_of(self._settings, names)
-        places = [
-            TopicPartition(self._catalog.name(topic), number)
-            for topic, number in sorted(wanted)
-            if number < present.get(self._catalog.name(topic), 0)
+    async def _read(self, interest: Interest, name: str, limit: int) -> list[_Part]:
+        """Read the topics that hold what is wanted, all of which are routed by ``name``."""
+        topics = [
+            topic
+            for topic, about in TOPICS.items()
+            if topic in self._catalog and any(interest.wants(kind) for kind in about.kinds)
         ]
-        found: list[Seen] = []
-        async with broker.reading(self._settings) as consumer:
-            consumer.assign(places)
-            ends = await broker.ends_of(consumer, places)
-            async for records in broker.batches_until(consumer, ends):
-                topic = names[records[0].topic]
-                keyed_by = self._catalog.get(topic).key
-                for record in records:
-                    if not may_concern(record.key, keyed_by, conversations):
-                        continue
-                    seen = read(record, topic, self._count)
-                    if seen is not None and _concerns(interests, seen):
-                        found.append(seen)
-        return found, [Place(names[place.topic], place.partition, end) for place, end in ends.items()]
+        read_all = await asyncio.gather(*(self._part(interest, topic, name, limit) for topic in topics))
+        return [part for part in read_all if part is not None]
+
+    async def _part(self, interest: Interest, topic: str, name: str, limit: int) -> _Part | None:
+        found = await self._lookup.find(topic, name.encode(), newest=limit)
+        if found is None:
+            return None
+        seen = [read(record, topic, self._count) for record in found.records]
+        ours = [each for each in seen if each is not None and _concerns(interest, each)]
+        return _Part(Place(topic, found.partition, found.read_to), ours, found.earlier)
 
 
-def _concerns(interests: Iterable[Interest], seen: Seen) -> bool:
-    tenant = seen.tenant_id
-    return tenant is not None and any(
-        interest.concerns(seen.event.kind, tenant, seen.user_id, seen.conversations) for interest in interests
+class _Part(NamedTuple):
+    """What one topic has of it, and how many older records were left out."""
+
+    place: Place
+    seen: list[Seen]
+    earlier: int
+
+
+def _concerns(interest: Interest, seen: Seen) -> bool:
+    return seen.tenant_id is not None and interest.concerns(
+        seen.event.kind, seen.tenant_id, seen.user_id, seen.conversations
     )
 
 

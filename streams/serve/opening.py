@@ -14,6 +14,7 @@ from streams.console.app import Console
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
 from streams.forgetting import Forgetter
+from streams.kafka.lookup import Lookup
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
@@ -75,7 +76,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     answerer = Answerer(
         memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
-    parts.chats = Chats(settings, answerer, conversations, count)
+    parts.chats = Chats(settings, answerer, conversations, count, parts.part("lookup"))
     resources.push_async_callback(parts.chats.close)
 
 
@@ -83,22 +84,23 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
     remembered = await open_remembered(settings, metrics, resources)
-    sender = Sender(settings)
+    sender, lookup = Sender(settings), Lookup(settings)
     resources.push_async_callback(sender.close)
     return Parts(
         search=remembered.search,
         facts=remembered.facts,
         log=remembered.log,
         graph=remembered.graph,
-        windows=WindowRetriever(remembered.log, TurnTopic(settings)),
+        windows=WindowRetriever(remembered.log, TurnTopic(settings, lookup)),
         understanding=Understanding(remembered.search, remembered.log),
         contexts=ContextReader(remembered.contexts, remembered.log, remembered.facts),
-        history=History(settings, catalog),
+        history=History(settings, catalog, lookup),
         status=Status(settings, catalog),
         letters=LetterQueues(settings),
         sender=sender,
-        conversations=Conversations(settings, remembered.log, sender),
-        progress=ProgressReader(settings, remembered.facts, remembered.log),
+        conversations=Conversations(settings, remembered.log, sender, lookup),
+        progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         most_content_bytes=settings.max_content_bytes,
         forgetter=Forgetter(settings),
+        lookup=lookup,
     )

@@ -18,6 +18,7 @@ from streams import kafka as clients
 from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.api.server import ApiServer, serve
+from streams.kafka.lookup import Lookup
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
@@ -44,7 +45,7 @@ async def serving(settings: Settings) -> AsyncIterator[tuple[ApiServer, Live]]:
     catalog = catalog_for(settings)
     status = Status(settings, catalog)
     live = Live(settings, catalog, status)
-    parts = Parts(live=live, history=History(settings, catalog), status=status)
+    parts = Parts(live=live, history=History(settings, catalog, Lookup(settings)), status=status)
     stopping = asyncio.Event()
     live.start()
     server = await serve(create_api(parts, stopping=stopping), "127.0.0.1", 0, stopping=stopping)
