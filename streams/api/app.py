@@ -16,9 +16,11 @@ from starlette.types import ASGIApp
 from streams.api.access import Access, KnownHosts
 from streams.api.catalog import OPERATIONS
 from streams.api.dispatch import routes
+from streams.api.measuring import Measured
 from streams.api.operations import Operation
 from streams.api.parts import Parts
 from streams.api.problems import HANDLERS
+from streams.telemetry.metrics import Metrics
 
 #: Shorter answers are sent as they are (bytes).
 _COMPRESSED_FROM = 1024
@@ -46,12 +48,13 @@ def create_api(
     mounted: Sequence[Mounted] = (),
     pages: Sequence[BaseRoute] = (),
     operations: Sequence[Operation] = OPERATIONS,
+    metrics: Metrics | None = None,
 ) -> Starlette:
     """Return the app; ``access``: who may ask for what (this machine, for the default tenant).
 
-    ``stopping``: the event of the server (:class:`streams.api.server.ApiServer`) that runs it; answers without
-    an end of their own end with it.  What is mounted is found where no operation has the path, and ``pages``
-    where nothing else does.
+    ``metrics``: where what is answered is counted.  ``stopping``: the event of the server
+    (:class:`streams.api.server.ApiServer`) that runs it; answers without an end of their own end with it.  What
+    is mounted is found where no operation has the path, and ``pages`` where nothing else does.
     """
     access = access or Access()
     found: list[BaseRoute] = [*routes(operations, parts, access, stopping or asyncio.Event())]
@@ -67,6 +70,7 @@ def create_api(
     app = Starlette(
         routes=[*found, *(route for each in mounted for route in _below(each)), *pages],
         middleware=[
+            *([Middleware(Measured, metrics)] if metrics is not None else ()),
             Middleware(KnownHosts, access),
             Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=5),
         ],

@@ -7,6 +7,7 @@ has begun, for the first byte of one that has not, and for a client that does no
 from __future__ import annotations
 
 import asyncio
+import resource
 import secrets
 import sys
 
@@ -28,8 +29,21 @@ from streams.api.problems import (
 #: From the first moment of a connection, or the end of an answer, to the end of the next request.
 REQUEST_SECONDS = 10.0
 
-#: Connections at once: a worker that has spent its file descriptors on strangers cannot reach its broker.
-MOST_CONNECTIONS = 200
+#: Connections at once, where there are file descriptors for them (:func:`room`).
+MOST_CONNECTIONS = 4000
+
+#: File descriptors for the rest: who has spent all on strangers cannot reach the broker.
+_OTHER_FILES = 256
+
+
+def room(most: int = MOST_CONNECTIONS) -> int:
+    """Ask for file descriptors, and return for how many connections there are enough."""
+    allowed, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most + _OTHER_FILES
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        allowed = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, highest))
+    return most if allowed == resource.RLIM_INFINITY else max(1, min(most, allowed - _OTHER_FILES))
 
 
 class Connection(H11Protocol):
@@ -96,8 +110,12 @@ class Connection(H11Protocol):
         else:
             self._refuse(MALFORMED, "This is no HTTP request.")
 
+    def refused(self, kind: Kind) -> None:
+        """Be told of what is refused here, before there is a request."""
+
     def _refuse(self, kind: Kind, detail: str) -> None:
         """Answer with a problem, whatever the client wanted, and close."""
+        self.refused(kind)
         self._clear_deadline()
         body = msgspec.json.encode(body_of(Problem(kind, detail), "", secrets.token_hex(16)))
         head = (

@@ -16,6 +16,7 @@ from starlette.types import Scope as AsgiScope
 
 from streams.api.access import Access
 from streams.api.caller import Caller, Scope
+from streams.api.measuring import OPERATION
 from streams.api.operations import JSON, Call, Operation
 from streams.api.parts import Parts
 from streams.api.problems import (
@@ -81,6 +82,7 @@ def _endpoint(
                 f"{printable(request.method[:20])} is not possible here, use {' or '.join(allowed)}.",
                 {"allow": ", ".join(allowed)},
             )
+        request.scope[OPERATION] = found.name
         with span(found.name, request):
             return await answer(found, request, parts, access, stopping)
 

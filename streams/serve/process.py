@@ -17,6 +17,8 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
 from streams.api.access import Access, is_loopback
 from streams.api.app import create_api
+from streams.api.connection import room
+from streams.api.measuring import counted
 from streams.api.server import serve
 from streams.exits import EXIT_CONFIGURATION, EXIT_OK, EXIT_UNAVAILABLE
 from streams.mcp.app import mounted as mcp
@@ -101,8 +103,10 @@ async def _serve(
         stopping = asyncio.Event()
         counter = await asyncio.to_thread(open_counter, settings.tokenizer)
         mounted = [*opened.mounted, mcp(opened.parts, access, counter)]
-        app = create_api(opened.parts, access, stopping=stopping, mounted=mounted, pages=opened.pages)
-        server = await serve(app, settings.api_host, settings.api_port, stopping=stopping)
+        app = create_api(
+            opened.parts, access, stopping=stopping, mounted=mounted, pages=opened.pages, metrics=metrics
+        )
+        server = await serve(app, settings.api_host, settings.api_port, counted(metrics, room()), stopping)
         resources.push_async_callback(server.stop)
         # Several of one machine differ in their ports.
         name = f"{settings.instance_id}-{server.port}"

@@ -3,31 +3,20 @@
 Base units (seconds, records, characters), prefix ``switchboard_``.  A :class:`Metrics` belongs to a
 registry, so that a test makes its own; a worker makes one with :func:`process_metrics`.
 
-The hot path counts per batch, not per record, and keeps its children: ``labels()`` here looks a child up
-in a plain dict, at a seventh of the cost of prometheus_client's, which takes a lock and checks its arguments.
+The hot path counts per batch, not per record, and keeps its children (:mod:`.families`).
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Generic, TypeVar
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-)
-from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client import CollectorRegistry, ProcessCollector
 
-# The library adds a `_created` series to every counter and histogram: a third more series that nobody asks for.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
+from streams.telemetry.families import Family, Registered
 
-M = TypeVar("M", bound=MetricWrapperBase)
+__all__ = ["Family", "Metrics", "installed_version", "process_metrics"]
 
 #: A confirm is a round trip to the broker (1 ms on one machine), or a broker that is gone for minutes.
 CONFIRM_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -45,34 +34,15 @@ HOLD_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.
 #: A context is made some ms after its turn arrived; behind a backlog it takes as long as that lasts.
 CONTEXT_BUCKETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 
-
-class Family(Generic[M]):
-    """A metric with labels that keeps its children.
-
-    ``labels`` takes the values in the order of the label names and returns the child, the same object
-    every time; ``remove`` forgets one (the lag of a partition that went to another worker).
-    """
-
-    def __init__(self, metric: M) -> None:
-        self._metric = metric
-        self._children: dict[tuple[str, ...], M] = {}
-
-    def labels(self, *values: str) -> M:
-        child = self._children.get(values)
-        if child is None:
-            child = self._children[values] = self._metric.labels(*values)
-        return child
-
-    def remove(self, *values: str) -> None:
-        if self._children.pop(values, None) is not None:
-            self._metric.remove(*values)
+#: HTTP itself takes a millisecond, a search some forty; `wait` of progress up to half a minute.
+HTTP_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
 
 
-class Metrics:
-    """All metrics over one registry.  Attribute ``x_total`` is exposed as ``switchboard_x_total``."""
+class Metrics(Registered):
+    """All metrics over one registry."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        self.registry = registry if registry is not None else CollectorRegistry()
+        super().__init__(registry)
         self._runtime()
         self._dependencies()
         self._recovery()
@@ -81,6 +51,7 @@ class Metrics:
         self._turns()
         self._contexts()
         self._responses()
+        self._http()
         self.build_info = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         self.build_info.labels(installed_version(), platform.python_version()).set(1)
 
@@ -274,27 +245,24 @@ class Metrics:
             "kind",
         )
 
-    def _counter(self, name: str, documentation: str, *labels: str) -> Family[Counter]:
-        return Family(Counter(f"switchboard_{name}", documentation, labels, registry=self.registry))
-
-    def _gauge(self, name: str, documentation: str, *labels: str) -> Family[Gauge]:
-        return Family(Gauge(f"switchboard_{name}", documentation, labels, registry=self.registry))
-
-    def _histogram(
-        self, name: str, documentation: str, buckets: Sequence[float], *labels: str
-    ) -> Family[Histogram]:
-        return Family(
-            Histogram(f"switchboard_{name}", documentation, labels, registry=self.registry, buckets=buckets)
+    def _http(self) -> None:
+        self.http_requests_total = self._counter(
+            "http_requests_total",
+            "Requests that were answered; operation is that of the API description, or other (pages, MCP, no "
+            "such path).",
+            "operation",
+            "status",
         )
-
-    def _plain_counter(self, name: str, documentation: str) -> Counter:
-        return Counter(f"switchboard_{name}", documentation, registry=self.registry)
-
-    def _plain_gauge(self, name: str, documentation: str) -> Gauge:
-        return Gauge(f"switchboard_{name}", documentation, registry=self.registry)
-
-    def _plain_histogram(self, name: str, documentation: str, buckets: Sequence[float]) -> Histogram:
-        return Histogram(f"switchboard_{name}", documentation, registry=self.registry, buckets=buckets)
+        self.http_request_seconds = self._histogram(
+            "http_request_seconds",
+            "From a request's head to the beginning of its answer.",
+            HTTP_BUCKETS,
+            "operation",
+        )
+        self.http_open_streams = self._plain_gauge("http_open_streams", "Streams of events that are open.")
+        self.http_refused_total = self._counter(
+            "http_refused_total", "Requests and connections beyond a limit, by which.", "reason"
+        )
 
 
 def process_metrics() -> Metrics:

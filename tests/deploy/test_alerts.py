@@ -76,6 +76,11 @@ MISROUTED = ours("misrouted_records_total", stage="conversations", topic="chat.m
 REBALANCES = ours("rebalances_total")
 ERRORS = ours("content_detection_errors_total", service="respond")
 
+_SERVE = {"instance": "a:9464"}
+OK = ours("http_requests_total", service="serve", operation="search", status="200")
+FAILED = ours("http_requests_total", service="serve", operation="search", status="503")
+FULL = ours("http_refused_total", service="serve", reason="too-many-connections")
+
 _RESPOND = {"job": "switchboard", "service": "respond", "instance": "a:9464"}
 
 
@@ -237,6 +242,13 @@ CASES = [
         {ours("rebalances_total", instance=f"{n}:1"): "1x8 2x8 3x60" for n in range(8)},
         "14m",
     ),
+    Case("ApiFails", "half of what is asked fails", {OK: "0+15x60", FAILED: "0+15x60"}, "10m", (_SERVE,)),
+    Case("ApiFails", "it fails from the start", {FAILED: "_x8 0+15x60"}, "10m", (_SERVE,)),
+    Case("ApiFails", "one of a hundred fails", {OK: "0+100x60", FAILED: "0+1x60"}, "10m"),
+    Case("ApiFails", "the only request in a while fails", {OK: "0x60", FAILED: "0x20 1x60"}, "8m"),
+    Case("ApiFull", "the first that finds no room", {FULL: "_x8 1x60"}, "3m", (_SERVE,)),
+    Case("ApiFull", "one more", {FULL: "1x20 2x60"}, "6m", (_SERVE,)),
+    Case("ApiFull", "long ago", {FULL: "_x8 1x100"}, "20m"),
     Case("DuplicateDetectionFails", "one error", {ERRORS: "0x8 1x60"}, "4m", (_RESPOND,)),
     Case("DuplicateDetectionFails", "an error long ago", {ERRORS: "0x8 1x100"}, "20m"),
 ]
