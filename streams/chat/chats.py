@@ -203,7 +203,7 @@ class Chats:
         """
         known = self._known.pop(place, None)
         if known is None:
-            there = [] if is_new else await summaries_of(self._settings, *place)
+            there = [] if is_new else await summaries_of(self._lookup, *place)
             known = {each.summary_id for each in there}
         self._known[place] = known
         if len(self._known) > _KNOWN_KEPT:
