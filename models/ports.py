@@ -377,6 +377,13 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """
         ...
 
+    async def expire(self, field: str, before: datetime) -> int:
+        """Remove, with their vectors, all items whose ``field``, a time, is earlier; return how many.
+
+        Nothing of them stays: an old copy that comes afterwards is stored again.
+        """
+        ...
+
     async def count(self, where: Filter_contra | None = None) -> int:
         """Return how many items are stored (that match ``where``)."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from models.errors import ConfigurationError
@@ -114,6 +115,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.turns import Turns
     from streams.agents.recall.vectors import VectorViews
     from streams.contexts import ContextMaker
+    from streams.expiry import Expiry
     from streams.remembered.far import answer_others, recall_socket
     from streams.remembered.opening import shares_views
     from streams.remembered.ports import Remembered
@@ -164,8 +166,14 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         ContextView(settings, contexts).stage(),
     ]
 
+    expiry = Expiry({"turns": turns, "episodes": episodes}, timedelta(days=settings.turn_retention_days))
+
+    async def expire(_: HealthState) -> Close:
+        expiry.start()
+        return expiry.stop
+
     if shares_views(settings):
-        return Service(stages)  # whoever answers reads the servers itself
+        return Service(stages, [expire])  # whoever answers reads the servers itself
     search = MemorySearch(
         index, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
     )
@@ -176,4 +184,4 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         health.describe("socket", str(recall_socket(settings)))
         return server.close
 
-    return Service(stages, [answer])
+    return Service(stages, [answer, expire])

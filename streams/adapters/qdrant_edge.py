@@ -18,6 +18,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -152,6 +153,13 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         if known:
             await self._write(partial(Shard.erase, versions=known))
 
+    async def expire(self, field: str, before: datetime) -> int:
+        """See the port."""
+        total = 0
+        while gone := await self._write(partial(Shard.expire, field=field, before=before)):
+            total += gone
+        return total
+
     async def count(self, where: Filter | None = None) -> int:
         """See the port."""
         return await self._run(partial(Shard.count, where=where))
@@ -177,16 +185,17 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
             self._closed = True
             self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _write(self, change: Callable[[Shard[Item]], None]) -> None:
+    async def _write(self, change: Callable[[Shard[Item]], T]) -> T:
         if self._flush_error is not None:
             # Writes that had returned may be lost in a power cut: say so once, and let the caller try again.
             error, self._flush_error = self._flush_error, None
             raise error
         self._require_space()
-        await self._run(change)
+        done = await self._run(change)
         if self._next_flush is None:
             loop = asyncio.get_running_loop()
             self._next_flush = loop.call_later(self._flush_seconds, self._start_flush)
+        return done
 
     def _start_flush(self) -> None:
         self._next_flush = None

@@ -162,6 +162,18 @@ class Shard(Generic[Item]):
             if version <= versions[name]:
                 self._overwrite(name, graves[name])
 
+    def expire(self, field: str, before: datetime) -> int:
+        """Delete some of the points whose ``field`` is earlier; return how many, 0 if there are no more."""
+        old = edge.Filter(must=[_condition(Within(field, None, before))])
+        records, _ = self.engine.scroll(
+            edge.ScrollRequest(limit=stored.WRITE_BATCH, filter=old, with_payload=False)
+        )
+        if records:
+            # First: points that are missing and were not counted out would be taken for lost.
+            self._tally(-len(records))
+            self.engine.update(edge.UpdateOperation.delete_points([record.id for record in records]))
+        return len(records)
+
     def count(self, where: Where | None) -> int:
         """Count exactly."""
         condition = edge.Filter(must_not=[_NOBODYS]) if where is None else _filter(where)
@@ -175,12 +187,15 @@ class Shard(Generic[Item]):
 
     def set_mark(self, place: Place, next_offset: int) -> None:
         """Note it behind the writes that it is about, with how many points there are now."""
-        tally = stored.tally(self.engine.info().points_count)
-        points = [
-            edge.Point(stored.mark_id(place), {}, stored.mark(next_offset)),
-            edge.Point(stored.TALLY_ID, {}, tally),
-        ]
-        self.engine.update(edge.UpdateOperation.upsert_points(points))
+        mark = edge.Point(stored.mark_id(place), {}, stored.mark(next_offset))
+        self._tally(0, mark)
+
+    def _tally(self, change: int, *points: edge.Point) -> None:
+        """Note how many points there are, with ``change`` to it, and store ``points``."""
+        tally = stored.tally(self.engine.info().points_count + change)
+        self.engine.update(
+            edge.UpdateOperation.upsert_points([*points, edge.Point(stored.TALLY_ID, {}, tally)])
+        )
 
     def _versions(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the version of each point that there is."""
@@ -237,8 +252,8 @@ def _check_seal(shard: edge.EdgeShard, expected: dict[str, Any], folder: Path) -
 def _check_tally(shard: edge.EdgeShard, folder: Path) -> None:
     """Forget how far an index was filled that has fewer points than it had: it is filled again from the topics.
 
-    Points are never deleted.  The engine opens some damaged files without a word, and leaves out what they
-    held.
+    Points that expire are counted out.  The engine opens some damaged files without a word, and leaves out
+    what they held.
     """
     [found, *_] = [record.payload for record in shard.retrieve([stored.TALLY_ID], True, False)] or [None]
     present, before = shard.info().points_count, stored.tallied(found)

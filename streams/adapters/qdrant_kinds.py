@@ -37,6 +37,9 @@ from streams.adapters.qdrant_payload import OWNER_FIELD, VERSION_FIELD, is_point
 
 Item = TypeVar("Item", bound=msgspec.Struct)
 
+#: When a thing came, by the log's clock: what its topic counts by how long it is kept.
+ARRIVED = "arrived_at"
+
 
 @dataclass(frozen=True)
 class Kind(Generic[Item]):
@@ -138,7 +141,7 @@ TURNS: Kind[Turn] = Kind(
     id_field="turn_id",
     text_field="text",
     keywords=("tenant_id", "conversation_id", "role"),
-    times=("sent_at",),
+    times=("sent_at", ARRIVED),
     filled_from="memory.turns.v1",
 )
 
@@ -148,7 +151,7 @@ EPISODES: Kind[Episode] = Kind(
     id_field="episode_id",
     text_field="text",
     keywords=("tenant_id", "conversation_id"),
-    times=("first_sent_at", "last_sent_at"),
+    times=("first_sent_at", "last_sent_at", ARRIVED),
     filled_from="memory.episodes.v1",
 )
 

@@ -27,10 +27,11 @@ def replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.Overw
 
 def filter_of(where: Where) -> q.Filter:
     """Return what selects the points that meet all conditions."""
-    return q.Filter(must=[_condition(each) for each in where.conditions()])
+    return q.Filter(must=[condition_of(each) for each in where.conditions()])
 
 
-def _condition(wanted: AnyOf | Within) -> q.FieldCondition:
+def condition_of(wanted: AnyOf | Within) -> q.FieldCondition:
+    """Return what selects the points that meet one condition."""
     if isinstance(wanted, AnyOf):
         return q.FieldCondition(key=wanted.field, match=q.MatchAny(any=[*wanted.values]))
     start, end = wanted.start, wanted.end

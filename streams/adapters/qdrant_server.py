@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -13,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models as q
 
-from models.ports import Found, Place, Vectors, VectorSpace, Where
+from models.ports import Found, Place, Vectors, VectorSpace, Where, Within
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_collection import Collection
 from streams.adapters.qdrant_kinds import Kind
-from streams.adapters.qdrant_requests import NOBODYS, filter_of, replace_if
+from streams.adapters.qdrant_requests import NOBODYS, condition_of, filter_of, replace_if
 
 Item = TypeVar("Item", bound=msgspec.Struct)
 Filter = TypeVar("Filter", bound=Where)
@@ -208,6 +209,15 @@ class QdrantServerIndex(Generic[Item, Filter]):
                 replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
             ]
             await self._ask(self._client.batch_update_points(self._name, operations, wait=True))
+
+    async def expire(self, field: str, before: datetime) -> int:
+        """See the port."""
+        await self._collection.prepare()
+        old = q.Filter(must=[condition_of(Within(field, None, before))])
+        counted = await self._ask(self._client.count(self._name, old, exact=True))
+        if counted.count:
+            await self._ask(self._client.delete(self._name, q.FilterSelector(filter=old), wait=True))
+        return counted.count
 
     async def count(self, where: Filter | None = None) -> int:
         """See the port."""

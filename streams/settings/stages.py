@@ -85,7 +85,7 @@ class StageSettings(PlaceSettings):
     turn_retention_days: float = setting(
         365.0,
         "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again, and "
-        "memory.episodes.v1 an episode; `topics apply` sets it",
+        "memory.episodes.v1 an episode; `topics apply` sets it there. The search knows them as long",
         "days",
         ge=1,
         le=36_500,

@@ -116,6 +116,16 @@ async def test_what_has_no_version_is_stored_once_and_erased(index: SearchIndex[
     assert await index.get([tea.said_id]) == []
 
 
+async def test_what_is_too_old_is_deleted_and_may_come_again(index: SearchIndex[Said, TurnFilter]) -> None:
+    await index.upsert([*ALL.values()])
+    assert await index.expire("sent_at", NOON + timedelta(minutes=1)) == 3
+    assert await index.expire("sent_at", NOON + timedelta(minutes=1)) == 0
+    left = {each.said_id for each in await index.get([each.said_id for each in ALL.values()])}
+    assert left == {ALL["answer"].said_id, ALL["later"].said_id}
+    await index.upsert([ALL["tea"]])
+    assert await index.get([ALL["tea"].said_id]) == [ALL["tea"]]
+
+
 async def test_words_are_ranked_by_bm25_which_has_no_upper_end(index: SearchIndex[Said, TurnFilter]) -> None:
     await index.upsert([said("tea and scones"), said("nothing but scones"), said("rain")])
     found = await index.search_text("tea scones", TurnFilter(user_id="ada"), 5)

@@ -1,0 +1,69 @@
+"""What the topics of turns and episodes keep no longer goes from the indexes, too, with its vectors.
+
+A topic lets go of its records by itself, and the conversation log expires in Redis; an index holds what it was
+given until it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import structlog
+
+from models.errors import DependencyUnavailable
+from models.ports import SearchIndex
+from streams.adapters.qdrant_kinds import ARRIVED
+
+log = structlog.get_logger("streams.expiry")
+
+_EVERY_SECONDS = 3600.0
+
+
+class Expiry:
+    """Looks once an hour for what arrived longer than ``kept`` ago in ``indexes``, by their names.
+
+    What Qdrant cannot be told while it is down is told an hour later.
+    """
+
+    def __init__(
+        self,
+        indexes: Mapping[str, SearchIndex[Any, Any]],
+        kept: timedelta,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._indexes = indexes
+        self._kept = kept
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, with a first look now."""
+        self._task = asyncio.create_task(self._run(), name="expiry")
+
+    async def stop(self) -> None:
+        """End it, in the middle of a look if need be: the next one goes on."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def look(self) -> int:
+        """Remove what is too old now; return how many items.  Raises :class:`DependencyUnavailable`."""
+        before, total = self._clock() - self._kept, 0
+        for name, index in self._indexes.items():
+            if gone := await index.expire(ARRIVED, before):
+                log.info(
+                    "items that are kept no longer are gone", index=name, items=gone, arrived_before=before
+                )
+            total += gone
+        return total
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except DependencyUnavailable as error:
+                log.warning("what is kept no longer is still in an index", reason=str(error))
+            await asyncio.sleep(_EVERY_SECONDS)

@@ -1,0 +1,98 @@
+"""What is kept no longer leaves the index, a damaged index is still told from it, and Qdrant may be down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models import ids
+from models.errors import DependencyUnavailable
+from models.messages import Role
+from models.ports import TurnFilter, VectorSpace
+from models.turns import Turn, TurnSource
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import TURNS
+from streams.expiry import Expiry
+
+SPACE = VectorSpace("words-1", 4)
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ADA = TurnFilter(user_id="ada")
+PLACE = ("memory.turns.v1", 0)
+
+
+def turn(number: int, arrived: datetime) -> Turn:
+    """Said long ago, as an import brings it: what counts is when it came."""
+    return Turn(
+        turn_id=ids.turn_id("default", "c-1", f"m-{number}"),
+        message_id=f"m-{number}",
+        conversation_id="c-1",
+        user_id="ada",
+        role=Role.USER,
+        text=f"tea number {number}",
+        sent_at=NOON - timedelta(days=3000),
+        arrived_at=arrived,
+        began_at=arrived,
+        index=number,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=number),
+    )
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex[Turn, TurnFilter]]:
+    opened: QdrantEdgeIndex[Turn, TurnFilter] = QdrantEdgeIndex(tmp_path, TURNS, SPACE)
+    yield opened
+    await opened.close()
+
+
+async def test_what_came_too_long_ago_goes_with_its_vector_and_the_rest_stays(
+    index: QdrantEdgeIndex[Turn, TurnFilter], tmp_path: Path
+) -> None:
+    old = [turn(number, NOON - timedelta(days=30, seconds=1)) for number in range(230)]
+    kept = [turn(1000, NOON - timedelta(days=30)), turn(1001, NOON)]
+    await index.upsert([*old, *kept])
+    names = [each.turn_id for each in (*old, *kept)]
+    await index.store_vectors(names, np.tile(np.eye(1, 4, dtype=np.float32), (len(names), 1)), SPACE.model)
+    await index.set_mark(PLACE, 1002)
+
+    expiry = Expiry({"turns": index}, timedelta(days=30), clock=lambda: NOON)
+    assert await expiry.look() == len(old)
+    assert await expiry.look() == 0
+    assert {each.message_id for each in (await index.page(ADA, 500))[0]} == {"m-1000", "m-1001"}
+    assert {*await index.vectors(names)} == {each.turn_id for each in kept}
+
+    # Opened again it has as many points as it counted: nothing is taken for lost, and no mark forgotten.
+    await index.close()
+    again: QdrantEdgeIndex[Turn, TurnFilter] = QdrantEdgeIndex(tmp_path, TURNS, SPACE)
+    try:
+        assert await again.marks([PLACE]) == {PLACE: 1002}
+    finally:
+        await again.close()
+
+
+class Down:
+    """An index whose server answers the second time."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def expire(self, field: str, before: datetime) -> int:
+        if not self.asked.is_set():
+            self.asked.set()
+            raise DependencyUnavailable("qdrant", "it is away")
+        return 0
+
+
+async def test_a_server_that_is_down_ends_nothing() -> None:
+    down = Down()
+    expiry = Expiry({"turns": down}, timedelta(days=30))  # type: ignore[dict-item]
+    expiry.start()
+    await asyncio.wait_for(down.asked.wait(), 30)
+    await asyncio.sleep(0)
+    assert expiry._task is not None and not expiry._task.done()
+    await expiry.stop()
+    assert expiry._task.done()
