@@ -42,6 +42,7 @@ OPERATIONS: Sequence[Operation] = (
     conversations.delete_conversation,
     people.list_people,
     people.get_person,
+    people.export_person,
     people.delete_person,
     understanding.get_understanding,
     letters.list_groups,

@@ -10,6 +10,7 @@ from streams.api.problems import unavailable
 from streams.chat.chats import Chats
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
+from streams.fact_uses import FactUses
 from streams.forgetting import Forgetter
 from streams.kafka.lookup import Lookup
 from streams.letter_queues import LetterQueues
@@ -53,6 +54,7 @@ class Parts:
     forgetter: Forgetter | None = None
     chats: Chats | None = None
     lookup: Lookup | None = None
+    uses: FactUses | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

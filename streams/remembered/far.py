@@ -17,6 +17,7 @@ from streams.remembered.ports import Contexts, Facts, Graph, Log, Remembered, Se
 from streams.remote.client import Remote
 from streams.remote.server import ObjectServer
 from streams.search import Empty, Result, Results, Scope, Wanted
+from streams.search.explaining import Explanation
 from streams.settings import Settings
 from streams.socket_path import socket_path
 
@@ -33,6 +34,7 @@ class _Found(msgspec.Struct, frozen=True):
     scope: Scope
     degraded: bool
     empty: Empty | None
+    explanation: Explanation | None = None
 
 
 class _FarSearch(Protocol):
@@ -50,7 +52,7 @@ class _Answering:
 
     async def search(self, wanted: Wanted) -> _Found:
         found = await self._search.search(wanted)
-        return _Found(list(found), found.scope, found.degraded, found.empty)
+        return _Found(list(found), found.scope, found.degraded, found.empty, found.explanation)
 
 
 class _Asking:
@@ -62,7 +64,13 @@ class _Asking:
 
     async def search(self, wanted: Wanted) -> Results:
         found = await self._far.search(wanted)
-        return Results(found.results, scope=found.scope, degraded=found.degraded, empty=found.empty)
+        return Results(
+            found.results,
+            scope=found.scope,
+            degraded=found.degraded,
+            empty=found.empty,
+            explanation=found.explanation,
+        )
 
 
 def recall_socket(settings: Settings) -> Path:

@@ -29,6 +29,7 @@ from processors.recall.features import Candidate
 from processors.recall.question import InvalidQuestion, Question, cleaned, period_of, read
 from processors.recall.ranking import rank
 from streams.search import pools
+from streams.search.explaining import Explanation, Stopwatch, explain
 from streams.search.pools import EpisodeIndex, Period, TurnIndex
 from streams.search.results import (
     Around,
@@ -68,6 +69,7 @@ class Gathered:
     around: Around
     period: Period | None
     degraded: bool
+    watch: Stopwatch
 
 
 class MemorySearch:
@@ -114,9 +116,10 @@ class MemorySearch:
             DependencyUnavailable: an index is down.
         """
         gathered = await self.gather(wanted)
-        found = await asyncio.to_thread(_ranked, gathered, wanted.limit, self._floor)
+        found, explanation = await asyncio.to_thread(_ranked, gathered, wanted.limit, self._floor)
         return Results(
             found,
+            explanation=explanation,
             scope=scope_of(wanted, gathered.period),
             degraded=gathered.degraded,
             empty=None if found else await self._why(wanted),
@@ -125,6 +128,7 @@ class MemorySearch:
     async def gather(self, wanted: Wanted) -> Gathered:
         """Return what may answer, in no order.  Raises as :meth:`search`."""
         wanted.check()
+        watch = Stopwatch()
         query, now = cleaned(wanted.query), self._clock()
         if wanted.search_type is SearchType.EPISODES and self._episodes is None:
             raise InvalidQuestion("no episodes are kept here: search turns, facts or both")
@@ -137,6 +141,7 @@ class MemorySearch:
         if question.text != query and whole is not None:
             vector = await self._embed(question.text)
             whole = None if vector is None else whole
+        watch.lap("read")
         period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
         candidates: list[Candidate] = []
@@ -147,8 +152,10 @@ class MemorySearch:
             if wanted.searches_facts
             else _nothing(),
         )
+        watch.lap("find")
         if said is not None:
             around = await self._around(wanted, said.items)
+            watch.lap("around")
             items += said.items
             candidates += [_turn(turn, said.cosines, around) for turn in said.items]
         if known is not None:
@@ -156,11 +163,13 @@ class MemorySearch:
             person = names.pop() if len(names) == 1 else ""
             items += known.items
             candidates += [_fact(fact, known.cosines, person) for fact in known.items]
+            watch.lap("facts")
         if wanted.search_type is SearchType.EPISODES and self._episodes is not None:
             ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
             items += ranges.items
             candidates += [_episode(episode, ranges.cosines) for episode in ranges.items]
-        return Gathered(question, items, candidates, around, period, vector is None)
+            watch.lap("episodes")
+        return Gathered(question, items, candidates, around, period, vector is None, watch)
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         """Say whether anything that a person said is kept, or anything is known of them: nothing found may also
@@ -233,9 +242,12 @@ async def _nothing() -> None:
     """What is not asked for."""
 
 
-def _ranked(gathered: Gathered, limit: int, floor: float) -> list[Result]:
+def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result], Explanation]:
     found: list[Result] = []
-    for position, score, parts in rank(gathered.question, gathered.candidates, floor)[:limit]:
+    ranked = rank(gathered.question, gathered.candidates, 0.0)
+    results = limit if ranked and ranked[0].score >= floor else 0
+    gathered.watch.lap("rank")
+    for position, score, parts in ranked[:results]:
         item = gathered.items[position]
         if isinstance(item, Turn):
             found.append(of_turn(item, score, parts, gathered.around))
@@ -243,7 +255,7 @@ def _ranked(gathered: Gathered, limit: int, floor: float) -> list[Result]:
             found.append(of_fact(item, score, parts))
         else:
             found.append(of_episode(item, score, parts))
-    return found
+    return found, explain(ranked, gathered.candidates, results, floor, gathered.watch)
 
 
 def _turn(turn: Turn, cosines: Mapping[str, float], around: Around) -> Candidate:

@@ -14,6 +14,7 @@ from models.facts import Fact
 from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn
+from streams.search.explaining import Explanation
 from streams.search.wanted import SearchType, Wanted
 
 
@@ -78,7 +79,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Results(list[Result]):
     """Search results, best first.  ``degraded``: the embedder was down, so only words were compared.
 
-    ``empty`` says why there are none.
+    ``empty`` says why there are none; ``explanation``: how the search came to them.
     """
 
     def __init__(
@@ -88,11 +89,13 @@ class Results(list[Result]):
         scope: Scope,
         degraded: bool = False,
         empty: Empty | None = None,
+        explanation: Explanation | None = None,
     ) -> None:
         super().__init__(found)
         self.scope = scope
         self.degraded = degraded
         self.empty = empty
+        self.explanation = explanation
 
 
 def scope_of(wanted: Wanted, period: tuple[datetime, datetime] | None = None) -> Scope:

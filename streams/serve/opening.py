@@ -13,6 +13,7 @@ from streams.api.parts import Parts
 from streams.console.app import Console
 from streams.context_reading import ContextReader
 from streams.conversations import Conversations
+from streams.fact_uses import FactUses
 from streams.forgetting import Forgetter
 from streams.kafka.lookup import Lookup
 from streams.letter_queues import LetterQueues
@@ -86,6 +87,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
     remembered = await open_remembered(settings, metrics, resources)
     sender, lookup = Sender(settings), Lookup(settings)
     resources.push_async_callback(sender.close)
+    contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)
     return Parts(
         search=remembered.search,
         facts=remembered.facts,
@@ -93,7 +95,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         graph=remembered.graph,
         windows=WindowRetriever(remembered.log, TurnTopic(settings, lookup)),
         understanding=Understanding(remembered.search, remembered.log),
-        contexts=ContextReader(remembered.contexts, remembered.log, remembered.facts),
+        contexts=contexts,
         history=History(settings, catalog, lookup),
         status=Status(settings, catalog),
         letters=LetterQueues(settings),
@@ -103,4 +105,5 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         most_content_bytes=settings.max_content_bytes,
         forgetter=Forgetter(settings),
         lookup=lookup,
+        uses=FactUses(contexts, remembered.log, lookup),
     )

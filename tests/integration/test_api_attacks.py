@@ -56,6 +56,7 @@ ELSEWHERE = {
     "/v1/conversations/{conversation_id}/export",
     "/v1/people",
     "/v1/people/{user_id}",
+    "/v1/people/{user_id}/export",
     "/v1/progress",
     "/v1/conversations/{conversation_id}/turns",
     "/v1/turns/{turn_id}/events",

@@ -91,6 +91,19 @@ def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, perso
     assert "peanuts" in best["text"] and best["parts"]
     plain = client.post("/v1/search", json={"q": "peanuts", "user_id": person, "explain": False}).json()
     assert plain["results"] and not any(each["parts"] for each in plain["results"])
+    explained = client.post("/v1/search", json={"q": "what must she not eat?", "user_id": person}).json()
+    told = explained["explanation"]
+    assert {"read", "find", "rank"} <= told["milliseconds"].keys()
+    assert told["candidates"] == len(explained["results"]) + sum(told["left_out"].values())
+    assert plain["explanation"] is None
+    exported = [json.loads(line) for line in client.get(f"/v1/people/{person}/export").text.splitlines()]
+    assert best["fact"]["fact_id"] in {line["fact"]["fact_id"] for line in exported if line["type"] == "fact"}
+    lines = [line for line in exported if line["type"] == "message"]
+    assert [(line["role"], line["content"]) for line in lines] == LINES
+    assert {line["user_id"] for line in lines} == {person}
+    assert client.get(f"/v1/people/{person}-2/export").status_code == 404
+    whole = client.get(f"/v1/facts/{best['fact']['fact_id']}", params={"user_id": person, "uses": True}).json()
+    assert all(use["conversation_id"] == f"talk/of {person}" for use in whole["uses"])
     whom = client.get(f"/v1/people/{person}").json()
     assert whom["conversations"] == 1 and whom["facts"]["active"] >= 1
     assert client.get(f"{path_of(person)}/summaries", params={"user_id": person}).json()["summaries"] == []

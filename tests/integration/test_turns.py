@@ -185,6 +185,29 @@ def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> N
     ]
 
 
+def test_a_fact_says_in_which_answers_it_was_used(chat: Chat) -> None:
+    chat.say("I'm allergic to peanuts.")
+    assert chat.http.post(f"/v1/conversations/{chat.conversation}/close").status_code == 202
+
+    def known() -> Any:
+        return chat.http.get("/v1/facts", params={"user_id": chat.user}).json()["facts"]
+
+    [fact] = eventually(known, "the fact is there")
+    asking = Chat(chat.rig, str(chat.http.base_url), chat.user)
+    message = one(asking.say("What am I allergic to?"), "message")
+
+    def used() -> Any:
+        asked = {"user_id": chat.user, "uses": True}
+        uses = chat.http.get(f"/v1/facts/{fact['fact_id']}", params=asked).json()["uses"]
+        answers = [use for use in uses if use["kind"] == "answer"]
+        return answers if any(use["kind"] == "context" for use in uses) else None
+
+    [answer] = eventually(used, "it was used in an answer, and is in the next context")
+    assert (answer["message_id"], answer["conversation_id"]) == (message["message_id"], asking.conversation)
+    plain = chat.http.get(f"/v1/facts/{fact['fact_id']}", params={"user_id": chat.user}).json()
+    assert plain["uses"] is None
+
+
 def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_falls(chat: Chat) -> None:
     places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
     totals: list[int] = []

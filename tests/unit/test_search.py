@@ -374,6 +374,28 @@ async def test_a_question_that_nothing_answers_finds_nothing(
     assert await find(MemorySearch(index, embedder, turns, floor=1.0), "coffee at noon") == []
 
 
+async def test_a_search_says_how_it_came_to_its_answer(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    await keep(turns, embedder, *(make_turn(2 * number, f"coffee number {number}") for number in range(8)))
+    search = MemorySearch(index, embedder, turns)
+    found = await search.search(Wanted(query="coffee", user_id="ada", limit=3))
+    told = found.explanation
+    assert told is not None
+    assert len(found) == 3
+    assert (told.candidates, told.left_out) == (8, {"beyond_limit": 5})
+    assert told.chance is not None
+    assert told.floor <= told.chance == found[0].score
+    assert [each.position for each in told.best] == [4, 5, 6, 7, 8]
+    assert {each.text for each in told.best}.isdisjoint(each.text for each in found)
+    assert list(told.milliseconds) == ["read", "find", "around", "rank"]
+    strict = MemorySearch(index, embedder, turns, floor=1.0)
+    nothing = await strict.search(Wanted(query="coffee", user_id="ada"))
+    assert nothing == []
+    assert nothing.explanation is not None
+    assert nothing.explanation.left_out == {"below_floor": 8}
+
+
 async def test_a_fact_comes_before_the_turn_it_was_taken_from_and_before_a_question(
     index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
 ) -> None:

@@ -19,6 +19,7 @@ from streams.api.tracing import traceparent_of
 from streams.commands import COMMANDS
 from streams.correcting import correcting
 from streams.printing import encode_json
+from streams.fact_uses import Use
 from streams.remembered.ports import Facts
 from streams.sending import Outgoing, Sender
 
@@ -41,6 +42,21 @@ class FactParameters(Parameters, frozen=True, kw_only=True):
     fact_id: str
     user_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
+
+
+class WholeFactParameters(Parameters, frozen=True, kw_only=True):
+    """``uses``: with where it was used lately, which takes longer."""
+
+    fact_id: str
+    user_id: Identifier
+    uses: bool = False
+    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class WholeFact(Fact, frozen=True, kw_only=True):
+    """A fact; ``uses``: in which prompts it was lately, the latest first, if that is asked."""
+
+    uses: list[Use] | None = None
 
 
 class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,9 +86,15 @@ async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
     example={"fact_id": "1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e", "user_id": "ada"},
     problems=[UNKNOWN_FACT],
 )
-async def get_fact(call: Call, wanted: FactParameters) -> Fact:
-    """One fact about a person, whatever its status."""
-    return await _found(call, wanted)
+async def get_fact(call: Call, wanted: WholeFactParameters) -> WholeFact:
+    """One fact about a person, whatever its status, with history and evidence.
+
+    With `uses`, the prompts that it was in: those that lie ready for the next turn of the person's latest
+    conversations, and those of answers that were given there.
+    """
+    fact = await _found(call, wanted)
+    uses = await call.part("uses").of(fact) if wanted.uses else None
+    return WholeFact(**{name: getattr(fact, name) for name in Fact.__struct_fields__}, uses=uses)
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +179,7 @@ async def correct_fact(call: Call, wanted: FactParameters, body: NewValue) -> Co
     )
 
 
-async def _found(call: Call, wanted: FactParameters) -> Fact:
+async def _found(call: Call, wanted: FactParameters | WholeFactParameters) -> Fact:
     facts: Facts = call.part("facts")
     for fact in await facts.get([wanted.fact_id]):
         if (fact.tenant_id, fact.user_id) == (wanted.tenant_id, wanted.user_id):

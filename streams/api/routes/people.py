@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Annotated
 
 import msgspec
+from starlette.responses import StreamingResponse
 
 from models.facts import FactStatus
 from models.messages import DEFAULT_TENANT, Identifier
@@ -15,6 +18,8 @@ from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import UNKNOWN_PERSON, Problem
 from streams.api.routes.conversations import Erased, erased
 from streams.conversations import Conversations
+from streams.person_export import Line, person_lines
+from streams.printing import encode_json
 from streams.remembered.ports import Facts, Log
 
 
@@ -95,7 +100,7 @@ async def get_person(call: Call, wanted: PersonParameters) -> Person:
     }
     names = await found.names(wanted.tenant_id, wanted.user_id)
     if not names and not any(counts.values()):
-        raise Problem(UNKNOWN_PERSON, f"Nobody called {wanted.user_id} is known in tenant {wanted.tenant_id}.")
+        raise _unknown(wanted)
     return Person(
         user_id=wanted.user_id,
         tenant_id=wanted.tenant_id,
@@ -104,9 +109,47 @@ async def get_person(call: Call, wanted: PersonParameters) -> Person:
     )
 
 
+@operation(
+    "GET",
+    "/v1/people/{user_id}/export",
+    scope=Scope.READ,
+    example={"user_id": "ada"},
+    problems=[UNKNOWN_PERSON],
+    media_type="application/x-ndjson",
+    answer=Line,
+)
+async def export_person(call: Call, wanted: PersonParameters) -> StreamingResponse:
+    """All that is kept of a person, as lines of JSON: facts of every status, messages, summaries.
+
+    Of a conversation with others only the person's own messages. The answer comes as it is read; one that
+    breaks off is not whole.
+    """
+    facts: Facts = call.part("facts")
+    found: Conversations = call.part("conversations")
+    names = await found.names(wanted.tenant_id, wanted.user_id)
+    lines = person_lines(facts, found, names, wanted.tenant_id, wanted.user_id)
+    try:
+        first = await anext(lines)
+    except StopAsyncIteration:
+        raise _unknown(wanted) from None
+    headers = {"content-disposition": 'attachment; filename="person.jsonl"', "cache-control": "no-store"}
+    return StreamingResponse(_written(first, lines), headers=headers, media_type="application/x-ndjson")
+
+
+async def _written(first: Line, rest: AsyncGenerator[Line]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield encode_json(first) + b"\n"
+        async for line in rest:
+            yield encode_json(line) + b"\n"
+
+
 @operation("DELETE", "/v1/people/{user_id}", scope=Scope.WRITE, status=202, example={"user_id": "ada"})
 async def delete_person(call: Call, wanted: PersonParameters) -> Erased:
     """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
     found: Conversations = call.part("conversations")
     names, left = await found.erase_person(wanted.tenant_id, wanted.user_id)
     return erased(list(names), wanted.user_id, wanted.tenant_id, left)
+
+
+def _unknown(wanted: PersonParameters) -> Problem:
+    return Problem(UNKNOWN_PERSON, f"Nobody called {wanted.user_id} is known in tenant {wanted.tenant_id}.")

@@ -15,6 +15,7 @@ from streams.api.usage import usage
 from streams.remembered.ports import Search
 from streams.search import MINIMUM_CONFIDENCE, MOST_RESULTS, Empty, Result, SearchType, Wanted, kinds_of
 from streams.search import Scope as Searched
+from streams.search.explaining import Explanation
 
 _Question = Annotated[str, msgspec.Meta(max_length=LONGEST_QUESTION, description="what you want to know")]
 
@@ -39,7 +40,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, best first.
 
     ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``degraded``:
-    the embedder was down, and only words were compared.
+    the embedder was down, and only words were compared; ``explanation``: how it came to this, if that is asked.
     """
 
     query: str
@@ -51,6 +52,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     degraded: bool
     empty: Empty | None
     results: list[Result]
+    explanation: Explanation | None = None
 
 
 @operation("GET", "/v1/search", scope=Scope.READ, example={"q": "coffee", "user_id": "ada"})
@@ -92,11 +94,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 async def post_search(call: Call, body: Question) -> SearchAnswer:
     """Search as `GET /v1/search` does, with the question in the body: words of people do not belong into logs.
 
-    With `explain` each result says in `parts` what each feature added to the logarithm of its score.
+    With `explain` each result says in `parts` what each feature added to the logarithm of its score, and
+    `explanation` how long the parts of the search took, and what was found and left out.
     """
     asked = {name: getattr(body, name) for name in SearchParameters.__struct_fields__}
     try:
-        answer = await found(call, SearchParameters(**asked))
+        answer = await found(call, SearchParameters(**asked), explain=body.explain)
     except InvalidQuestion as error:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(post_search)}.") from error
     if body.explain:
@@ -105,8 +108,8 @@ async def post_search(call: Call, body: Question) -> SearchAnswer:
     return msgspec.structs.replace(answer, results=plain)
 
 
-async def found(call: Call, wanted: SearchParameters) -> SearchAnswer:
-    """Return what answers.
+async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) -> SearchAnswer:
+    """Return what answers, and with ``explain`` how that came to be.
 
     Raises:
         InvalidQuestion: nothing could ever be found this way.
@@ -137,4 +140,5 @@ async def found(call: Call, wanted: SearchParameters) -> SearchAnswer:
         degraded=results.degraded,
         empty=results.empty,
         results=list(results),
+        explanation=results.explanation if explain else None,
     )
