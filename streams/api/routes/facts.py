@@ -18,8 +18,8 @@ from streams.api.routes.messages import idempotency_key
 from streams.api.tracing import traceparent_of
 from streams.commands import COMMANDS
 from streams.correcting import correcting
-from streams.printing import encode_json
 from streams.fact_uses import Use
+from streams.printing import encode_json
 from streams.remembered.ports import Facts
 from streams.sending import Outgoing, Sender
 
