@@ -139,7 +139,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         VectorKind.TURN: turns,
         VectorKind.EPISODE: episodes,
     }
-    log, contexts = open_views(settings, resources)
+    log, contexts, leases = open_views(settings, resources)
     vectors = VectorQueue(embedder, metrics.context_texts_waiting.set)
     resources.push_async_callback(vectors.close)
     maker = ContextMaker(
@@ -177,7 +177,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     search = MemorySearch(
         index, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
     )
-    remembered = Remembered(search, index, log, contexts, GraphSearch(entities, relations))
+    remembered = Remembered(search, index, log, contexts, GraphSearch(entities, relations), leases)
 
     async def answer(health: HealthState) -> Close:
         server = await answer_others(settings, remembered, health.waited_for)

@@ -10,14 +10,16 @@ from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.redis_client import open_redis
+from streams.adapters.turn_leases import TurnLeases
 from streams.settings import Settings
 
 
 class Views(NamedTuple):
-    """What is kept in Redis: the log of each conversation, and the context for its next turn."""
+    """What is kept in Redis: logs of conversations, contexts for their next turns, and who answers those."""
 
     log: ConversationLog
     contexts: ContextLog
+    leases: TurnLeases
 
 
 def open_views(settings: Settings, resources: AsyncExitStack) -> Views:
@@ -35,5 +37,6 @@ def open_views(settings: Settings, resources: AsyncExitStack) -> Views:
         client, ready = valkey.client(), valkey.ensure
     log = ConversationLog(client, settings.namespace, expire_seconds=live, ready=ready)
     contexts = ContextLog(client, settings.namespace, expire_seconds=live, ready=ready)
+    leases = TurnLeases(client, settings.namespace, ready=ready)
     resources.push_async_callback(client.aclose)
-    return Views(log, contexts)
+    return Views(log, contexts, leases)

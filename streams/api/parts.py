@@ -18,7 +18,7 @@ from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
 from streams.progress import ProgressReader
-from streams.remembered.ports import Facts, Graph, Log, Search
+from streams.remembered.ports import Facts, Graph, Leases, Log, Search
 from streams.sending import Sender
 from streams.understanding import Understanding
 from streams.windows import WindowRetriever
@@ -55,6 +55,7 @@ class Parts:
     chats: Chats | None = None
     lookup: Lookup | None = None
     uses: FactUses | None = None
+    leases: Leases | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -21,10 +21,12 @@ from streams.answering import Answerer
 from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
+from streams.chat.leases import Holder, TurnRunning
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
 from streams.kafka.lookup import Lookup
 from streams.printing import encode_json
+from streams.remembered.ports import Leases
 from streams.settings import Settings
 from streams.summary_topic import summaries_of
 
@@ -43,12 +45,11 @@ _KNOWN_KEPT = 5000
 #: the log is looked at.
 _ELSEWHERE_SECONDS, _LOOK_SECONDS = 10.0, 0.5
 
+#: How long after a turn has ended elsewhere its message may take into the log (seconds).
+_LOGGED_SECONDS = 5.0
+
 #: An index that no turn has: the question is the last one, wherever it will stand.
 _LAST = 1 << 40
-
-
-class TurnRunning(Exception):
-    """There is a turn in this conversation that has not ended; its id is the argument."""
 
 
 class Log(Protocol):
@@ -71,10 +72,17 @@ class Chats:
     """The chats of one process."""
 
     def __init__(
-        self, settings: Settings, answerer: Answerer, log: Log, count: TokenCounter, lookup: Lookup
+        self,
+        settings: Settings,
+        answerer: Answerer,
+        log: Log,
+        count: TokenCounter,
+        lookup: Lookup,
+        leases: Leases,
     ) -> None:
         self._settings = settings
         self._lookup = lookup
+        self._leases = Holder(leases)
         self._log = log
         self._count = count
         self._sending = Sending(settings)
@@ -83,12 +91,13 @@ class Chats:
         self._turns: OrderedDict[str, RunningTurn] = OrderedDict()
         self._busy: dict[tuple[str, str], str] = {}
         self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
-        self._releasing: set[asyncio.Task[None]] = set()
+        self._holding: dict[str, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         """Interrupt what runs, and let go of the broker."""
         running = [each for each in self._turns.values() if each.ended is None]
         await asyncio.gather(*(each.interrupt() for each in running))
+        await asyncio.gather(*self._holding.values(), return_exceptions=True)
         await self._filtered.close()
         await self._sending.close()
 
@@ -103,31 +112,37 @@ class Chats:
             DependencyUnavailable: what was said could not be written.
         """
         place = (tenant_id, conversation_id)
-        if place in self._busy:
-            raise TurnRunning(self._busy[place])
+        if (there := self._busy.get(place)) is not None:
+            before = self._turns.get(there)
+            if before is None or before.ended is None:
+                raise TurnRunning(there)
+            await asyncio.wait([self._holding[there]])  # it only lets go
         again, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
         # Nobody else may begin one while the broker is waited for.
         self._busy[place] = turn_id
+        names = TurnNames(
+            turn_id=turn_id,
+            conversation_id=conversation_id,
+            user_id=user_id,
+            tenant_id=tenant_id,
+            response_id=f"{turn_id}.{secrets.token_hex(4)}",
+        )
         try:
-            names = TurnNames(
-                turn_id=turn_id,
-                conversation_id=conversation_id,
-                user_id=user_id,
-                tenant_id=tenant_id,
-                response_id=f"{turn_id}.{secrets.token_hex(4)}",
-            )
             is_new = await self._check(names)
-            known = await self._told_summaries(place, is_new=is_new)
-            turn = await (self._said_before(names) if again else self._say(names, content))
-            running = RunningTurn(names, turn, self._means, known)
-            self._turns[turn_id] = running
-            running.start()
-        except BaseException:  # whatever ends this, the conversation is free again
+            await self._leases.take(names)
+            try:
+                known = await self._told_summaries(place, is_new=is_new)
+                turn = await (self._said_before(names) if again else self._say(names, content))
+            except BaseException:  # whatever ends this, the conversation is free again
+                await self._leases.release(names)
+                raise
+        except BaseException:
             del self._busy[place]
             raise
-        watch = asyncio.create_task(self._release(place, running))
-        self._releasing.add(watch)
-        watch.add_done_callback(self._releasing.discard)
+        running = RunningTurn(names, turn, self._means, known)
+        self._turns[turn_id] = running
+        running.start()
+        self._holding[turn_id] = asyncio.create_task(self._hold(running), name=f"lease-{turn_id}")
         return running
 
     def find(self, tenant_id: str, user_id: str, turn_id: str) -> RunningTurn | None:
@@ -152,30 +167,45 @@ class Chats:
             response_id="",
         )
         clock = asyncio.get_running_loop().time
-        deadline = clock() + _ELSEWHERE_SECONDS
+        deadline = begun_until = clock() + _ELSEWHERE_SECONDS
+        number = 1
         while True:
+            runs = await self._leases.runs(names)
             asked, answered = await self._told_of(names)
-            if asked is None:
+            if asked is None and (not runs or clock() > begun_until):
                 raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
+            if asked is not None and number == 1:
+                yield TurnEvent(number, "turn", encode_json(names.told()))
+                number += 1
             if answered is not None:
                 told = {"message_id": answered.message_id, "role": answered.role, "content": answered.text}
-                yield TurnEvent(1, "message", encode_json(told))
-                yield TurnEvent(2, "end", encode_json(TurnEnd(status=Status.ANSWERED)))
+                yield TurnEvent(number, "message", encode_json(told))
+                yield TurnEvent(number + 1, "end", encode_json(TurnEnd(status=Status.ANSWERED)))
                 return
-            if clock() > deadline:
+            if runs:  # its end comes into the log a moment after it is no longer held
+                deadline = clock() + _LOGGED_SECONDS
+            elif clock() > deadline:
                 message = "The turn did not come to its end. What you said is kept."
                 end = TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
-                yield TurnEvent(1, "end", encode_json(end))
+                yield TurnEvent(number, "end", encode_json(end))
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _release(self, place: tuple[str, str], running: RunningTurn) -> None:
-        async for _ in running.events():
-            pass
-        self._busy.pop(place, None)
-        ended = [name for name, each in self._turns.items() if each.ended is not None]
-        for name in ended[: max(0, len(ended) - _ENDED_KEPT)]:
-            del self._turns[name]
+    async def _hold(self, running: RunningTurn) -> None:
+        """Keep the conversation for a turn until it has ended; end it where another has taken over."""
+        ended = asyncio.ensure_future(_end_of(running))
+        try:
+            if not await self._leases.keep(running.names, ended):
+                await running.interrupt()
+            await ended
+        finally:
+            ended.cancel()
+            await self._leases.release(running.names)
+            self._busy.pop((running.names.tenant_id, running.names.conversation_id), None)
+            self._holding.pop(running.names.turn_id, None)
+            gone = [name for name, each in self._turns.items() if each.ended is not None]
+            for name in gone[: max(0, len(gone) - _ENDED_KEPT)]:
+                del self._turns[name]
 
     async def _check(self, names: TurnNames) -> bool:
         """Refuse what would show somebody else's conversation to a model, and its answer to this person.
@@ -267,3 +297,8 @@ class Chats:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
         return Session(turns, summaries, self._settings.token_threshold, self._count)
+
+
+async def _end_of(running: RunningTurn) -> None:
+    async for _ in running.events():
+        pass

@@ -49,6 +49,10 @@ class TurnNames(msgspec.Struct, frozen=True, kw_only=True):
         """The assistant's message."""
         return f"{self.turn_id}.answer"
 
+    def told(self) -> dict[str, str]:
+        """Return all of them, as the event ``turn`` has them."""
+        return {**msgspec.structs.asdict(self), "message_id": self.message_id, "answer_id": self.answer_id}
+
 
 class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The last event of a turn."""

@@ -106,7 +106,7 @@ class RunningTurn:
 
     async def _answered(self) -> TurnEnd:
         names = self.names
-        await self._tell("turn", _named(names))
+        await self._tell("turn", names.told())
         async with self._means.filtered.watch(
             names.response_id, names.tenant_id, names.conversation_id
         ) as queue:
@@ -245,10 +245,6 @@ class RunningTurn:
                 status=Status.STOPPED, try_again=True, message=f"What was said is not kept: {error}."
             )
         return TurnEnd(status=Status.STOPPED, try_again=True)
-
-
-def _named(names: TurnNames) -> dict[str, str]:
-    return {**msgspec.structs.asdict(names), "message_id": names.message_id, "answer_id": names.answer_id}
 
 
 def _name_of(event: QueryUnderstanding | PromptLaid | MemorySearched | Notice) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from models.errors import ConfigurationError, NotFound
 from processors.recall.question import InvalidQuestion
-from streams.remembered.ports import Contexts, Facts, Graph, Log, Remembered, Search
+from streams.remembered.ports import Contexts, Facts, Graph, Leases, Log, Remembered, Search
 from streams.remote.client import Remote
 from streams.remote.server import ObjectServer
 from streams.search import Empty, Result, Results, Scope, Wanted
@@ -92,6 +92,7 @@ async def answer_others(
         "log": (Log, remembered.log),
         "contexts": (Contexts, remembered.contexts),
         "graph": (Graph, remembered.graph),
+        "leases": (Leases, remembered.leases),
     }
     server = ObjectServer(objects, _TOLD, waited_for)
     await server.open(recall_socket(settings))
@@ -109,6 +110,7 @@ def ask_recall(socket: Path) -> tuple[Remembered, Remote]:
             log=remote.object(Log, "log"),  # type: ignore[type-abstract]
             contexts=remote.object(Contexts, "contexts"),  # type: ignore[type-abstract]
             graph=remote.object(Graph, "graph"),  # type: ignore[type-abstract]
+            leases=remote.object(Leases, "leases"),  # type: ignore[type-abstract]
         ),
         remote,
     )

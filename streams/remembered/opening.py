@@ -23,13 +23,13 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
     """
     far, remote = ask_recall(recall_socket(settings))
     resources.push_async_callback(remote.close)
-    log, contexts = far.log, far.contexts
+    log, contexts, leases = far.log, far.contexts, far.leases
     if settings.redis_url:
         from streams.adapters.log_factory import open_views
 
-        log, contexts = open_views(settings, resources)
+        log, contexts, leases = open_views(settings, resources)
     if not settings.qdrant_url:
-        return Remembered(far.search, far.facts, log, contexts, far.graph)
+        return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
     from models.ports import VectorSpace
     from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
@@ -52,4 +52,4 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
     resources.push_async_callback(entities.close)
     resources.push_async_callback(relations.close)
     graph = GraphSearch(entities, relations)
-    return Remembered(search, facts, log, contexts, graph)
+    return Remembered(search, facts, log, contexts, graph, leases)

@@ -106,6 +106,22 @@ class Contexts(Protocol):
         ...
 
 
+class Leases(Protocol):
+    """Which turn of a chat runs where, as :class:`streams.adapters.turn_leases.TurnLeases`."""
+
+    async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
+        """Take or renew a lease; return ``None``, or the turn that has it."""
+        ...
+
+    async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
+        """Let go of a lease."""
+        ...
+
+    async def held(self, tenant_id: str, conversation_id: str) -> str | None:
+        """Return the turn that runs in a conversation."""
+        ...
+
+
 @dataclass(frozen=True)
 class Remembered:
     """All of it."""
@@ -115,3 +131,4 @@ class Remembered:
     log: Log
     contexts: Contexts
     graph: Graph
+    leases: Leases

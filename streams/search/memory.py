@@ -163,7 +163,6 @@ class MemorySearch:
             person = names.pop() if len(names) == 1 else ""
             items += known.items
             candidates += [_fact(fact, known.cosines, person) for fact in known.items]
-            watch.lap("facts")
         if wanted.search_type is SearchType.EPISODES and self._episodes is not None:
             ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
             items += ranges.items

@@ -77,7 +77,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     answerer = Answerer(
         memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
-    parts.chats = Chats(settings, answerer, conversations, count, parts.part("lookup"))
+    parts.chats = Chats(settings, answerer, conversations, count, parts.part("lookup"), parts.part("leases"))
     resources.push_async_callback(parts.chats.close)
 
 
@@ -105,5 +105,6 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         most_content_bytes=settings.max_content_bytes,
         forgetter=Forgetter(settings),
         lookup=lookup,
+        leases=remembered.leases,
         uses=FactUses(contexts, remembered.log, lookup),
     )

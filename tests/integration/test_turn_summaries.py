@@ -106,8 +106,8 @@ async def talk(deployment: ServeRig) -> AsyncIterator[Talk]:
         parts = await open_parts(deployment.settings, Metrics(), resources)
         held = Held()
         count = open_counter(deployment.settings.tokenizer)
-        lookup = parts.part("lookup")
-        chats = Chats(deployment.settings, held, parts.part("log"), count, lookup)  # type: ignore[arg-type]
+        held_by = parts.part("lookup"), parts.part("leases")
+        chats = Chats(deployment.settings, held, parts.part("log"), count, *held_by)  # type: ignore[arg-type]
         resources.push_async_callback(chats.close)
         yield Talk(deployment, chats, held)
 

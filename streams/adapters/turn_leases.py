@@ -1,0 +1,75 @@
+"""Which turn of a chat runs in a conversation, in Redis (or Valkey), so that it is one at a time at all serves.
+
+No view: who holds a lease renews it, and what is lost with Redis is taken again or has ended.  Keys, below
+those of the deployment's prefix::
+
+    turn:<tenant>:<conversation>  string: "<holder> <turn id>", for :data:`LEASE_SECONDS`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from redis.asyncio import Redis
+
+from streams.adapters.redis_view import RedisView
+from streams.namespace import Namespace
+
+#: For how long a lease holds that nobody renews: a serve that was killed holds up its conversations so long.
+LEASE_SECONDS = 10.0
+
+_TYPES = {"turn": "string"}
+
+#: KEYS: the lease.  ARGV: who takes it, for how long (ms).  Returns who has it then.
+_CLAIM = """
+local held = redis.call('GET', KEYS[1])
+if held and held ~= ARGV[1] then return held end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]
+"""
+
+_RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
+
+
+class TurnLeases(RedisView):
+    """The leases of a deployment.  ``holder`` is the name of a process, without spaces.
+
+    Everything raises :class:`DependencyUnavailable` when Redis does not answer.
+    """
+
+    def __init__(
+        self,
+        client: Redis,
+        namespace: Namespace,
+        *,
+        seconds: float = LEASE_SECONDS,
+        ready: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        super().__init__(client, namespace, _TYPES, ready=ready)
+        self._milliseconds = int(1000 * seconds)
+        self._claim = client.register_script(_CLAIM)
+        self._release = client.register_script(_RELEASE)
+
+    async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
+        """Take or renew the lease; return ``None`` if it is the holder's then, else the turn that has it."""
+        key, mine = self._key(tenant_id, conversation_id), f"{holder} {turn_id}".encode()
+        has: bytes = await self._ask(lambda: self._claim([key], [mine, self._milliseconds]), [key])
+        return None if has == mine else _turn_of(has)
+
+    async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
+        """Let go of the lease, if it is the holder's."""
+        key = self._key(tenant_id, conversation_id)
+        await self._ask(lambda: self._release([key], [f"{holder} {turn_id}"]), [key])
+
+    async def held(self, tenant_id: str, conversation_id: str) -> str | None:
+        """Return the turn that runs in a conversation."""
+        key = self._key(tenant_id, conversation_id)
+        has: bytes | None = await self._ask(lambda: self._client.get(key), [key])
+        return None if has is None else _turn_of(has)
+
+    def _key(self, tenant_id: str, conversation_id: str) -> str:
+        return self._namespace.redis_key("turn", str(len(tenant_id)), tenant_id, conversation_id)
+
+
+def _turn_of(value: bytes) -> str:
+    return value.decode(errors="replace").partition(" ")[2]

@@ -1,0 +1,86 @@
+"""One turn at a time in a conversation, whichever ``serve`` it runs at."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import structlog
+
+from models.errors import DependencyUnavailable
+from streams.chat.events import TurnNames
+from streams.remembered.ports import Leases
+
+log = structlog.get_logger("streams.chat")
+
+#: How often a lease is renewed: several times before it ends (seconds).
+RENEW_SECONDS = 3.0
+
+#: After so long without having renewed it a turn ends, before anybody else may begin one (seconds).
+_LOST_SECONDS = 8.0
+
+#: How long is waited for one that lets go (seconds).
+_WAITS_SECONDS = (0.05, 0.2)
+
+
+class TurnRunning(Exception):
+    """There is a turn in this conversation that has not ended; its id is the argument."""
+
+
+class Holder:
+    """The leases of this process."""
+
+    def __init__(self, leases: Leases) -> None:
+        self._leases = leases
+        self._name = secrets.token_hex(8)
+
+    async def take(self, names: TurnNames) -> None:
+        """Take the lease of a turn's conversation; one that has just ended may still be about to let go of it.
+
+        Raises:
+            TurnRunning: another turn has it, or this one at another process.
+            DependencyUnavailable: what holds the leases does not answer.
+        """
+        for seconds in _WAITS_SECONDS:
+            try:
+                await self._claim(names)
+            except TurnRunning:
+                await asyncio.sleep(seconds)
+            else:
+                return
+        await self._claim(names)
+
+    async def _claim(self, names: TurnNames) -> None:
+        has = await self._leases.claim(names.tenant_id, names.conversation_id, names.turn_id, self._name)
+        if has is not None:
+            raise TurnRunning(has)
+
+    async def runs(self, names: TurnNames) -> bool:
+        """Tell whether a turn runs anywhere.  Raises :class:`DependencyUnavailable`."""
+        return await self._leases.held(names.tenant_id, names.conversation_id) == names.turn_id
+
+    async def keep(self, names: TurnNames, ended: asyncio.Future[None]) -> bool:
+        """Renew the lease until ``ended``, or until it is lost; return whether it was kept."""
+        clock = asyncio.get_running_loop().time
+        renewed = clock()
+        while not (await asyncio.wait([ended], timeout=RENEW_SECONDS))[0]:
+            try:
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._claim(names)
+                renewed = clock()
+            except TurnRunning as error:
+                log.warning("the lease of a turn is another's", turn=names.turn_id, other=str(error))
+                return False
+            except (DependencyUnavailable, TimeoutError) as error:
+                log.warning("the lease of a turn was not renewed", turn=names.turn_id, error=str(error))
+                if clock() - renewed > _LOST_SECONDS:
+                    return False
+        return True
+
+    async def release(self, names: TurnNames) -> None:
+        """Let go of a lease; one that cannot be reached ends by itself."""
+        try:
+            async with asyncio.timeout(RENEW_SECONDS):
+                await self._leases.release(names.tenant_id, names.conversation_id, names.turn_id, self._name)
+        except (DependencyUnavailable, TimeoutError) as error:
+            log.warning("the lease of a turn ends by itself", turn=names.turn_id, error=str(error))

@@ -1,0 +1,98 @@
+"""Leases of turns on a real Valkey: one holder at a time, and no longer than it says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from models.errors import DependencyUnavailable
+from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.turn_leases import TurnLeases
+from streams.chat import leases as chat_leases
+from streams.chat.events import TurnNames
+from streams.chat.leases import Holder, TurnRunning
+from streams.namespace import Namespace
+
+
+@pytest.fixture
+async def valkey(tmp_path: Path) -> AsyncIterator[LocalValkey]:
+    server = LocalValkey(tmp_path, "test")
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def leases(valkey: LocalValkey) -> AsyncIterator[TurnLeases]:
+    made = TurnLeases(valkey.client(), Namespace("test-"), seconds=60, ready=valkey.ensure)
+    yield made
+    await made.close()
+
+
+def names(turn_id: str, conversation_id: str = "c") -> TurnNames:
+    return TurnNames(
+        turn_id=turn_id, conversation_id=conversation_id, user_id="ada", tenant_id="default", response_id="r"
+    )
+
+
+async def test_one_turn_at_a_time_and_only_its_holder_lets_go(leases: TurnLeases) -> None:
+    assert await leases.claim("default", "c", "t-1", "a") is None
+    assert await leases.claim("default", "c", "t-1", "a") is None, "renewed"
+    assert await leases.claim("default", "c", "t-2", "b") == "t-1"
+    assert await leases.claim("default", "c", "t-1", "b") == "t-1", (
+        "the same turn at another process is another"
+    )
+    assert await leases.claim("default", "c 2", "t-3", "b") is None
+    assert await leases.claim("acme", "c", "t-4", "b") is None
+    await leases.release("default", "c", "t-1", "b")
+    assert await leases.held("default", "c") == "t-1"
+    await leases.release("default", "c", "t-1", "a")
+    assert await leases.held("default", "c") is None
+    assert await leases.claim("default", "c", "t-2", "b") is None
+
+
+async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: LocalValkey) -> None:
+    short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.05, ready=valkey.ensure)
+    dead, other = Holder(short), Holder(leases)
+    await dead.take(names("t-1"))
+    async with asyncio.timeout(30):
+        while await leases.held("default", "c") is not None:
+            await asyncio.sleep(0.01)
+    await other.take(names("t-1"))
+    assert await other.runs(names("t-1"))
+    assert not await other.runs(names("t-2"))
+    with pytest.raises(TurnRunning, match="t-1"):
+        await dead.take(names("t-2"))
+    await short.close()
+
+
+async def test_who_has_lost_a_lease_is_told(leases: TurnLeases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_leases, "RENEW_SECONDS", 0.01)
+    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    slow, other = Holder(leases), Holder(leases)
+    await slow.take(names("t-1"))
+    keeping = asyncio.create_task(slow.keep(names("t-1"), never))
+    await slow.release(names("t-1"))
+    async with asyncio.timeout(30):
+        while await leases.claim("default", "c", "t-2", "another") is not None:
+            await slow.release(names("t-1"))  # it renews, until the other is there in between
+        assert await keeping is False
+    await leases.release("default", "c", "t-2", "another")
+    await other.take(names("t-3"))
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    ended.set_result(None)
+    assert await other.keep(names("t-3"), ended)
+
+
+async def test_without_redis_nothing_begins() -> None:
+    async def down() -> None:
+        raise DependencyUnavailable("redis", "it is down")
+
+    from redis.asyncio import Redis
+
+    leases = TurnLeases(Redis(port=9), Namespace("test-"), ready=down)
+    with pytest.raises(DependencyUnavailable):
+        await Holder(leases).take(names("t-1"))
+    await Holder(leases).release(names("t-1"))  # it ends by itself
