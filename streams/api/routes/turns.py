@@ -20,8 +20,9 @@ from streams.api.problems import (
     Problem,
 )
 from streams.api.usage import usage
-from streams.chat.chats import Chats, TurnRunning
+from streams.chat.chats import Chats
 from streams.chat.events import Status, TurnEvent
+from streams.chat.leases import TurnRunning
 from streams.live.sse import EventStream, frame
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
