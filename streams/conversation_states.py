@@ -11,7 +11,8 @@ from aiokafka import TopicPartition
 
 from models.errors import NotFound
 from processors.conversations.state import ConversationState, is_page
-from streams.agents.ingest.conversations import COMMANDS, STATE
+from streams.agents.ingest.conversations import STATE
+from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.kafka import broker

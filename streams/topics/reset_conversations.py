@@ -16,6 +16,7 @@ from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, is_page
 from processors.recall.turns import TurnsState
 from streams.agents.ingest import conversations
+from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall import turns
@@ -28,7 +29,7 @@ from streams.topics.reset_log import Placed
 
 #: By service: its table, and the sources of the stage that keeps it.
 _TABLES = {
-    "ingest": ("conversations", (MESSAGES, SUMMARIES, conversations.COMMANDS)),
+    "ingest": ("conversations", (MESSAGES, SUMMARIES, COMMANDS)),
     "recall": ("turns", (MESSAGES,)),
 }
 

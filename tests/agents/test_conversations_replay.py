@@ -22,13 +22,13 @@ from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import (
-    COMMANDS,
     MESSAGES,
     REQUESTS,
     SUMMARIES,
     WINDOWS,
     Conversations,
 )
+from streams.agents.ingest.punctuating import COMMANDS
 from streams.runtime.records import Record, rerouted
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings

@@ -19,9 +19,10 @@ from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
 from streams import erasures
 from streams.adapters.tokenizer import cl100k_counter
-from streams.agents.ingest.conversations import COMMANDS, PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import FACTS as MARKERS
+from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES

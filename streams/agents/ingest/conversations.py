@@ -18,9 +18,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from models.commands import AnyCommand, Command, CommandKind
 from models.errors import ConsistencyError, InvalidRecord
-from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
+from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.summaries import Summary
 from models.windows import WindowReason
 from processors.conversations.bodies import LoadPage
@@ -40,25 +39,19 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents, erasures
 from streams.agents.ingest import summary_ledger
+from streams.agents.ingest.punctuating import COMMANDS, decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import Headers, SourceRecord, rerouted
+from streams.runtime.records import Headers, SourceRecord
 from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
-COMMANDS = "memory.commands.v1"
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
 FACTS = "memory.facts.v1"
-
-#: What takes the place of a command among the messages.
-_PUNCTUATIONS: dict[str, PunctuationKind] = {
-    CommandKind.CLOSE: PunctuationKind.CLOSE,
-    CommandKind.ERASE: PunctuationKind.ERASE,
-}
 
 #: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
 #: passes over a body without reading it.
@@ -132,8 +125,8 @@ class Conversations:
                     each=True,
                 ),
                 COMMANDS: Source(
-                    decode=_decode_command,
-                    fold=_fold_command,
+                    decode=decode_command,
+                    fold=fold_commands,
                     key=lambda command: command.conversation_id.encode() if command else b"",
                 ),
             },
@@ -224,7 +217,7 @@ class Conversations:
             return
         look_at = silent_at(state, self._policy)
         if (overdue := now - look_at) >= 0:
-            work.emit(MESSAGES, key, *_punctuation(PunctuationKind.TICK, key.decode(), state.tenant_id))
+            work.emit(MESSAGES, key, *punctuation(PunctuationKind.TICK, key.decode(), state.tenant_id))
             # Until it is read; and again, ever more seldom, if the broker's clock did not think so.
             look_at = now + min(max(10 * tick, overdue), self._policy.idle_seconds)
         if (repeat := repeat_at(state, self._policy)) is not None and repeat <= now:
@@ -293,38 +286,6 @@ def _decode_summary(record: SourceRecord) -> Summary | None:
 def _is_erased(summary: Summary, state: ConversationState) -> bool:
     arrived = summary.created_at.timestamp()
     return summary.tenant_id == state.tenant_id and any(arrived <= until for _, until in state.erased)
-
-
-def _decode_command(record: SourceRecord) -> Command | None:
-    """Return a command that is for this stage, ``None`` for others."""
-    if decode(AnyCommand, record.value).command not in _PUNCTUATIONS:
-        return None
-    command = decode(Command, record.value)
-    if record.key is not None and record.key != command.conversation_id.encode():
-        raise InvalidRecord(
-            "key_mismatch", "the record's key differs from conversation_id in its value: they must be equal"
-        )
-    return command
-
-
-def _fold_command(
-    before: ConversationState | None, run: Run[Command | None], work: Work
-) -> ConversationState | None:
-    """Give a command its place among the messages: after all that were acknowledged before it was sent."""
-    for command, record in run.items:
-        if command is not None:
-            kind = _PUNCTUATIONS[command.command]
-            user_id = command.user_id if kind is PunctuationKind.ERASE else ""
-            value, headers = _punctuation(kind, command.conversation_id, command.tenant_id, user_id)
-            work.emit(MESSAGES, run.key, value, [*rerouted(record), *headers])
-    return before
-
-
-def _punctuation(
-    kind: PunctuationKind, conversation_id: str, tenant_id: str, user_id: str = ""
-) -> tuple[bytes, list[tuple[str, bytes | None]]]:
-    value = Punctuation(punctuation=kind, conversation_id=conversation_id, tenant_id=tenant_id, user_id=user_id)
-    return _encode(value), [(PUNCTUATION_HEADER, kind.encode())]
 
 
 def _moment(arrived: float) -> datetime:
