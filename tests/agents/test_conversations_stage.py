@@ -21,13 +21,13 @@ from processors.summaries.building import build_summary
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import (
-    COMMANDS,
     MESSAGES,
     REQUESTS,
     STATE,
     WINDOWS,
     Conversations,
 )
+from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import SUMMARIES, is_ledger
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record, rerouted
