@@ -36,9 +36,9 @@ FILE = "beam-dev.jsonl"
 _TOKEN = re.compile(r"[ \t]?\w{1,9}|[ \t]?[^\w\s]{1,3}|\s+")
 DIFFERENT_PAIRS = 200
 _PIECE_TOKENS = (1, 2, 3, 5, 8)
-#: A block that begins with none of a list's marks; a line that leads on.
+#: A block that begins with none of a list's marks; a line that leads on, with or without a rule below.
 _FOLLOWS = r"(?![ \t]|[-*+] |\d+[.)] )"
-_LEADS = r"#|.*:[*_ ]*\Z|\*\*[^.]*\*\*\Z"
+_LEADS = re.compile(r"^(?:#.*|.*:[*_ ]*|\*\*[^.\n]*\*\*)$(?:\s*^-{3,}$)*\s*\Z", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 
@@ -125,7 +125,7 @@ def again(text: str, part: str, pick: random.Random) -> tuple[str, int]:
         if found.start() >= first
         and sum(fence < found.start() for fence in fences) % 2 == 0
         and re.match(_FOLLOWS, text[found.end() :])
-        and not re.match(_LEADS, text[text.rfind("\n", 0, found.start()) + 1 : found.start()])
+        and not _LEADS.search(text, 0, found.start())
     ]
     at = pick.choice(ends) if ends else len(text)
     before = text[:at] if ends else f"{text.rstrip()}\n\n"

@@ -6,9 +6,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import Element, Kind, may_be_bold_line
+from processors.responses.elements import BOLD_LEVEL, Element, Kind, may_be_bold_line
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
-from processors.responses.history import History, Said, introduces, may_stand_alone, stands_in_verse
+from processors.responses.history import (
+    History,
+    Said,
+    introduces,
+    may_stand_alone,
+    section_level,
+    stands_in_verse,
+)
 from processors.responses.passages import is_repetition, may_begin, may_join
 from processors.responses.release import Release
 
@@ -42,7 +49,7 @@ class Decisions:
             return
         # A line that the next one makes a heading begins like a sentence.
         if element.first and not self._goes_on_with_list(element):
-            self.close(Kind.SENTENCE if element.kind in _OPEN and not element.level else element.kind)
+            self.close(element)
         if element.kind is Kind.HEADING and element.level:
             self._release.settle_owed(element.level)
 
@@ -101,6 +108,8 @@ class Decisions:
         """Take out a settled element, hold it with its passage, or let it leave."""
         state = self.state
         text = state.text[element.gap : element.end]
+        if state.shown and 0 < element.level <= state.shown[-1]:
+            state.shown = None
         said = Said(text.rstrip(), element.kind, element.first)
         verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
         in_verse = verse or (state.verse and state.text.count("\n", 0, element.gap) == 1)
@@ -149,13 +158,14 @@ class Decisions:
         """
         state = self.state
         if state.after != Kind.SPACE:
-            state.shown = min(places), len(state.said)
+            level = section_level(state.said)
+            state.shown = min(places), len(state.said), min(level, *(state.shown or ())[2:], BOLD_LEVEL)
             return True
         if state.shown is None:
             return False
-        came, began = state.shown
+        came, began, *level = state.shown
         ahead = [at for at in places if came < at < began]
-        state.shown = (min(ahead), began) if ahead else None
+        state.shown = (min(ahead), began, *level) if ahead else None
         return state.shown is not None
 
     def _hold(self, held: Held, run: tuple[int, ...]) -> None:
@@ -164,6 +174,8 @@ class Decisions:
     def _match(self, said: Said, *, in_verse: bool) -> tuple[Match, bool] | None:
         """Return what a sentence repeats, and whether it goes; ``None`` if it repeats nothing by itself."""
         held = self.state.held
+        if said.first and said.text[:1].islower():  # it goes on with what is shown before it
+            return None
         if said.kind != Kind.SENTENCE or in_verse or (held and introduces(held[-1].element.text)):
             return None
         return self._try(lambda: self._find_match(said.text), None)
@@ -178,13 +190,14 @@ class Decisions:
         found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return None if found is None else (found, self._policy.fuzzy)
 
-    def close(self, following: Kind | None) -> None:
+    def close(self, following: Element | None) -> None:
         """A block ends; ``following`` begins, or nothing: what is held goes if it is a passage said before."""
         state = self.state
         if not state.held:
             return
         last = state.held[-1].element
-        if following is not None and (last.kind == Kind.HEADING or introduces(last.text)):
+        over = following is None or 0 < following.level <= state.held[0].level < BOLD_LEVEL
+        if last.kind == Kind.HEADING or (introduces(last.text) and not over):
             return  # what it introduces follows
         if self._try(lambda: is_repetition(state.held, state.run, state.said), False):
             self._take_passage()

@@ -17,6 +17,8 @@ from processors.responses.sentences import LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
 _CODE_INDENT = 4
+#: What is indented more is no prose of its own: it stands under an item, is verse, or set apart.
+_INDENT_MOST = 2
 _BOLD_LINE = re.compile(r"(\*\*|__)(?:(?!\1)[^.!?。！？\n])+\1:?")
 _BOLD_BEGINNING = re.compile(r"[*_]|(\*\*|__)(?:(?!\1)[^.!?。！？\n])*(?:\1:?)?")
 
@@ -84,10 +86,14 @@ def read_element(text: str, context: Context, *, final: bool) -> Element:
     kind, _ = line_kind(text, gap, final)
     if kind is LineKind.UNDECIDED:
         return Element(Kind.UNDECIDED, gap, len(text.rstrip()), settled=False)
-    indented = len(text[line:gap].expandtabs(_TAB)) >= _CODE_INDENT
-    if kind is LineKind.TEXT and not indented:
+    indent = len(text[line:gap].expandtabs(_TAB))
+    goes_on = context.before == Kind.ITEM and text.count("\n", 0, gap) == 1
+    if kind is LineKind.TEXT and indent < _INDENT_MOST and not goes_on:
         return _sentence(text, gap, context, final, begins=True)
-    return _line(text, gap, _kind_of(kind, text, gap, context), context, final)
+    element = _line(text, gap, _kind_of(kind, text, gap, indent, context), context, final)
+    if kind is LineKind.TEXT and element.kind is Kind.ITEM and text.count("\n", 0, gap) > 1:
+        return msgspec.structs.replace(element, first=True)
+    return element
 
 
 def may_be_bold_line(text: str) -> bool:
@@ -95,10 +101,11 @@ def may_be_bold_line(text: str) -> bool:
     return _BOLD_BEGINNING.fullmatch(text.rstrip()) is not None
 
 
-def _kind_of(kind: LineKind, text: str, at: int, context: Context) -> Kind:
+def _kind_of(kind: LineKind, text: str, at: int, indent: int, context: Context) -> Kind:
     match kind:
         case LineKind.STRUCTURE:
-            return _STRUCTURES.get(text[at], Kind.LINE)
+            code = text[at] == "#" and indent >= _CODE_INDENT
+            return Kind.CODE if code else _STRUCTURES.get(text[at], Kind.LINE)
         case LineKind.RULE | LineKind.UNDERLINE:
             return Kind.RULE
         case LineKind.FENCE:
@@ -107,8 +114,10 @@ def _kind_of(kind: LineKind, text: str, at: int, context: Context) -> Kind:
             return Kind.ROW
         case LineKind.MARKED:
             return Kind.QUOTE if text[at] == ">" else Kind.ITEM
+        case _ if context.before == Kind.ITEM:
+            return Kind.ITEM
         case _:
-            return Kind.ITEM if context.before == Kind.ITEM else Kind.LINE
+            return Kind.CODE if indent >= _CODE_INDENT else Kind.LINE
 
 
 def _line(text: str, gap: int, kind: Kind, context: Context, final: bool) -> Element:

@@ -83,11 +83,10 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     went).  ``owed``: headings that went with what stood under them, and come back if anything else does.
     ``gap``: the white space around what was taken out.  ``after``: what was kept last, if it must not stand
     alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``shown``: a
-    draft is shown again on purpose: the place in ``said`` that it has come to, and the one where it began.
-    ``held_since``: when
-    the element at ``held_at``, the last one that waits, began to (epoch seconds), if any does;
-    ``similar``: it waits because it may become similar, no more.  ``white``: the white space at the end of what
-    came in, counted anew after every ``LONGEST_GAP``.
+    draft is shown again on purpose: the place in ``said`` that it has come to, the one where it began, and the
+    level of the headings that end it.  ``held_since``: when the element at ``held_at``, the last that waits,
+    began to (epoch seconds), if any does; ``similar``: it waits because it may become similar, no more.
+    ``white``: the white space at the end of what came in, counted anew after every ``LONGEST_GAP``.
     """
 
     said: tuple[Said, ...] = ()
@@ -106,7 +105,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     held_at: int = 0
     similar: bool = False
     white: int = 0
-    shown: tuple[int, int] | None = None
+    shown: tuple[int, ...] | None = None
 
 
 class Filtered(msgspec.Struct, frozen=True):

@@ -92,6 +92,14 @@ def introduces(text: str) -> bool:
     return text.rstrip(" \t*_").endswith((":", "："))
 
 
+def section_level(said: Sequence[Said]) -> int:
+    """Return the level of the heading under which the next element stands; 0 if there is none."""
+    for each in reversed(said):
+        if each.kind == Kind.HEADING and each.text.startswith("#"):
+            return len(each.text) - len(each.text.lstrip("#"))
+    return 0
+
+
 def stops(text: str) -> bool:
     """Say whether ``text`` ends with a stop."""
     return _STOP.search(text) is not None

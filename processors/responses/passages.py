@@ -46,7 +46,7 @@ def is_repetition(held: Sequence[Held], run: Sequence[int], said: Sequence[Said]
     if all(each.said for each in held):
         return True
     history, first, last = History(said), held[0], held[-1].element
-    if introduces(last.text) or last.kind == Kind.HEADING or not history.ends_block(run):
+    if not history.ends_block(run):
         return False
     if first.goes_on:
         return True
@@ -55,13 +55,18 @@ def is_repetition(held: Sequence[Held], run: Sequence[int], said: Sequence[Said]
     if sum([count_words(canonical(each.element.text)) for each in held]) < _SMALLEST:
         return False
     is_section = 0 < first.level < BOLD_LEVEL
-    if is_shown(last.kind, last.text):
+    if is_shown(last.kind, last.text) and not _stands_in_list(held):
         return is_section and history.ends_section(run)
     if is_section or history.starts_response(run, len(held)):
         return True
     if any(each.said for each in held) and all(each.element.kind == Kind.SENTENCE for each in held):
         return True
     return _is_introduced(held) and history.in_same_section(run)
+
+
+def _stands_in_list(held: Sequence[Held]) -> bool:
+    """Say whether the last element belongs to an item: it is indented under it."""
+    return held[-1].element.text[:1].isspace() and any(each.element.kind == Kind.ITEM for each in held)
 
 
 def _says_something(held: Held) -> bool:

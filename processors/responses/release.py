@@ -49,7 +49,7 @@ class Release:
         gone = len(state.said) + 1 - MEMORY
         state.said, state.run = (*state.said, said)[-MEMORY:], ()
         if gone > 0 and state.shown:
-            state.shown = state.shown[0] - gone, state.shown[1] - gone
+            state.shown = state.shown[0] - gone, state.shown[1] - gone, *state.shown[2:]
 
     def drop(self, held: Held, similar: Match) -> None:
         """Take an element out."""

@@ -17,6 +17,9 @@ from processors.responses.lines import LineKind, line_end, line_kind
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
 
+#: A line of so many characters that ends without a stop was wrapped.
+_WRAPPED = 60
+
 #: No abbreviation is longer; where a word began further back does not matter.
 _LONGEST_WORD = 40
 
@@ -233,7 +236,9 @@ class _Reader:
             return self._unsettled(end)
         if kind is LineKind.UNDERLINE:
             return Extent(end, settled=True, underlined=True)
-        goes_on = text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
+        wrapped = end - max(text.rfind("\n", 0, end), self._start) >= _WRAPPED and text[end - 1] not in ":："
+        goes_on = wrapped or text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
+        goes_on = goes_on or (text[at] in "[(`" and text[end - 1].islower())
         self._lines += 1
         if kind is not LineKind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
             return self._settled(end)

@@ -151,6 +151,17 @@ def test_a_duplicate_goes_and_leaves_clean_white_space(text: str, kept: str) -> 
 @pytest.mark.parametrize(
     "text",
     [
+        # The rest of a wrapped item, or a paragraph under it, goes with its list only.
+        f"- See the garden.\n{OPENING}\n- See the house.\n{OPENING}\n",
+        f"- The garden\n\n  {OPENING}\n\n- The house\n\n  {OPENING}\n",
+        # A line that was wrapped before a link does not end its sentence.
+        f"For more of it, see\n[the whole of it](a).\n\n{OPENING} For others, see\n[the whole of it](a).",
+        # Code that is only indented, its comments too.
+        f"So:\n\n    # {OPENING}\n    open(a)\n    close(a)\n\nOr:\n\n    # {OPENING}\n    open(a)\n\nBye.",
+        # What begins in lower case goes on with what is shown before it.
+        "    a = b\n\nwhere `b` is the price of it.\n\n    c = b\n\nwhere `b` is the price of it.",
+        # A list that is shorter now is another one, under the same heading too.
+        f"# A\n\n- {OPENING}\n- {PARKING}\n- {TICKETS}\n\n# A\n\n- {OPENING}\n- {PARKING}\n\n# B\n",
         # Under another heading it says something about another thing.
         f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n",
         f"# A\n\n{OPENING} {PARKING}\n\n# B\n\n{OPENING} {PARKING} {TICKETS}\n",
@@ -182,6 +193,21 @@ def test_what_is_said_again_after_a_draft_was_shown_again_goes(again: str) -> No
         "The shop is closed on Mondays.\n\n# Final\n\nThe garden is open all day.\n\nBye for now, my friends."
     )
     assert filter_text(f"{said}\n\n{again}\n\nDone.").text == f"{said}\n\nDone."
+
+
+def test_what_a_draft_shows_again_ends_with_its_section() -> None:
+    plan = f"#### Plan\n\n- {OPENING}\n- {PARKING}\n\n"
+    garden = "The garden is open all day.\n\n"
+    said = f"### Draft\n\n{garden}{plan}### Final\n\n{garden}### Bye\n\n"
+    assert filter_text(f"{said}So long.\n\n{plan}### End\n").text == f"{said}So long.\n\n### End\n"
+
+
+@pytest.mark.parametrize("last", ["  $$\n  x = 1\n  $$\n", "- Ask the server:\n"])
+def test_a_section_goes_whatever_its_list_ends_with(last: str) -> None:
+    """What a list shows belongs to it; a line that leads on leads nowhere if its section is over."""
+    section = f"## Plan\n\n- {OPENING}\n{last}\n"
+    text = f"{section}The rest of it is easy.\n\n"
+    assert filter_text(f"{text}{section}## End\n").text == f"{text}## End\n"
 
 
 def test_what_a_draft_shows_again_goes_when_it_comes_a_third_time() -> None:
