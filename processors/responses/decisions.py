@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import BOLD_LEVEL, Element, Kind, may_be_bold_line
+from processors.responses.elements import BOLD_LEVEL, Element, may_be_bold_line
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
 from processors.responses.history import (
     History,
     Said,
+    Sought,
     introduces,
     may_stand_alone,
     section_level,
     stands_in_verse,
 )
+from processors.responses.lines import Kind
 from processors.responses.passages import is_repetition, may_begin, may_join
 from processors.responses.release import Release
 
@@ -86,17 +88,17 @@ class Decisions:
         begins = "\n" in state.text[: element.gap] or state.context.line_begins
         # A line that looks like a sentence may still become a heading, and the other way round.
         kinds = _OPEN if kind in _OPEN and begins else (kind,)
-        history = History(state.said)
-        if (
-            state.run
-            and may_join(state.held, kind, beginning)
-            and history.may_go_on(state.run, kinds, beginning)
-        ):
+        sought = Sought(beginning)
+        going_on = may_join(state.held, kind, beginning)
+        if going_on and any(True for _ in History(state.said).going_on(sought, kinds, state.run)):
             return True
         self.break_off()
-        alone = Kind.SENTENCE in kinds
-        if may_begin(kind, beginning) and history.may_begin(kinds, beginning, alone=alone):
-            return True
+        history, alone = History(state.said), Kind.SENTENCE in kinds
+        if may_begin(kind, beginning):
+            if any(True for _ in history.beginning(sought, kinds)):
+                return True
+            if alone and any(True for _ in history.saying(sought)):
+                return True
         state.similar = alone and self._policy.fuzzy
         return state.similar
 
@@ -118,12 +120,12 @@ class Decisions:
         short = not self._too_long(len(said.text))
         run = _NOWHERE
         if short and state.run and may_join(state.held, said.kind, said.text):
-            run = self._try(lambda: History(state.said).going_on(state.run, said.kind, said.text), _NOWHERE)
+            run = self._places(History.going_on, Sought(said.text, said.kind), (said.kind,), state.run)
         if state.held and not run:
             self.break_off()
         match = self._match(said, in_verse=in_verse)
         repeats = match[0].sentence if match and match[1] and short else ""
-        places = self._try(lambda: self._places(said, repeats), _NOWHERE) if short else _NOWHERE
+        places = self._repeated(said, repeats) if short else _NOWHERE
         gap, at = state.text[: element.gap], state.position + element.gap
         held = Held(said, text[len(said.text) :], gap, at, element.level, repeats, bool(run and not state.held))
         if run and (state.held or not repeats):
@@ -141,16 +143,19 @@ class Decisions:
         else:
             self._hold(held, places)
 
-    def _places(self, said: Said, repeats: str) -> tuple[int, ...]:
+    def _repeated(self, said: Said, repeats: str) -> tuple[int, ...]:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
         if repeats:
             return self._saying(said.text) or self._saying(repeats)
         if not may_begin(said.kind, said.text) or not (said.first or introduces(said.text)):
             return _NOWHERE
-        return History(self.state.said).beginning_with(said.kind, said.text)
+        return self._places(History.beginning, Sought(said.text, said.kind), (said.kind,))
 
     def _saying(self, text: str) -> tuple[int, ...]:
-        return self._try(lambda: History(self.state.said).saying(text), _NOWHERE)
+        return self._places(History.saying, Sought(text, Kind.SENTENCE))
+
+    def _places(self, look: Callable[..., Iterable[int]], *what: object) -> tuple[int, ...]:
+        return self._try(lambda: tuple(look(History(self.state.said), *what)), _NOWHERE)
 
     def _is_shown(self, places: tuple[int, ...]) -> bool:
         """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a
@@ -158,14 +163,13 @@ class Decisions:
         """
         state = self.state
         if state.after != Kind.SPACE:
-            level = section_level(state.said)
-            state.shown = min(places), len(state.said), min(level, *(state.shown or ())[2:], BOLD_LEVEL)
+            levels = section_level(state.said), *(state.shown or ())[2:]
+            state.shown = min(places), len(state.said), min(levels)
             return True
         if state.shown is None:
             return False
-        came, began, *level = state.shown
-        ahead = [at for at in places if came < at < began]
-        state.shown = (min(ahead), began, *level) if ahead else None
+        ahead = [at for at in places if state.shown[0] < at < state.shown[1]]
+        state.shown = (min(ahead), *state.shown[1:]) if ahead else None
         return state.shown is not None
 
     def _hold(self, held: Held, run: tuple[int, ...]) -> None:
@@ -184,8 +188,9 @@ class Decisions:
         if not may_stand_alone(sentence, self._policy.minimum_words):
             return None
         said = self.state.said
-        if places := History(said).saying(sentence):
-            return Match(said[places[0]].text, 1.0), True
+        last = next(History(said).saying(Sought(sentence, Kind.SENTENCE)), None)
+        if last is not None:
+            return Match(said[last].text, 1.0), True
         earlier = [each.text for each in said if each.kind == Kind.SENTENCE]
         found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return None if found is None else (found, self._policy.fuzzy)

@@ -14,12 +14,16 @@ distances are rapidfuzz's Indel distance over words.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 from rapidfuzz.distance import Indel
 
-from processors.responses.words import Words, words_of
+from processors.responses.canonical import UNSPACED
+from processors.text.stemming import stem_of
 
 #: Where the band of repeated sentences begins: the seed's default threshold.
 REPEATED = 0.85
@@ -30,6 +34,31 @@ RESTATED_MOST = 0.84
 #: A content word more says something more: it weighs as much as this many content words.
 _ADDED_WORD = 3.0
 _LIGHT_WORD = 0.25
+
+
+_LIGHT = """
+    a an the this that these those is are was were be been being am 're 'm do does did has have had 've of to at
+    as it its 's there here and also really very just even quite indeed actually then please well so too such
+"""
+_NEGATION = "not no never without none nobody nothing neither nor cannot hardly"
+_NUMBER = """
+    two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
+    million billion half twice first second third
+"""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+#: Words that may come, go or change without the sentence saying anything else.  Whatever can turn a meaning
+#: (on/off, to/from, can/must, my/your) is left out on purpose: those count like any other word.
+LIGHT = frozenset(_LIGHT.split())
+_NEGATIONS = frozenset(_NEGATION.split())
+_NUMBER_WORDS = frozenset(_NUMBER.split())
+
+_CONTRACTION = re.compile(r"n't\b|'(?:s|m|re|ve|ll|d)\b")
+_CONTRACTED = {"n't": " not", "'ll": " will", "'d": " "}
+_WORD = re.compile(r"(?<!\S)-\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*|'(?:s|m|re|ve)(?!\S)|[^\s\d.,:'\-]+")
+_LITERAL = re.compile(r"`+[^`\n]+`+|https?://[^\s<>\"]*[^\s<>\".,;:!?)*_]")
+_QUESTION = re.compile(r"[?？؟][\"'”’)\]」』*_]*\s*\Z")
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -81,3 +110,75 @@ def _repeated(a: Words, b: Words) -> float:
 
 def _restated(a: Words, b: Words) -> float:
     return RESTATED_MOST * Indel.normalized_similarity(a.stems, b.stems) if a.stems and b.stems else 0.0
+
+
+class _Folding(dict[int, str]):
+    """For :meth:`str.translate`: what each character becomes, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = self[code] = _fold(chr(code))
+        return folded
+
+
+def _fold(character: str) -> str:
+    """Lower case without compatibility forms; punctuation becomes a space, a symbol a word of its own."""
+    if character in "'’ʼ＇":
+        return "'"
+    if character in ".,:-":
+        return character
+    if character in "−‐‑":
+        return "-"
+    if character == "&":
+        return " and "
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.digit(character))
+    if _UNSPACED.match(character):
+        return f" {character} " if category[0] in "LM" else " "
+    if category[0] == "L" or (category[0] == "M" and not 0xFE00 <= ord(character) <= 0xFE0F):
+        # Forms that decompose into several words ("㎏") or marks would not stay where they are.
+        decomposed = unicodedata.normalize("NFKD", character).casefold()
+        return decomposed if not any(part.isspace() for part in decomposed) else f" {character} "
+    if (category[0] == "S" and character not in "^`~|") or category[0] == "N" or character in "%#@":
+        return f" {character} "
+    # Joiners, direction marks and variation selectors are not seen, so they part no words.
+    return "" if category in ("Cf", "Mn") else " "
+
+
+_FOLDING = _Folding()
+
+
+class Words(msgspec.Struct, frozen=True, gc=False):
+    """What a sentence is made of, each in the order of the sentence.
+
+    ``stems`` are all words without their inflection; ``content`` the stems of those that carry the meaning,
+    ``light`` the other words.  ``literals`` are code spans and addresses as written.
+    """
+
+    stems: tuple[str, ...]
+    content: tuple[str, ...]
+    light: tuple[str, ...]
+    numbers: tuple[str, ...]
+    negations: tuple[str, ...]
+    literals: tuple[str, ...]
+    question: bool
+
+
+@lru_cache(maxsize=8192)
+def words_of(sentence: str) -> Words:
+    """Return the words of a whole sentence."""
+    folded = sentence.translate(_FOLDING)
+    if "'" in folded:
+        folded = _CONTRACTION.sub(lambda found: _CONTRACTED.get(found[0], f" {found[0]}"), folded)
+    found = _WORD.findall(folded)
+    stems = tuple(map(stem_of, found))
+    content = tuple(stem for word, stem in zip(found, stems, strict=True) if word not in LIGHT)
+    return Words(
+        stems=stems,
+        content=content,
+        light=tuple(word for word in found if word in LIGHT),
+        numbers=tuple(word for word in found if word[-1].isdigit() or word in _NUMBER_WORDS),
+        negations=tuple(word for word in found if word in _NEGATIONS),
+        literals=tuple(_LITERAL.findall(sentence)),
+        question=_QUESTION.search(sentence) is not None,
+    )

@@ -8,11 +8,10 @@ they never depend on how the text was cut into chunks.
 from __future__ import annotations
 
 import re
-from enum import IntEnum, auto
 
 import msgspec
 
-from processors.responses.lines import TABLE_BLOCK, LineKind, closes_code, line_end, line_kind, opens_code
+from processors.responses.lines import TABLE_BLOCK, Kind, code_after, line_end, line_kind
 from processors.responses.sentences import LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
@@ -24,27 +23,10 @@ _BOLD_BEGINNING = re.compile(r"[*_]|(\*\*|__)(?:(?!\1)[^.!?。！？\n])*(?:\1:?
 
 #: The level of a bold line that serves as a heading: below all others.
 BOLD_LEVEL = 7
-_HASHES = re.compile(r"#{1,6}(?=\s|\Z)")
+#: What becomes of kinds that only a line may be.
+_IS = {Kind.TABLE: Kind.ROW, Kind.UNDERLINE: Kind.RULE}
 _MAY_END_LINE = re.compile(r"[^\S\n]*\n?\Z")
-_INDENT = re.compile(r"[^\S\n]*\Z")
-
-
-class Kind(IntEnum):
-    """What an element is."""
-
-    SPACE = auto()  # white space, and nothing yet that follows it
-    UNDECIDED = auto()  # a line that has only just begun
-    SENTENCE = auto()  # of a paragraph
-    LINE = auto()  # of anything that is neither prose nor one of the following
-    HEADING = auto()
-    ITEM = auto()  # of a list
-    ROW = auto()  # of a table
-    CODE = auto()  # a line of a fenced block or of displayed mathematics
-    QUOTE = auto()
-    RULE = auto()
-
-
-_STRUCTURES = {"#": Kind.HEADING, "|": Kind.ROW}
+_EMPTY_LINE = re.compile(r"\s*\n[^\S\n]*\n")
 
 
 class Context(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -72,28 +54,42 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     inside: str = ""
     long: bool = False
 
+    @property
+    def is_line(self) -> bool:
+        """Whether it is a line, whatever it says: only the line's end ends it."""
+        return self.kind > Kind.HEADING or self.kind is Kind.LINE or 0 < self.level < BOLD_LEVEL
+
 
 def read_element(text: str, context: Context, *, final: bool) -> Element:
     """Return the first element of ``text``; unless ``final`` it may grow."""
-    if context.inside:
-        return _read_inside(text, context, final)
+    inside = context.inside
+    if inside == TABLE_BLOCK and _EMPTY_LINE.match(text):
+        inside = ""
     gap = len(text) - len(text.lstrip())
     if gap == len(text):
         return Element(Kind.SPACE, gap, gap, final)
+    if inside == TABLE_BLOCK:
+        return _line(text, gap, Kind.ROW, final, inside=inside)
     line = text.rfind("\n", 0, gap) + 1
+    if inside:
+        return _line(text, line, Kind.CODE, final, inside=inside)
     if not line and not context.line_begins:
         return _sentence(text, gap, context, final, begins=False)
-    kind, _ = line_kind(text, gap, final)
-    if kind is LineKind.UNDECIDED:
-        return Element(Kind.UNDECIDED, gap, len(text.rstrip()), settled=False)
+    kind, mark_end = line_kind(text, gap, final)
+    if kind is Kind.UNDECIDED:
+        return Element(kind, gap, len(text.rstrip()), settled=False)
     indent = len(text[line:gap].expandtabs(_TAB))
-    goes_on = context.before == Kind.ITEM and text.count("\n", 0, gap) == 1
-    if kind is LineKind.TEXT and indent < _INDENT_MOST and not goes_on:
+    under_item = context.before == Kind.ITEM and (indent >= _INDENT_MOST or text.count("\n", 0, gap) == 1)
+    if kind is Kind.TEXT and indent < _INDENT_MOST and not under_item:
         return _sentence(text, gap, context, final, begins=True)
-    element = _line(text, gap, _kind_of(kind, text, gap, indent, context), context, final)
-    if kind is LineKind.TEXT and element.kind is Kind.ITEM and text.count("\n", 0, gap) > 1:
-        return msgspec.structs.replace(element, first=True)
-    return element
+    level = mark_end - gap if kind is Kind.HEADING else 0
+    if kind is Kind.TEXT and under_item:
+        return _line(text, gap, Kind.ITEM, final, first=text.count("\n", 0, gap) > 1)
+    if kind is Kind.TEXT or (level and indent >= _CODE_INDENT):
+        kind, level = Kind.CODE if indent >= _CODE_INDENT else Kind.LINE, 0
+    table = TABLE_BLOCK if kind is Kind.TABLE else ""
+    kind = _IS.get(kind, kind)
+    return _line(text, gap, kind, final, _begins_block(text, gap, kind, context), level, table)
 
 
 def may_be_bold_line(text: str) -> bool:
@@ -101,43 +97,18 @@ def may_be_bold_line(text: str) -> bool:
     return _BOLD_BEGINNING.fullmatch(text.rstrip()) is not None
 
 
-def _kind_of(kind: LineKind, text: str, at: int, indent: int, context: Context) -> Kind:
-    match kind:
-        case LineKind.STRUCTURE:
-            code = text[at] == "#" and indent >= _CODE_INDENT
-            return Kind.CODE if code else _STRUCTURES.get(text[at], Kind.LINE)
-        case LineKind.RULE | LineKind.UNDERLINE:
-            return Kind.RULE
-        case LineKind.FENCE:
-            return Kind.CODE
-        case LineKind.TABLE:
-            return Kind.ROW
-        case LineKind.MARKED:
-            return Kind.QUOTE if text[at] == ">" else Kind.ITEM
-        case _ if context.before == Kind.ITEM:
-            return Kind.ITEM
-        case _:
-            return Kind.CODE if indent >= _CODE_INDENT else Kind.LINE
-
-
-def _line(text: str, gap: int, kind: Kind, context: Context, final: bool) -> Element:
-    found = line_end(text, gap)
-    end = found if found is not None else len(text) if final else len(text.rstrip("\r"))
+def _line(
+    text: str, at: int, kind: Kind, final: bool, first: bool = False, level: int = 0, inside: str = ""
+) -> Element:
+    """Return the line that begins at ``at``; ``inside``: the block that it stands in, or opens."""
+    found = line_end(text, at)
     settled = found is not None or final
-    first = _begins_block(text, gap, kind, context)
-    if end - gap > LONGEST_SENTENCE:
-        return Element(kind, gap, gap + LONGEST_SENTENCE, settled=False, first=first, long=True)
-    line = text[gap:end]
-    inside = ""
+    end = found if found is not None else len(text) if final else len(text.rstrip("\r"))
+    if end - at > LONGEST_SENTENCE:
+        return Element(kind, at, at + LONGEST_SENTENCE, False, first, 0, inside, long=True)
     if settled and kind is Kind.CODE:
-        inside = opens_code(line)
-    elif settled and kind is Kind.ROW and line_kind(text, gap, True)[0] is LineKind.TABLE:
-        inside = TABLE_BLOCK
-    level = 0
-    if kind is Kind.HEADING:
-        hashes = _HASHES.match(line)
-        level = len(hashes[0]) if hashes else 1
-    return Element(kind, gap, end, settled, first, level, inside)
+        inside = code_after(text[at:end], inside)
+    return Element(kind, at, end, settled, first, level, inside)
 
 
 def _sentence(text: str, gap: int, context: Context, final: bool, *, begins: bool) -> Element:
@@ -160,26 +131,3 @@ def _begins_block(text: str, gap: int, kind: Kind, context: Context) -> bool:
     if kind == context.before == Kind.ITEM:
         return False
     return kind != context.before or text.count("\n", 0, gap) > 1
-
-
-def _read_inside(text: str, context: Context, final: bool) -> Element:
-    """Read a line of an open block of code, mathematics or a table."""
-    table = context.inside == TABLE_BLOCK
-    kind = Kind.ROW if table else Kind.CODE
-    gap = len(text) - len(text.lstrip())
-    blank = re.match(r"\s*\n", text)
-    if table and blank and text.count("\n", 0, blank.end()) > 1:
-        return read_element(text, Context(context.line_begins, "", context.before), final=final)
-    if gap == len(text):
-        return Element(Kind.SPACE, gap, gap, final)
-    indent = _INDENT.search(text, 0, gap)
-    at = gap if table or indent is None else indent.start()
-    found = line_end(text, gap)
-    end = found if found is not None else len(text) if final else len(text.rstrip("\r"))
-    if end - at > LONGEST_SENTENCE:
-        return Element(kind, at, at + LONGEST_SENTENCE, settled=False, inside=context.inside, long=True)
-    settled = found is not None or final
-    inside = context.inside
-    if settled and not table and closes_code(text[at:end], inside):
-        inside = ""
-    return Element(kind, at, max(end, at), settled, False, 0, inside)

@@ -23,36 +23,36 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
-
-import msgspec
 
 from processors.responses.decisions import Decisions
 from processors.responses.duplicates import find_duplicate
-from processors.responses.elements import Context, Kind, read_element
+from processors.responses.elements import Context, read_element
 from processors.responses.filter_state import (
-    Duplicate,
     Filtered,
     FilterPolicy,
     FilterState,
     FindDuplicate,
 )
-from processors.responses.gaps import split_at_long_gaps
 from processors.responses.history import Said
-from processors.responses.lines import line_end
+from processors.responses.lines import Kind, line_end
 from processors.responses.release import Release
-from processors.responses.sentences import LONGEST_SENTENCE
+from processors.responses.sentences import LONGEST_SENTENCE, MAY_END
 
 #: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
 #: one takes as long as it is: a response in one chunk would take quadratic time.
 _BITE = 4096
 
+#: Characters of white space in a row after which what came before is settled, as if the response ended there.
+#: Or a model that writes nothing but line ends would make a state that fits into no record.
+LONGEST_GAP = 1000
+# White space before the line's end may belong to what stands before it.
+_LONG_GAP = re.compile(rf"\n\s{{{LONGEST_GAP - 1}}}|[^\S\n]{{{LONGEST_GAP}}}")
+
 #: Before the block in which a line is open that was too long to be kept: the rest of it passes.
 _REST = "line"
 
-#: Words in the middle of an element, and what they follow: nothing that they could decide.
-_WORDS = re.compile(r" ?[^\W_]+(?:(?:[,;:]? |[-'’/])[^\W_]+)*,?")
-_IN_WORDS = re.compile(r"[a-z]{2}[ ,]?\Z")
+#: What a text that goes on in the middle of words ends with: nothing that is still to be decided.
+_IN_WORDS = re.compile(r"[^\W\d_]{2}[ ,]?\Z")
 
 
 class ResponseFilter:
@@ -94,20 +94,19 @@ class ResponseFilter:
 
 
 def _goes_on(state: FilterState, text: str) -> bool:
-    """Say whether ``text`` is nothing but more words of an element that is leaving."""
+    """Say whether ``text`` is nothing but more of an element that is leaving."""
     length = len(state.text)
-    return (
-        0 < state.sent == length < LONGEST_SENTENCE - len(text)
-        and _WORDS.fullmatch(text) is not None
-        and _IN_WORDS.search(state.text, length - 3) is not None
-    )
+    if not 0 < state.sent == length < LONGEST_SENTENCE - len(text):
+        return False
+    if state.line:
+        return "\n" not in text and "\r" not in text
+    return MAY_END.search(text) is None and _IN_WORDS.search(state.text, length - 3) is not None
 
 
 def _with_words(state: FilterState, text: str) -> FilterState:
     state = copy.copy(state)
     state.text += text
     state.sent = len(state.text)
-    state.white = len(text) - len(text.rstrip())
     return state
 
 
@@ -127,19 +126,16 @@ class _Step:
         visible = len(text.rstrip())
         if visible > self.state.sent:
             self._decisions.leave(len(text) - len(text.lstrip()), visible)
+            self.state.line = False
 
     def take(self, text: str, now: float, final: bool) -> Filtered:
         """Go on with ``text`` and return what came of it all."""
-        state = self.state
         if self._policy.threshold >= 1.0:
             self._pass_on(text, final)
             return self._result(len(text), now)
-        (*closed, rest), state.white = split_at_long_gaps(text, state.white)
-        for part in closed:
-            self._add(part)
-            self._settle_before_gap()
-        self._add(rest)
-        if final or not rest:  # what was let go goes on even if nothing was added
+        for at in range(0, len(text), _BITE):
+            self._add(text[at : at + _BITE])
+        if final or not text:  # what was let go goes on even if nothing was added
             self._advance_all(final)
         if final:
             self._decisions.close(None)
@@ -149,9 +145,14 @@ class _Step:
         return self._result(len(text), now)
 
     def _add(self, text: str) -> None:
-        for at in range(0, len(text), _BITE):
-            self.state.text += text[at : at + _BITE]
+        state = self.state
+        state.text += text
+        while len(state.text) >= LONGEST_GAP and (gap := _LONG_GAP.search(state.text)):
+            state.text, rest = state.text[: gap.end()], state.text[gap.end() :]
             self._advance_all(final=False)
+            self._settle_before_gap()
+            state.text += rest
+        self._advance_all(final=False)
 
     def _pass_on(self, text: str, final: bool) -> None:
         """Send ``text`` as it is, and before it what an earlier setting held back."""
@@ -177,7 +178,7 @@ class _Step:
         self._advance_all(final=True)
         self._decisions.break_off()
         state.text, state.sent = space, sent
-        self._release.space(space, sent)
+        self._release.write_gap(space[sent:], space)
         self._release.consume(len(space))
         inside = state.context.inside
         if "\n" in space:
@@ -214,6 +215,7 @@ class _Step:
             return self._release.consume(element.end)
         if not (waiting and self._decisions.waits(element)):
             self._decisions.leave(element.gap, element.end)
+            state.line = element.is_line
         return False
 
     def _rest_of_line(self, final: bool) -> bool:
@@ -259,14 +261,6 @@ class _Step:
         )
 
 
-class FilterResult(msgspec.Struct, frozen=True):
-    """A whole text without what it repeats, and what was taken out of it (or told), in order."""
-
-    text: str
-    duplicates: Sequence[Duplicate]
-
-
-def filter_text(text: str, policy: FilterPolicy | None = None) -> FilterResult:
+def filter_text(text: str, policy: FilterPolicy | None = None) -> Filtered:
     """Filter a whole response at once: what its chunks give, however it is cut and if none of them is late."""
-    filtered = ResponseFilter(policy).push(FilterState(), text, 0.0, final=True)
-    return FilterResult(filtered.text, filtered.duplicates)
+    return ResponseFilter(policy).push(FilterState(), text, 0.0, final=True)

@@ -8,8 +8,9 @@ import msgspec
 
 from models.errors import ConfigurationError
 from processors.responses.duplicates import Match
-from processors.responses.elements import Context, Kind
+from processors.responses.elements import Context
 from processors.responses.history import Said
+from processors.responses.lines import Kind
 
 
 class FilterPolicy(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     draft is shown again on purpose: the place in ``said`` that it has come to, the one where it began, and the
     level of the headings that end it.  ``held_since``: when the element at ``held_at``, the last that waits,
     began to (epoch seconds), if any does; ``similar``: it waits because it may become similar, no more.
-    ``white``: the white space at the end of what came in, counted anew after every ``LONGEST_GAP``.
+    ``line``: what is leaving is a line, which only the line's end ends.
     """
 
     said: tuple[Said, ...] = ()
@@ -104,8 +105,9 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     held_since: float | None = None
     held_at: int = 0
     similar: bool = False
-    white: int = 0
+    unused: int = 0
     shown: tuple[int, ...] | None = None
+    line: bool = False
 
 
 class Filtered(msgspec.Struct, frozen=True):

@@ -8,14 +8,13 @@ repeats one of those that follow.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from processors.responses.canonical import Beginning, canonical, count_words
-from processors.responses.elements import Kind
-from processors.responses.lines import line_kind
+from processors.responses.lines import Kind, line_kind
 from processors.responses.sentences import read_sentence
 
 _PROSE = (Kind.SENTENCE, Kind.LINE)
@@ -141,44 +140,60 @@ def sentences_of(kind: int, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, found)))
 
 
+class Sought:
+    """What is looked for in the history: an element of a ``kind``, or whatever may become of a beginning."""
+
+    def __init__(self, text: str, kind: int | None = None) -> None:
+        self._text, self._kind = text, kind
+        self._words = "" if kind is None else key(kind, text)
+        self._beginning = Beginning(text) if kind is None else None
+
+    def is_in(self, said: Said) -> bool:
+        """Say whether ``said`` is it."""
+        if not said.text:
+            return False
+        words = key(said.kind, said.text)
+        if self._beginning is None:
+            return said.kind == self._kind and words == self._words
+        if said.kind == Kind.SENTENCE:
+            return self._beginning.may_become(words)
+        return words.startswith(key(said.kind, self._text))
+
+    def is_among(self, sentences: Collection[str]) -> bool:
+        """Say whether it is one of these canonical sentences."""
+        beginning = self._beginning
+        if beginning is None:
+            return self._words in sentences
+        return any(each.startswith(beginning.initial) and beginning.may_become(each) for each in sentences)
+
+
 class History:
     """What was said, and how the next element may go on with it."""
 
     def __init__(self, said: Sequence[Said]) -> None:
         self._said = said
 
-    def beginning_with(self, kind: int, text: str) -> tuple[int, ...]:
-        """Return where an element like this begins a block or introduces one."""
-        wanted = key(kind, text)
-        return tuple(
-            [
-                at
-                for at, said in enumerate(self._said)
-                if said.kind == kind
-                and said.text
-                and (said.first or introduces(said.text))
-                and key(kind, said.text) == wanted
-            ]
-        )
+    def beginning(self, sought: Sought, kinds: Collection[int]) -> Iterator[int]:
+        """Return where it begins a block, or introduces one."""
+        for at, said in enumerate(self._said):
+            if said.kind in kinds and (said.first or introduces(said.text)) and sought.is_in(said):
+                yield at
 
-    def going_on(self, run: Iterable[int], kind: int, text: str) -> tuple[int, ...]:
-        """Return where the run goes on if this element follows."""
-        wanted = key(kind, text)
-        following = [at + 1 for at in run if at + 1 < len(self._said)]
-        return tuple(
-            [at for at in following if self._said[at].kind == kind and key(kind, self._said[at].text) == wanted]
-        )
+    def going_on(self, sought: Sought, kinds: Collection[int], run: Iterable[int]) -> Iterator[int]:
+        """Return where the run goes on if it follows."""
+        for at in run:
+            if (
+                at + 1 < len(self._said)
+                and self._said[at + 1].kind in kinds
+                and sought.is_in(self._said[at + 1])
+            ):
+                yield at + 1
 
-    def saying(self, text: str) -> tuple[int, ...]:
-        """Return where a sentence was said before, last place first."""
-        wanted = canonical(text)
-        return tuple(
-            [
-                at
-                for at, said in reversed([*enumerate(self._said)])
-                if wanted in sentences_of(said.kind, said.text)
-            ]
-        )
+    def saying(self, sought: Sought) -> Iterator[int]:
+        """Return where it was said as a sentence, last place first."""
+        for at in range(len(self._said) - 1, -1, -1):
+            if sought.is_among(sentences_of(self._said[at].kind, self._said[at].text)):
+                yield at
 
     def ends_block(self, run: Iterable[int]) -> bool:
         """Say whether a block ends at one of the places of a run."""
@@ -202,32 +217,3 @@ class History:
         headings = (at for at in reversed(range(len(self._said))) if self._said[at].kind == Kind.HEADING)
         section = next(headings, -1)
         return any(at >= section for at in run)
-
-    def may_begin(self, kinds: Collection[int], text: str, *, alone: bool) -> bool:
-        """Say whether an element that begins with ``text`` may begin a repeated block or repeat a sentence."""
-        beginning = Beginning(text)
-        initial = beginning.initial
-        for said in self._said:
-            begins = said.kind in kinds and (said.first or introduces(said.text))
-            if begins and self._may_be(said, text, beginning):
-                return True
-            if alone:
-                for sentence in sentences_of(said.kind, said.text):
-                    if sentence.startswith(initial) and beginning.may_become(sentence):
-                        return True
-        return False
-
-    def may_go_on(self, run: Iterable[int], kinds: Collection[int], text: str) -> bool:
-        """Say whether an element that begins with ``text`` may go on with the run."""
-        beginning = Beginning(text)
-        following = [self._said[at + 1] for at in run if at + 1 < len(self._said)]
-        return any(said.kind in kinds and self._may_be(said, text, beginning) for said in following)
-
-    @staticmethod
-    def _may_be(said: Said, text: str, beginning: Beginning) -> bool:
-        if not said.text:
-            return False
-        wanted = key(said.kind, said.text)
-        if said.kind == Kind.SENTENCE:
-            return beginning.may_become(wanted)
-        return wanted.startswith(key(said.kind, text))

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 
-class LineKind(Enum):
-    """What a line is, by its first characters."""
+class Kind(IntEnum):
+    """What an element is; below ``RULE``, what only a line may be that is being read."""
 
-    UNDECIDED = auto()  # more text may still make it something else
-    STRUCTURE = auto()  # a heading, a row of a table, HTML, nothing: passes as it is
-    RULE = auto()  # a thematic break
-    UNDERLINE = auto()  # a rule that makes a heading of the line before it
-    FENCE = auto()  # a fenced code block begins or ends, or displayed mathematics
+    SPACE = auto()  # white space, and nothing yet that follows it
+    UNDECIDED = auto()  # a line that has only just begun
+    SENTENCE = auto()  # of a paragraph
+    LINE = auto()  # of anything that is neither prose nor one of the following
+    HEADING = auto()
+    ITEM = auto()  # of a list
+    ROW = auto()  # of a table
+    CODE = auto()  # a line of a block of code, or of displayed mathematics
+    QUOTE = auto()
+    RULE = auto()
+    TEXT = auto()  # prose, or what goes on with the line before
     TABLE = auto()  # the row under the head of a table
-    MARKED = auto()  # the mark of a list item or a quotation; what follows begins like a line
-    TEXT = auto()
+    UNDERLINE = auto()  # a rule that makes a heading of the line before it
 
 
 #: Characters in a row that decide nothing: rules, indents and fences are shorter.  Bounds what is kept.
-_MOST = 1000
-_ENDLESS = re.compile(rf"[-*_=+:| \t]{{{_MOST}}}")
+_ENDLESS = re.compile(r"[-*_=+:| \t]{1000}")
 
 #: All that a text may end with and still become structure.
 _UNDECIDED = re.compile(
     r"(?:#{1,6}|`{1,2}|~{1,2}|\\|\$|<|[A-Za-z]\)?|\d{1,9}|(?:[A-Za-z]\)|\d{1,9}[.)]|[>•‣·–])[ \t]*"
     r"|[-*_=+][-*_=+ \t]*\r?|[-:][-:| \t]*\r?)?\Z"
 )
-_STRUCTURE = re.compile(r"#{1,6}(?=\s|\Z)|\||</?[A-Za-z]|<!|\r?\n|\Z")
-_TABLE = re.compile(r":?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*(?=\r?\n|\Z)")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*(?=\r?\n|\Z)")
-_RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}(?=\r?\n|\Z)")
-_FENCE = re.compile(r"`{3,}|~{3,}|\$\$|\\\[")
-_MARK = re.compile(r"(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?=\S)|>[ \t]*")
-_KINDS = (
-    (_STRUCTURE, LineKind.STRUCTURE),
-    (_TABLE, LineKind.TABLE),
-    (_UNDERLINE, LineKind.UNDERLINE),
-    (_RULE, LineKind.RULE),
-    (_FENCE, LineKind.FENCE),
-    (_MARK, LineKind.MARKED),
+_LINE = re.compile(
+    r"(?P<HEADING>#{1,6}(?=\s|\Z))"
+    r"|(?P<ROW>\|)"
+    r"|(?P<LINE></?[A-Za-z]|<!|\r?\n|\Z)"
+    r"|(?P<TABLE>:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*(?=\r?\n|\Z))"
+    r"|(?P<UNDERLINE>(?:=+|-+)[ \t]*(?=\r?\n|\Z))"
+    r"|(?P<RULE>(?P<mark>[-*_])[ \t]*(?:(?P=mark)[ \t]*){2,}(?=\r?\n|\Z))"
+    r"|(?P<CODE>`{3,}|~{3,}|\$\$|\\\[)"
+    r"|(?P<ITEM>(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?=\S))"
+    r"|(?P<QUOTE>>[ \t]*)"
 )
-
 
 #: The block of a table whose rows need not begin with a bar; it ends with an empty line.
 TABLE_BLOCK = "table"
@@ -51,19 +51,17 @@ TABLE_BLOCK = "table"
 _MATHEMATICS = {"$$": "$$", "\\[": "\\]"}
 
 
-def line_kind(text: str, at: int, final: bool) -> tuple[LineKind, int]:
+def line_kind(text: str, at: int, final: bool) -> tuple[Kind, int]:
     """Return what the line is whose first visible character is at ``at``, and where its mark ends.
 
     Unless ``final``, ``text`` may still grow.
     """
     if _ENDLESS.match(text, at):
-        return LineKind.STRUCTURE, at
+        return Kind.ROW if text[at] == "|" else Kind.LINE, at
     if not final and _UNDECIDED.match(text, at):
-        return LineKind.UNDECIDED, at
-    for pattern, kind in _KINDS:
-        if found := pattern.match(text, at):
-            return kind, found.end()
-    return LineKind.TEXT, at
+        return Kind.UNDECIDED, at
+    found = _LINE.match(text, at)
+    return (Kind[found.lastgroup or ""], found.end()) if found else (Kind.TEXT, at)
 
 
 def line_end(text: str, at: int) -> int | None:
@@ -74,22 +72,19 @@ def line_end(text: str, at: int) -> int | None:
     return end - 1 if end > at and text[end - 1] == "\r" else end
 
 
-def opens_code(line: str) -> str:
-    """Return the fence of a line that opens a code block, or "" ("```inline```" opens none).
+def code_after(line: str, inside: str) -> str:
+    """Return the fence of the block of code or mathematics that is open behind ``line``, or "".
 
-    Displayed mathematics is opened by a line of its own ("$$ to $$$ a night" opens none).
+    ``inside``: the one before it.  "```inline```" opens none, "$$ to $$$ a night" neither: mathematics is
+    opened by a line of its own.
     """
-    fence = _FENCE.match(line)
-    if fence is None or (fence[0][0] == "`" and "`" in line[fence.end() :]):
+    if inside in _MATHEMATICS:
+        return "" if _MATHEMATICS[inside] in line else inside
+    if inside:
+        mark = line.strip(" \t>")
+        return inside if len(mark) < len(inside) or mark.strip(inside[0]) else ""
+    fence = _LINE.match(line)
+    if fence is None or fence.lastgroup != "CODE":
         return ""
-    if fence[0] in _MATHEMATICS and line.rstrip() != fence[0]:
-        return ""
-    return fence[0]
-
-
-def closes_code(line: str, fence: str) -> bool:
-    """Say whether ``line`` ends the block that ``fence`` opened."""
-    if fence in _MATHEMATICS:
-        return _MATHEMATICS[fence] in line
-    mark = line.strip(" \t>")
-    return len(mark) >= len(fence) and not mark.strip(fence[0])
+    mark, rest = fence[0], line[fence.end() :].rstrip()
+    return "" if (rest if mark in _MATHEMATICS else mark[0] == "`" and "`" in rest) else mark

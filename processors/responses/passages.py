@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from processors.responses.canonical import canonical, count_words
-from processors.responses.elements import BOLD_LEVEL, Kind
+from processors.responses.elements import BOLD_LEVEL
 from processors.responses.filter_state import Held
 from processors.responses.history import History, Said, introduces, is_quoted, stops
+from processors.responses.lines import Kind
 
 #: Words of the smallest passage that goes: less may be said again on purpose ("or", "Hi Michael,").
 _SMALLEST = 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from processors.responses.duplicates import Match
-from processors.responses.elements import BOLD_LEVEL, Kind
+from processors.responses.elements import BOLD_LEVEL
 from processors.responses.filter_state import Duplicate, FilterState, Held
-from processors.responses.gaps import join_gaps, last_gap
 from processors.responses.history import MEMORY, Said, after, sentences_of
+from processors.responses.lines import Kind
 
 
 class Release:
@@ -73,22 +73,13 @@ class Release:
                 self.duplicates.append(Duplicate(each.element.text, each.said, 1.0, each.position))
         self._state.owed = tuple([each for each in owed if each.level < level])
 
-    def space(self, text: str, sent: int) -> None:
-        """Let white space leave behind which nothing is waited for; its first ``sent`` characters have left."""
-        state = self._state
-        if state.gap is None:
-            self.out.append(text[sent:])
-        else:
-            self.out.append(join_gaps(state.gap, text, leads=not state.began))
-            state.gap = None
-
     def end(self) -> None:
         """Nothing but white space follows."""
         state = self._state
         if state.gap is None:
             self.out.append(state.text[state.sent :])
         else:
-            self.out.append(last_gap(state.gap, state.text, leads=not state.began))
+            self.out.append(state.text if "\n" in state.text and state.began else "")
             state.gap = None
         self.consume(len(state.text))
 
@@ -108,15 +99,31 @@ class Release:
         """Write an element that stays, behind the headings that it brings back."""
         state = self._state
         for owed in state.owed:
-            self._write_gap(owed.gap, owed.gap)
+            self.write_gap(owed.gap, owed.gap)
             self.out.append(owed.element.text + owed.tail)
             self.remember(owed.element)
         state.owed = ()
-        self._write_gap(unsent, gap)
+        self.write_gap(unsent, gap)
         self.out.append(text)
         state.began, state.run = True, ()
 
-    def _write_gap(self, unsent: str, gap: str) -> None:
+    def write_gap(self, unsent: str, gap: str) -> None:
+        """Let white space leave, ``unsent`` of which has not left, joined with that around what went."""
         state = self._state
         self.out.append(unsent if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
         state.gap = None
+
+
+def join_gaps(before: str, after: str, *, leads: bool) -> str:
+    """Return the gap that remains where what stood between ``before`` and ``after`` was taken out.
+
+    Inside a line that is the gap before.  At the end of a line or paragraph it is the gap after.  Where whole
+    lines went, it is the wider of the two, with the indent of what follows.  ``leads``: nothing is before it.
+    """
+    if "\n" not in after:
+        return before if before or leads else after
+    if "\n" not in before and not leads:
+        return after
+    breaks, _, indent = after.rpartition("\n")
+    wider = leads or before.count("\n") >= after.count("\n")
+    return ("".join(before.rpartition("\n")[:2]) if wider else f"{breaks}\n") + indent

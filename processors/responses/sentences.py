@@ -12,7 +12,7 @@ import re
 
 import msgspec
 
-from processors.responses.lines import LineKind, line_end, line_kind
+from processors.responses.lines import Kind, line_end, line_kind
 
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
@@ -30,8 +30,8 @@ _TOKEN = re.compile(
     r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
     r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
 )
-#: Where a token may begin: much faster to look for than the tokens.
-_TOKEN_BEGINS = re.compile('[`\r\n.!?…؟۔।॥。！？｡()\\[\\]「」『』（）【】《》"“”„«»*_~]')
+#: Where a token may begin, and a sentence end: much faster to look for than the tokens.
+MAY_END = re.compile('[`\r\n.!?…؟۔।॥。！？｡()\\[\\]「」『』（）【】《》"“”„«»*_~]')
 _CLOSES = dict(zip(")]」』）】》", "([「『（【《", strict=True))
 _OPENING = "([{「『（【《\"“„«'‘/—–-"
 _SPACE = re.compile(r"\s*")
@@ -85,7 +85,7 @@ class _Reader:
 
     def read(self) -> Extent:
         text, at = self._text, self._start
-        while begins := _TOKEN_BEGINS.search(text, at):
+        while begins := MAY_END.search(text, at):
             token = _TOKEN.match(text, begins.start())
             if token is None:
                 at = begins.end()
@@ -232,15 +232,15 @@ class _Reader:
         if at == len(text):
             return self._settled(end) if self._final else self._unsettled(end)
         kind, _ = line_kind(text, at, self._final)
-        if kind is LineKind.UNDECIDED:
+        if kind is Kind.UNDECIDED:
             return self._unsettled(end)
-        if kind is LineKind.UNDERLINE:
+        if kind is Kind.UNDERLINE:
             return Extent(end, settled=True, underlined=True)
         wrapped = end - max(text.rfind("\n", 0, end), self._start) >= _WRAPPED and text[end - 1] not in ":："
         goes_on = wrapped or text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
         goes_on = goes_on or (text[at] in "[(`" and text[end - 1].islower())
         self._lines += 1
-        if kind is not LineKind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
+        if kind is not Kind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
             return self._settled(end)
         return at
 

@@ -59,7 +59,7 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     tenant_id: str = DEFAULT_TENANT
 
 
-class Sequenced(msgspec.Struct, frozen=True):
+class Sequenced(msgspec.Struct):
     """What a step gave: the new state (``None``: forget it), what goes out, and what there is to count.
 
     ``late`` chunks came after the response had gone on without them, or after its end: they are not in the
@@ -71,14 +71,14 @@ class Sequenced(msgspec.Struct, frozen=True):
     """
 
     state: ResponseState | None
-    chunks: tuple[ResponseChunk, ...] = ()
-    duplicates: tuple[ContentDuplicationEvent, ...] = ()
-    late: tuple[ResponseChunk, ...] = ()
+    chunks: list[ResponseChunk] = []
+    duplicates: list[ContentDuplicationEvent] = []
+    late: list[ResponseChunk] = []
     repeated: int = 0
     missing: int = 0
     held: int = 0
-    waited: tuple[float, ...] = ()
-    errors: tuple[Exception, ...] = ()
+    waited: list[float] = []
+    errors: list[Exception] = []
     silent: bool = False
     said: tuple[Said, ...] = ()
     conversation_id: str = ""
@@ -139,19 +139,12 @@ class _Step:
 
     def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
         self._state, self._filter = copy.copy(state), response_filter
+        self._done = Sequenced(self._state, conversation_id=state.conversation_id)
         self._now = state.seen_at
         #: Chunks that came before their time, and when, by number.
         # State that an earlier version stored does not say when they came.
         came = state.ahead_at or repeat(state.seen_at)
         self._ahead = {chunk.sequence: (chunk, at) for chunk, at in zip(state.ahead, came, strict=False)}
-        self._chunks: list[ResponseChunk] = []
-        self._duplicates: list[ContentDuplicationEvent] = []
-        self._late: list[ResponseChunk] = []
-        self._waited: list[float] = []
-        self._said: tuple[Said, ...] = ()
-        self._errors: list[Exception] = []
-        self._repeated = self._missing = self._held = 0
-        self._silent = False
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
         """Take a chunk; then give up what has been missing for too long: it might have been this one."""
@@ -160,9 +153,9 @@ class _Step:
         number = chunk.sequence
         missed = any(first <= number <= last for first, last in state.gaps)
         if missed or (state.closed and number >= state.next_in):
-            self._late.append(chunk)
+            self._done.late.append(chunk)
         elif number < state.next_in or number in self._ahead:
-            self._repeated += 1
+            self._done.repeated += 1
         else:
             self._ahead[number] = chunk, now
             self._go_on()
@@ -200,7 +193,7 @@ class _Step:
         while self._ahead:
             self._give_up()
         if not self._state.closed:
-            self._state.seen_at, self._silent = self._now, True
+            self._state.seen_at, self._done.silent = self._now, True
             self._send(self._filter.push(self._state.filtered, "", self._now, final=True), final=True)
 
     def result(self) -> Sequenced:
@@ -209,20 +202,7 @@ class _Step:
         state.ahead_at = tuple([at for _, at in waiting])
         state.ahead_since = min(state.ahead_at, default=None)
         state.clock = None
-        return Sequenced(
-            state=state,
-            chunks=tuple(self._chunks),
-            duplicates=tuple(self._duplicates),
-            late=tuple(self._late),
-            repeated=self._repeated,
-            missing=self._missing,
-            held=self._held,
-            waited=tuple(self._waited),
-            errors=tuple(self._errors),
-            conversation_id=state.conversation_id,
-            silent=self._silent,
-            said=self._said,
-        )
+        return self._done
 
     def _go_on(self) -> None:
         """Filter the chunks whose turn it is."""
@@ -237,21 +217,21 @@ class _Step:
                 # What is held of it has waited since it came: the hold time does not begin anew.
                 state.filtered.held_since = came_at
         if state.closed:
-            self._late += [chunk for chunk, _ in self._ahead.values()]
+            self._done.late += [chunk for chunk, _ in self._ahead.values()]
             self._ahead.clear()
 
     def _give_up(self) -> None:
         """Go on without the chunks that are missing before the next one that is there."""
         following = min(self._ahead)
         state = self._state
-        self._missing += following - state.next_in
+        self._done.missing += following - state.next_in
         state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
         state.next_in = following
         self._go_on()
 
     def _send(self, filtered: Filtered, *, final: bool) -> None:
         state = self._state
-        self._chunks.append(
+        self._done.chunks.append(
             ResponseChunk(
                 response_id=state.response_id,
                 conversation_id=state.conversation_id,
@@ -262,7 +242,7 @@ class _Step:
             )
         )
         state.next_out += 1
-        self._duplicates += (
+        self._done.duplicates += (
             ContentDuplicationEvent(
                 event_id=ids.deterministic_id("duplicate", state.response_id, duplicate.position),
                 session_id=state.conversation_id,
@@ -277,11 +257,11 @@ class _Step:
             )
             for duplicate in filtered.duplicates
         )
-        self._held += filtered.held
-        self._errors += filtered.errors
+        self._done.held += filtered.held
+        self._done.errors += filtered.errors
         if filtered.waited is not None:
-            self._waited.append(filtered.waited)
+            self._done.waited.append(filtered.waited)
         state.filtered = filtered.state
         if final:
-            state.closed, self._said = True, of_response(filtered.state.said)
+            state.closed, self._done.said = True, of_response(filtered.state.said)
             state.filtered = FilterState()

@@ -36,9 +36,10 @@ from processors.facts.lines import Latest, Line, Stub
 from processors.facts.timeline import Mark, Moment
 from processors.facts.timeline import Said as LineSaid
 from processors.recall.turns import TurnsState
-from processors.responses.elements import Context, Kind
+from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.history import Said
+from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph
@@ -250,7 +251,7 @@ VALUES: dict[Codec[Any], Any] = {
             held_since=1772359200.5,
             held_at=9,
             similar=True,
-            white=2,
+            unused=2,
         ),
         1772359201.0,
         (1772359200.5,),

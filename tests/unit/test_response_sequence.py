@@ -80,8 +80,8 @@ def test_what_was_taken_out_becomes_an_event() -> None:
 
 def test_chunks_out_of_order_are_put_right() -> None:
     response = Response()
-    assert response.push(1, "b ").chunks == ()
-    assert response.push(3, "d ").chunks == ()
+    assert response.push(1, "b ").chunks == []
+    assert response.push(3, "d ").chunks == []
     assert len(response.push(0, "a ").chunks) == 2
     assert len(response.push(2, "c ").chunks) == 2
     response.push(4, "e", final=True)
@@ -97,7 +97,7 @@ def test_repeated_chunks_are_dropped_and_counted() -> None:
     response.push(1, "b ")
     response.push(3, "d", final=True)
     step = response.push(3, "d", final=True)
-    assert (step.repeated, step.chunks) == (1, ())
+    assert (step.repeated, step.chunks) == (1, [])
     assert response.text == "a b c d"
 
 
@@ -111,7 +111,7 @@ def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
     assert response.tick(1.5).missing == 1
     assert response.text.strip() == "a c"
     step = response.push(1, "b ", 2.0)
-    assert (step.late, step.chunks, step.repeated) == ((chunk(1, "b "),), (), 0)
+    assert (step.late, step.chunks, step.repeated) == ([chunk(1, "b ")], [], 0)
     response.push(3, "d", 2.1, final=True)
     assert response.text == "a c d"
 
@@ -183,7 +183,7 @@ def test_chunks_after_the_end_are_late() -> None:
     response.push(2, "c")
     response.push(0, "a", final=True)
     assert response.out[-1].final
-    assert response.push(5, "f").late == (chunk(5, "f"),)
+    assert response.push(5, "f").late == [chunk(5, "f")]
 
 
 def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
@@ -192,7 +192,7 @@ def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
     response.push(1, " The museum", 1.0)
     step = response.tick(1.5)
     assert [(part.sequence, part.text, part.final) for part in step.chunks] == [(2, " The museum", False)]
-    assert step.waited == (0.5,)
+    assert step.waited == [0.5]
     response.push(2, " is closed.", 1.6, final=True)
     assert [part.sequence for part in response.out] == [0, 1, 2, 3]
     assert response.text == f"{OPENING} The museum is closed."
@@ -207,7 +207,7 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     assert response.out[-1].final
     assert response.text == f"{OPENING} The museum opens"
     assert [said.text for said in step.said] == [OPENING, "The museum opens"]
-    assert response.push(3, " at nine.", 75.0).late == (chunk(3, " at nine."),)
+    assert response.push(3, " at nine.", 75.0).late == [chunk(3, " at nine.")]
     assert not response.tick(134.0).silent
     response.tick(135.0)
     assert response.state is None
@@ -250,7 +250,7 @@ def test_an_ended_response_is_forgotten_after_a_while() -> None:
     assert response.sequencer.wake_at(response.state) == 60.0
     assert response.state.filtered.said == ()
     step = response.tick(60.0)
-    assert (step.state, step.chunks, step.silent) == (None, (), False)
+    assert (step.state, step.chunks, step.silent) == (None, [], False)
 
 
 def test_a_memory_that_spans_the_conversation() -> None:
