@@ -77,6 +77,11 @@ _YOU = re.compile(
 _TAIL = re.compile(
     r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$", re.IGNORECASE
 )
+#: "Always use bullet points, find me a hotel": what comes next is asked for once.
+_ANOTHER = re.compile(
+    r",(?: and)? (?=(?:set|find|play|navigate|start|take|call|book|show me|tell me|can you|could you)\b)",
+    re.IGNORECASE,
+)
 _SECOND = {"you": "it", "your": "its", "yours": "its", "you're": "it is"}
 _LONGEST = 32
 
@@ -84,7 +89,7 @@ _LONGEST = 32
 def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
     """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
     said = _TAIL.sub("", text)
-    command = _POLITE.sub("", said, count=1)
+    command = _ANOTHER.split(_POLITE.sub("", said, count=1), maxsplit=1)[0]
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
             value = _turn(says.format(**{name: got or "" for name, got in match.groupdict().items()}))

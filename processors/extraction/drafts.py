@@ -38,7 +38,8 @@ class Draft:
 def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLDS, subject: str = SELF) -> str:
     """Make the sentence: "live in Rome" becomes "Lives in Rome", "Sister no longer lives in Rome"."""
     verb, _, rest = says.partition(" ")
-    third = verb if verb in ("was", "will", "has") or is_past(verb) else conjugate(verb)
+    as_it_is = verb in ("was", "will", "has") or (is_past(verb) and verb not in ("read", "put"))
+    third = verb if as_it_is else conjugate(verb)
     if assertion is ENDED and verb != "gave":
         said = f"no longer {third} {rest}"
     elif polarity is NEGATED:

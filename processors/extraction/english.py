@@ -67,6 +67,8 @@ _DOUBLED = re.compile(r"^[^aeiou]*[aeiou][bdgmnprt]$")
 
 def gerund(verb: str) -> str:
     """Return the ``-ing`` form: what one likes to do and what one likes doing is the same."""
+    if verb.endswith("ing") and len(verb) > 5:
+        return verb  # "to avoid eating" names it so already
     if verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")) and verb != "be":
         return f"{verb[:-1]}ing"
     return f"{verb}{verb[-1]}ing" if len(verb) <= 4 and _DOUBLED.search(verb) else f"{verb}ing"

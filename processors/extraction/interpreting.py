@@ -50,7 +50,7 @@ _STRONG = words(
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _VAGUE = re.compile(
-    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night)$|being \w+(?:ed|en)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 

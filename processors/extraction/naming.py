@@ -22,14 +22,14 @@ _WORK = rf"(?-i:[A-Z])[^,.?!:;\"]{{1,50}}? by {_NAME}"
 _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), told)
     for pattern, told in (
-        (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?(?:,? (?:is|are|it's|which is|called|named))? (?P<v>(?-i:(?!I\b)){_WORK}|{_NAME})", True),
+        (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?P<x>(?: (?!is\b|are\b)[a-z-]+){{0,3}}?)(?:,? (?:is|are|it's|which is|called|named))? (?P<v>(?-i:(?!I\b)){_WORK}|{_NAME})", True),
         (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?,(?: it's)? (?P<v>{_WORK})", True),
         (rf"\b(?:called|named) (?P<v>{_WORK}|{_NAME})", False),
         (rf"\b(?:latest|newest|next|new|last|more|some) (?P<v>{_NAME})(?= (?:episodes?|news|updates?|albums?|shows?|podcasts?|songs?|music|tracks?)\b)", False),
         (rf"\b(?:eat|fill up|refuel|charge|shop|dine)(?:ing)? at (?P<v>{_NAME})", False),
         (rf"\b(?:part of|on|within|in) the (?P<v>{_NAME}) network\b", False),
         (rf"\b(?:specifically|especially|something like|informative like) (?P<v>{_NAME})", False),
-        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? (?P<v>{_WORK})", False),
+        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? ['\"‘“]?(?P<v>{_WORK})", False),
     )
 )
 #: "... that's my favourite": of what was named before it.
@@ -51,9 +51,10 @@ _NO_NAME = re.compile(
 #: A denial is that of a name if it stands this many words before it.
 _NEAR = 4
 _DENIED = re.compile(
-    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
+    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|skip|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
     re.IGNORECASE,
 )
+_SUCH_AS = re.compile(r"\b(?:such as|especially|songs?|music|stuff|things|anything)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\bany ?(?:more|longer)\b|\bno (?:longer|more)\b", re.IGNORECASE)
 
 
@@ -85,7 +86,13 @@ def named(sentence: str, before: str, subject: str) -> Named | None:
         match = pattern.search(sentence)
         if match is not None and not _NO_NAME.match(match["v"]) and (told or topic):
             name = bare_name(match["v"])
-            before_it = " ".join(sentence[: match.start()].split()[-_NEAR:])
+            if (of := (match.groupdict().get("x") or "").strip()) and not topic_of(of):
+                topic = of  # "my favourite character is ...", whatever was spoken of before
+            before_it = " ".join(
+                [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]
+            )
+            if _SUCH_AS.search(before_it):
+                before_it = sentence[: match.start("v")]  # "no folk today, especially songs like ..."
             denied = _DENIED.search(before_it) is not None
             ended = denied and _ENDED.search(sentence) is not None
             return Named(name, named_topic(name, topic), told, denied, ended)

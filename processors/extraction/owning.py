@@ -113,7 +113,7 @@ def favourite_of(topic: str, value: str, clause: Clause | None = None) -> Draft:
 
 
 _PREFERS = re.compile(
-    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?P<not>(?:to )?(?:avoid(?:ing)?|not(?: to)?) )?(?:only )?(?:(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
+    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?P<not>(?:to )?(?:avoid(?:ing)?|not(?P<not_to> to)?) )?(?:only )?(?P<verb>(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 #: "I always park on the street" prefers it; "I always forget" does not.
@@ -121,7 +121,10 @@ _USES = re.compile(
     r"(?:(?:use|choose|pick|take|listen to|go for|go with|stick to|rely on) |(?=(?:park|pay|charge|fill up|refuel|fly|shop) ))(?P<v>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_ALTERNATIVE = re.compile(r" to (?=\w+ing\b)| over | rather | instead | compared | than ", re.IGNORECASE)
+_ALTERNATIVE = re.compile(
+    r" to (?=\w+ing\b)| over (?!(?:\d|an? |one |two|three|four|five|ten|half))| rather | instead | compared | than (?!(?:\d|an? |one |two|three|four|five|ten|half))",
+    re.IGNORECASE,
+)
 
 
 def prefers(clause: Clause) -> list[Draft] | None:
@@ -133,24 +136,27 @@ def prefers(clause: Clause) -> list[Draft] | None:
     value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=10)
     if not value or (" " not in value and BARE_NOUN.fullmatch(value)):
         return []
-    read = preferred(value)
-    turned = bool(match.groupdict().get("not"))  # "I prefer to avoid motorways"
-    polarity = NEGATED if clause.negated is not turned else AFFIRMED
+    read, groups = preferred(value), match.groupdict()
+    turned = groups.get("not") or ""  # "I prefer to avoid motorways", "I prefer not to drive"
+    polarity = NEGATED if clause.negated is not bool(turned) else AFFIRMED
     assertion = ENDED if clause.ended else HOLDS
-    named = read is not None and read.topic
     verb = value.split(" ", 1)[0]
-    bare = read is not None and named and read.phrase.startswith("to ")
-    sentence = say(f"prefer {read.phrase if bare and read else value}", polarity=polarity, assertion=assertion)
-    if read is None or not named:
-        if match.groupdict().get("to"):
-            value = f"{gerund(verb.lower())}{value[len(verb) :]}"
-            sentence = say(f"prefer {value}", polarity=polarity, assertion=assertion)
-        return (
-            [Draft("like", value, sentence, predicates.LIKED, SELF, polarity, assertion)]
-            if verb not in _BARE
-            else []
-        )
-    return [Draft(f"favourite/{read.topic}", read.value, sentence, predicates.TOLD, SELF, polarity, assertion)]
+    is_verb = bool((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get(
+        "verb"
+    )
+    if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
+        shown = read.phrase if read.phrase.startswith("to ") else value
+        attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD
+    elif verb in _BARE:
+        return []
+    else:
+        attribute, sure = "like", predicates.LIKED
+        shown = value = f"{gerund(verb.lower())}{value[len(verb) :]}" if is_verb else value
+    if turned and polarity is NEGATED:
+        sentence = f"Avoids {shown}" if not shown.startswith("to ") else f"Prefers not {shown}"
+    else:
+        sentence = say(f"prefer {shown}", polarity=polarity, assertion=assertion)
+    return [Draft(attribute, value, sentence, sure, SELF, polarity, assertion)]
 
 
 _BARE = words("song way go keep make have get start stay do it")

@@ -153,7 +153,7 @@ _HEDGE = re.compile(
 )
 _LEAD = re.compile(
     r"(?:(?:back )?in|on|at|for|every|last|next|this|yesterday|today|tonight|tomorrow|recently|lately|currently|"
-    r"usually|sometimes|normally|generally|these|nowadays|now|after|during|two|three|four|five|six|a|an|since|from|"
+    r"usually|sometimes|normally|generally|these (?:days|weeks)|nowadays|now|after|during|two|three|four|five|six|an? (?:while|long time|few|couple|day|week|month|year)|since|from|"
     r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)",
     re.IGNORECASE,
 )
@@ -195,6 +195,12 @@ _MOODS = {
     **dict.fromkeys(("used to", "never used to"), Mood.USED),
     **dict.fromkeys(("do", "does", "dont", "doesnt", ""), Mood.DO),
 }
+#: "I do like tea" stresses it, "I do yoga" tells what is done.
+_STRESSED = re.compile(
+    r"(?:like|love|enjoy|hate|prefer|want|need|have|live|work|eat|drink|play|use|know|think|feel|go|read|watch|listen|avoid|"
+    r"try|own|speak|study|take|tend|care|mind|mean|see|make|get|plan|hope|wish|wonder|believe|appreciate|not)\b",
+    re.IGNORECASE,
+)
 _NEVER = re.compile(
     r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b",
     re.IGNORECASE,
@@ -233,6 +239,8 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     rest, between = head["rest"].rstrip(" .!,;…"), f"{head['pre'] or ''} {head['mid'] or ''}".lower()
     if mood is Mood.HAVE and auxiliary in ("have", "has") and not _PARTICIPLE.match(rest):
         mood, rest = Mood.DO, f"have {rest}"
+    elif auxiliary in ("do", "does") and not _STRESSED.match(rest):
+        rest = f"do {rest}"
     elif auxiliary == "had":
         rest = rest if _PARTICIPLE.match(rest) else f"had {rest}"
     negated = _NEVER.search(f"{auxiliary} {between}") is not None

@@ -88,7 +88,7 @@ LIKING = _rows(
     (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
-    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?= i\b|[,.;]|$)", "", "care {v}", LIKED, "ns"),
+    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?=[,.;]|$)", "", "care {v}", LIKED, "ns"),
     (r"want to (?P<v>(?:walk|drive|wait|pay|spend|travel|eat|drink|deal with)\b.*)", "", "want to {v}", LIKED, "nw"),
     (r"have (?:an? )?(?P<v>(?:low|high|no|little|zero|great) tolerance (?:for|of) .*)", "", "have {v}", LIKED, "a"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
@@ -123,7 +123,7 @@ DO = _rows(
     (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start(?! with| by)|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
     (r"(?:dream of) (?P<v>\w+ing\b.*)", "plan", "dream of {v}", HAPPENED, "wa"),
     (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
-    (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|do|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),
+    (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),
 )
 
 BE = _rows(
@@ -157,7 +157,7 @@ BE = _rows(
     (r"(?:comfortable|happiest|most comfortable|most relaxed) (?:with|at|in|on) V", "like", "like {v}", LIKED, "p"),
     (r"(?:willing|happy) to (?P<v>(?:pay|walk|drive|wait|travel|work|take)\b.*)", "", "be willing to {v}", LIKED, "w"),
     (r"(?:tired of|sick of|bored (?:of|with)|fed up with) V", "like", "like {v}", LIKED, "-"),
-    (r"(?:over|done with|through with|off) V", "like", "like {v}", LIKED, "x"),
+    (r"(?:over(?! the moon\b| \d)|done with|through with|off) V", "like", "like {v}", LIKED, "x"),
     (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waq"),
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
@@ -194,7 +194,7 @@ WOULD = _rows(
     (r"love to (?P<v>(?:become|learn|move|visit|travel|study|adopt|go to) .*)", "plan", "want to {v}", HAPPENED, "wa")
 )
 WILL = _rows(
-    (r"(?:be )?(?P<v>(?!see you|let you|talk|keep|try|definitely|be sure|never)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
+    (r"(?:be )?(?P<v>(?!see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
 )
 CAN = _rows(
     (r"(?:stand|bear) V", "like", "like {v}", LIKED, "n-l"),

@@ -21,7 +21,7 @@ from processors.extraction.english import is_english
 from processors.extraction.interpreting import interpret
 from processors.extraction.naming import Named, named
 from processors.extraction.parsing import KIDDING, Part, mask_quotes, parts, read, without_opener
-from processors.extraction.requests import asked_for
+from processors.extraction.requests import SET_TOPICS, asked_for
 from processors.extraction.tastes import in_context, topic_of
 from processors.extraction.values import clean
 from processors.extraction.wordings import in_first_person, presupposed
@@ -65,7 +65,13 @@ def read_window(window: Window) -> list[Statement]:
             kept[key] = each
         else:
             _join(kept[key], each)
-    return [_statement(each) for each in kept.values()]
+    # What a message turns down comes before what it puts there: the one ended, whatever took its place.
+    ordered = sorted(kept.values(), key=lambda each: (each.messages[-1].index, not _turns_down(each.draft)))
+    return [_statement(each) for each in ordered]
+
+
+def _turns_down(draft: Draft) -> bool:
+    return draft.polarity is Polarity.NEGATED or draft.assertion is Assertion.ENDED
 
 
 def _join(first: Found, again: Found) -> None:
@@ -249,6 +255,9 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     if asked is None:
         return []
     what, topic = asked.what, in_context(asked.what.topic, text, context.get(message.user_id, ""))
+    if asked.denied and not what.topic and (of := topic_of(what.value)) in SET_TOPICS:
+        says = f"No longer wants {what.value}"  # "turn off the seat heating for good": no setting of it
+        return [Draft(f"favourite/{of}", "", says, asked.sure, assertion=Assertion.ENDED)]
     ended = asked.denied and _NO_MORE.search(text) is not None
     denied = asked.denied and not ended
     return [

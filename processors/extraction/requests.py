@@ -49,7 +49,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
     for pattern, says, flag in (
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|select|recommend|suggest|need|playing|using|showing|taking|selecting|suggesting|choosing)(?: me)? (?!to\b)V", "avoid", "-"),
-        (r"(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop using|stop playing)(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
+        (r"(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop (?:using|playing|focusing on|prioriti[sz]ing|going for|sticking to))(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
         (r"(?:no need (?:for|of)|no|not|without) V", "avoid", "-"),
         (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
@@ -64,7 +64,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
         (r"(?:just )?(?:want|need|like|would like) (?P<x>(?:the |my )[\w ]{2,30}?) to (?:stay|be|remain) (?:at |on )?(?P<s>[\w°.-]+(?: degrees)?)", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
-        (r"(?:set|make|add) (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
+        (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
@@ -111,9 +111,17 @@ _DOING_IT = re.compile(
     r"|(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
     re.IGNORECASE,
 )
+#: "I'd prefer that over covered parking" does not say what is preferred.
+_THAT_RATHER = re.compile(
+    r"\bprefer (?:that|this|it|those|these|one) (?:over|to|rather|instead)\b", re.IGNORECASE
+)
+_NOT_BEFORE = re.compile(
+    r"(?:\bnot|n't|\bnever|\bwithout|\bavoid\w*|\bexclude|\bno longer)\b(?! (?:only|mind|care))[^,;]{0,45}$",
+    re.IGNORECASE,
+)
 _PAYS = re.compile(
     r"\b(?:pay(?:ing)? (?:with|in|by|using) (?P<v>cash|credit cards?|cards?|contactless)|(?P<w>cash|cards?)(?: payments?)? only|"
-    r"(?:take|accept)s? (?P<x>cash|credit cards?|cards?|contactless))\b",
+    r"(?:take|accept)s? (?P<x>cash|credit cards?|cards?|contactless)|(?<=not with )(?P<y>cash|cards?))\b",
     re.IGNORECASE,
 )
 _PLAYING = re.compile(
@@ -135,7 +143,7 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
     ``context``: the subject spoken of before, which a short reply is about; ``reply``: it is all that was said.
     """
     text = text.rstrip(" .!?…")
-    if _DOING_IT.match(text):
+    if _DOING_IT.match(text) or _THAT_RATHER.search(text):
         return None
     lasting = _LASTING.search(text) is not None
     for pattern in (_BUT_NOT, _NEEDLESS):
@@ -146,11 +154,12 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
         ):
             return Asked(found, "do without", True, LIKED if lasting else SET)
     if (paid := _PAYS.search(text)) is not None:
-        means = (paid["v"] or paid["w"] or paid["x"]).lower()
+        means = (paid["v"] or paid["w"] or paid["x"] or paid["y"]).lower()
+        denied = _NOT_BEFORE.search(text[: paid.end()]) is not None
         if (found := preference(means, "payment")) is not None:
-            return Asked(
-                found._replace(phrase=f"to pay with {means}"), "want", False, LIKED if lasting else ASKED
-            )
+            sure = LIKED if lasting else SET if denied else ASKED
+            says, way = ("avoid", "paying") if denied else ("want", "to pay")
+            return Asked(found._replace(phrase=f"{way} with {means}"), says, denied, sure)
     polite = _POLITE.match(text)
     for rest in (text, text[polite.end() :]) if polite else (text,):
         for pattern, says, flag in _ASKED:
@@ -165,10 +174,21 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
             )
             found = _read_object(match, flag, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flag, lasting)):
+                if (excluded := _NON.match(found.value)) is not None and flag != "-":
+                    return Asked(_without_non(found, excluded), "avoid", True, max(sure, SET))
                 return Asked(found, "want" if flag == "d" else says, flag == "-", sure)
     if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
         return Asked(named, "ask for", False, LIKED if lasting else ASKED)  # "fast food", said of restaurants
     return None
+
+
+#: "A non-smoking room" turns smoking down.
+_NON = re.compile(r"non-(?=\w)", re.IGNORECASE)
+
+
+def _without_non(found: Preference, excluded: re.Match[str]) -> Preference:
+    read = preference(found.value[excluded.end() :], found.topic)
+    return (read or found)._replace(phrase=found.value[excluded.end() :])
 
 
 _SETS = re.compile(r"(?:switch|change|set|make|adjust)\b", re.IGNORECASE)
@@ -192,7 +212,11 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
         value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
-        return Preference(topic, value, f"{value} as {match['x'].strip()}") if value and topic else None
+        return (
+            Preference(topic, value, f"{value} as {PHRASE_END.split(match['x'].strip())[0]}")
+            if value and topic
+            else None
+        )
     if flag in ("m", "n"):
         return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
     context = topic_of(match.string[: match.start("v")], context)
@@ -232,7 +256,7 @@ _OF_LEVEL = re.compile(
     r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit|inside)$",
     re.IGNORECASE,
 )
-_SET_TOPICS = frozenset(("seat heating", "seat", "fan", "airflow", "temperature", "lighting"))
+SET_TOPICS = frozenset(("seat heating", "seat", "fan", "airflow", "temperature", "lighting"))
 #: "Comfortable" and "warmer" say no setting.
 _RELATIVE = re.compile(
     r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b",
@@ -252,7 +276,7 @@ def _setting(what: str, to: str, context: str) -> Preference | None:
     if _RELATIVE.match(value):
         return None
     topic = topic_of(f"{what} {to}") or (context if what.lower() in ("it", "that", "them") else "")
-    if topic not in _SET_TOPICS or not value:
+    if topic not in SET_TOPICS or not value:
         return None
     of = what if topic_of(what) == topic else topic
     return Preference(topic, value, f"the {essence(of) or topic} set to {value}")

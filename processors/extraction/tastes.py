@@ -21,7 +21,9 @@ class Preference(NamedTuple):
 def _table(names: dict[str, str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """One pattern for all rows; the number of the group that matched is that of the name."""
     groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(names.values()))
-    return re.compile(rf"(?<![\w-])(?:{groups})(?:[- ]friendly)?(?![\w-])", re.IGNORECASE), tuple(names)
+    return re.compile(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])", re.IGNORECASE), tuple(
+        names
+    )
 
 
 #: What people have tastes in: the subject, and the nouns that name it.
@@ -40,10 +42,10 @@ HEAD, _HEADS = _table(
         "flight": r"flights?|airlines?",
         "seat heating": r"seat (?:heating|heaters?|warmers?|temperature)|heated seats?",
         "seat": r"seats?",
-        "fan": r"fan(?: speed)?",
+        "fan": r"(?<!a )(?<!big )(?<!huge )fan(?: speed)?(?! of\b)",
         "airflow": r"air ?flow|(?:hot |cool |warm )?air(?: vents?)?|vents?",
         "temperature": r"(?:inside |cabin |car )?temperature|degrees|climate(?: control)?",
-        "lighting": r"(?:(?:interior|ambient|mood|cabin) )*(?:lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?",
+        "lighting": r"(?:(?:interior|ambient|mood|cabin) )*(?:(?<!stop )(?<!traffic )lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?",
         "music": r"music|songs?|tunes?|playlists?|bands?|albums?|artists?",
         "streaming": r"(?:music )?streaming(?: service)?",
         "film": r"movies?|films?",
@@ -103,7 +105,7 @@ _GENERIC = re.compile(
 )
 #: Here the noun phrase ends.
 PHRASE_END = re.compile(
-    r"\s+(?:with|from|via|through|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before)\b",
+    r"\s+(?:with|from|via|through|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before|during)\b",
     re.IGNORECASE,
 )
 #: What media are about, from whom, and by whom.
@@ -131,6 +133,10 @@ _WIDER = {
     "fan": ("temperature",),
     "airflow": ("temperature",),
 }
+
+
+#: A name that is one in any place of a sentence.
+_BRAND = re.compile(r"[A-Z][a-z]+[A-Z]\w+(?: [A-Z]\w+)*(?= \w)")
 
 
 def topic_of(text: str, context: str = "") -> str:
@@ -203,11 +209,15 @@ def preference(text: str, context: str = "") -> Preference | None:
         return Preference(topic, before, f"{before} {_plural(topic)}") if before and topic else None
     value = before or behind
     named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
-    if named is not None:
+    if named is not None and (brand := _BRAND.match(before)) is not None:
+        named, value = None, brand[0]  # "SmithCo fast food restaurants" are Smith's, not all fast food
+    elif named is not None:
         topic, value = _CLASSES[_row(named)], _canonical(named[0])
     if topic == "" and named is None:
         return Preference("", f"{value} {head[0]}".strip(), f"{value} {head[0]}".strip()) if value else None
-    if not value or (named is None and HEAD.fullmatch(value) and topic not in _OWN_SUBJECT):
+    if not value or (
+        named is None and HEAD.fullmatch(value) and (topic not in _OWN_SUBJECT or value.lower() == topic)
+    ):
         return None
     if before or not behind:
         named_by_head = not before and named is not None and head[0].lower() in named[0].lower()

@@ -54,9 +54,21 @@ _NO_VALUE = re.compile(
 )
 #: Ends like these were torn off: "escaping to", "making sure that people are".
 _TORN = re.compile(
-    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)|\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
+    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)",
     re.IGNORECASE,
 )
+_TORN_END = re.compile(
+    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
+    re.IGNORECASE,
+)
+#: What says which ones are meant: without it "films that are too long" would be all films.
+_RESTRICTS = re.compile(
+    r"\s+(?:that|which|who|whose)\s+(?!i\b|we\b|(?:is|was) why\b)(?P<clause>\w.*)", re.IGNORECASE | re.DOTALL
+)
+#: Words that its clause may have beyond those of the phrase.
+_RESTRICTION_WORDS = 10
+#: "Sides 9, 11 and 13" is torn apart.
+_CUT_NUMBERS = re.compile(r"\d, ?\d?$")
 _WORD = re.compile(r"[^\W_]")
 _QUOTED = re.compile(r"^\s*['‘“\"]([^'’”\"]+)['’”\"](?!\w)")
 
@@ -97,6 +109,9 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
         and not _NEW_CLAUSE.match(text, cut.end())
     ):
         return ""  # "a safe, inviting place" is torn apart
+    restriction = _restriction(text, cut)
+    if restriction is None:
+        return ""
     shorter = ""
     while phrase != shorter:
         shorter = phrase
@@ -107,8 +122,25 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
         not _WORD.search(phrase)
         or _NO_VALUE.match(phrase)
         or _TORN.search(phrase)
+        or _TORN_END.search(phrase)
+        or _CUT_NUMBERS.search(text[: cut.end() + 2] if cut else "")
         or len(phrase.split()) > words
         or _POINTS.search(phrase)
     ):
         return ""
-    return third_person(phrase)
+    return third_person(f"{phrase} {restriction}".rstrip())
+
+
+def _restriction(text: str, cut: re.Match[str] | None) -> str | None:
+    """The relative clause that stands where ``text`` is cut, ``""`` if there is none.
+
+    ``None``: it is torn or too long, so that nothing can be said of the phrase before it.
+    """
+    if cut is None or cut[0].strip().lower() not in ("that", "which", "who", "whose"):
+        return ""
+    if (found := _RESTRICTS.match(text, cut.start())) is None:
+        return None
+    clause, end = found["clause"], _CUT.search(found["clause"])
+    clause = (clause[: end.start()] if end is not None else clause).strip(" .\t\n\"'“”*_~-–—")
+    torn = not _WORD.search(clause) or _TORN_END.search(clause) or len(clause.split()) > _RESTRICTION_WORDS
+    return None if torn else f"{text[cut.start() : found.start('clause')].strip()} {clause}"

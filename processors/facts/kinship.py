@@ -18,102 +18,33 @@ import msgspec
 from models import ids
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import SELF, Assertion, Polarity
+from processors.extraction.english import words
 from processors.facts.claims import claim_of, normalized_subject, singular
 from processors.facts.learning import ever_held, is_tentative
 
 #: How many preferences of a person are found by what they name: the latest.
 KNOWN_LIMIT = 64
 
-_LIKE, _FAVOURITE = "like", "favourite"
+_LIKE, _FAVOURITE, _HABIT = "like", "favourite", "habit"
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 #: "Wi-Fi" is spelt without it as well.
 _HYPHEN = re.compile(r"(?<=\b\w\w)-(?=\w\w\b)")
-_FUNCTION = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "the",
-            "my",
-            "their",
-            "our",
-            "some",
-            "any",
-            "all",
-            "of",
-            "by",
-            "at",
-            "in",
-            "on",
-            "for",
-            "to",
-            "from",
-        ),
-        *(
-            "with",
-            "and",
-            "or",
-            "as",
-            "be",
-            "is",
-            "are",
-            "their",
-            "them",
-            "they",
-            "it",
-            "that",
-            "more",
-            "other",
-            "than",
-        ),
-    )
+_FUNCTION = words(
+    "a an the my their our some any all of by at in on for to from with and or as be is are them they it that "
+    "more other than"
 )
 #: What a preference is of, as far as its slot or its sentence says so: "rap", "rap music" and "rap songs".
-_OF = frozenset(
-    (
-        *(
-            "music",
-            "song",
-            "tune",
-            "track",
-            "album",
-            "podcast",
-            "episode",
-            "show",
-            "news",
-            "radio",
-            "station",
-            "channel",
-        ),
-        *(
-            "network",
-            "restaurant",
-            "food",
-            "option",
-            "place",
-            "spot",
-            "store",
-            "shop",
-            "genre",
-            "topic",
-            "setting",
-            "level",
-        ),
-        *(
-            "playlist",
-            "brand",
-            "chain",
-            "app",
-            "service",
-            "stuff",
-            "update",
-            "list",
-            "speed",
-            "brightness",
-            "subject",
-            "phase",
-        ),
-    )
+_OF = words(
+    "music song tune track album podcast episode show news radio station channel network restaurant food "
+    "option place spot store shop genre topic setting level playlist brand chain app service stuff update list "
+    "speed brightness subject phase"
+)
+#: How what one prefers is used: "listening to jazz" and "jazz".
+_USING = re.compile(
+    r"(?:listening to|tuning in ?to|driving on|going to|shopping at|eating at|filling up at|charging at|"
+    r"staying at|flying with|parking (?:on|in)|paying (?:with|by|in)|using|taking|playing|watching|eating|"
+    r"drinking|visiting|buying|reading|having) (?=\w)",
+    re.IGNORECASE,
 )
 
 
@@ -149,15 +80,22 @@ def is_preference(said: FactCandidate | Fact) -> bool:
     return base in (_LIKE, _FAVOURITE) and normalized_subject(said.subject) == SELF
 
 
+def is_shown(said: FactCandidate | Fact) -> bool:
+    """Whether it says what the person prefers, or shows it by what is done always."""
+    return is_preference(said) or (
+        said.attribute.strip().casefold() == _HABIT and normalized_subject(said.subject) == SELF
+    )
+
+
 def is_known_by_name(fact: Fact) -> bool:
     """Whether others that name the same are about this fact."""
-    return is_preference(fact) and fact.polarity is Polarity.AFFIRMED and ever_held(fact)
+    return is_shown(fact) and fact.polarity is Polarity.AFFIRMED and ever_held(fact)
 
 
 def is_held(said: FactCandidate) -> bool:
     """Whether it says that a preference holds: from then on it is known."""
     affirmed = said.polarity is Polarity.AFFIRMED and said.assertion is not Assertion.ENDED
-    return is_preference(said) and affirmed and bool(said.value)
+    return is_shown(said) and affirmed and bool(said.value)
 
 
 def as_known(
@@ -169,7 +107,7 @@ def as_known(
     ``position``: of the candidate in the log; ``fact_of`` looks a preference up.
     """
     denies = said.polarity is Polarity.NEGATED or said.assertion is Assertion.ENDED
-    if not is_preference(said) or not said.value or said.assertion is Assertion.CORRECTED:
+    if not is_shown(said) or not said.value or said.assertion is Assertion.CORRECTED:
         return said
     if not denies and not is_tentative(said):
         return said
@@ -210,7 +148,7 @@ def _names(said: FactCandidate, fact: Fact, *, denies: bool) -> bool:
 
 def _essence(value: str, attribute: str) -> frozenset[str]:
     """The words that tell a value apart in a slot, or all of them if none does."""
-    spelt = _HYPHEN.sub("", value.casefold())
+    spelt = _HYPHEN.sub("", _USING.sub("", value.casefold(), count=1))
     words = [singular(word.replace("’", "'").removesuffix("'s")) for word in _WORD.findall(spelt)]
     words = [word for word in words if word not in _FUNCTION] or words
     topic = {singular(word) for word in attribute.partition("/")[2].split()}
@@ -219,4 +157,5 @@ def _essence(value: str, attribute: str) -> frozenset[str]:
 
 
 def _is_name(value: str) -> bool:
+    value = _USING.sub("", value, count=1)
     return all(word[0].isupper() or word[0].isdigit() for word in value.split() if word not in _FUNCTION)

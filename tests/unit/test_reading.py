@@ -344,7 +344,7 @@ def test_preferences_have_subjects(said: str, attribute: str, value: str, senten
         ("No peppers for me.", "constraint", "peppers", "Avoids peppers"),
         ("Not a fan of karaoke.", "like", "karaoke", "Does not like karaoke"),
         ("Is there something for my walnut allergy?", "allergy", "walnut", "Is allergic to walnut"),
-        ("I prefer to avoid motorways.", "favourite/route", "motorways", "Does not prefer motorways"),
+        ("I prefer to avoid motorways.", "favourite/route", "motorways", "Avoids motorways"),
         ("I need a cafe, cash only.", "favourite/payment", "cash", "Wants to pay with cash"),
     ],
 )
@@ -365,6 +365,58 @@ def test_what_is_said_without_saying_i(said: str, attribute: str, value: str, se
 )
 def test_what_is_liked_by_name(said: str, attribute: str, value: str) -> None:
     assert (attribute, value) in [(each.attribute, each.value) for each in read_window(window(said))]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        # What restricts a thing is part of it: without it all of them would be meant.
+        ("I dislike shoes that are made of plastic.", "Does not like shoes that are made of plastic"),
+        ("I avoid soaps which contain alcohol.", "Avoids soaps which contain alcohol"),
+        ("I love stories that make me laugh, by the way.", "Likes stories that make them laugh"),
+        (
+            "I prefer not to watch shows that are over an hour long.",
+            "Avoids watching shows that are over an hour long",
+        ),
+        ("I prefer to avoid eating seafood.", "Avoids eating seafood"),
+        ("I prefer not to play loud games.", "Avoids playing loud games"),
+        ("I prefer to use beauty products without perfume.", "Prefers beauty products without perfume"),
+        ("I do breathing exercises every day.", "Does breathing exercises every day"),
+        (
+            "I prefer not to see films that are longer than two hours.",
+            "Avoids films that are longer than two hours",
+        ),
+        ("Always use bullet points, find me a hotel.", "Wants the assistant to always use bullet points"),
+        ("I only read books by sailors.", "Only reads books by sailors"),
+        ("I don't care how far I have to walk, just find it.", "Does not care how far they have to walk"),
+        ("My favourite character is Gandalf.", "Favourite character is Gandalf"),
+        ("Find SmithCo fast food restaurants.", "Asks for SmithCo fast food restaurants"),
+        ("Ensure that restaurant payments are not with cash.", "Avoids paying with cash"),
+        ("Find a restaurant that serves non-kosher food.", "Avoids kosher food"),
+        ("Turn off the seat heating permanently.", "No longer wants seat heating"),
+        ("Skip folk, especially songs like Winter Road by Lena Volk.", "Avoids Winter Road by Lena Volk"),
+    ],
+)
+def test_a_clause_is_not_cut_where_it_would_say_something_else(said: str, sentence: str) -> None:
+    assert sentence in sentences(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I dislike films that, as I told you on the day we met, have more than one end.",
+        "I'm over the moon about the news.",
+        "I'll always remember our day at the lake last year.",
+        "These cups I bought yesterday remind me of home.",
+        "I had a blast last month.",
+        "Turn left at the second stop light.",
+        "I solved it for a triangle with sides 9, 11 and 13 yesterday.",
+        "Is there an open lot? I'd prefer that over covered parking.",
+        "I love that we met.",
+    ],
+)
+def test_what_is_torn_or_says_nothing_is_not_stated(said: str) -> None:
+    assert sentences(said) == []
 
 
 def test_a_name_that_is_turned_down_is_not_liked() -> None:

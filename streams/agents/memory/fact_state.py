@@ -12,7 +12,7 @@ import msgspec
 
 from models.facts import Erasure, Fact, FactCandidate
 from processors.facts.claims import claim_of
-from processors.facts.kinship import Known, Preferences, as_known, is_held, is_preference, preferences_id
+from processors.facts.kinship import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from processors.facts.lines import Line, Place
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
@@ -52,7 +52,7 @@ def as_known_before(candidate: FactCandidate, position: int, work: Work) -> Fact
         line = line_of(known.line_id, work)
         return None if line is None else line.fact(known.fact_id)
 
-    if not is_preference(candidate):
+    if not is_shown(candidate):
         return candidate
     preferences = _preferences(preferences_id(candidate).encode(), work)
     return as_known(candidate, preferences, position, fact_of)
