@@ -16,6 +16,7 @@ from models.commands import CORRECTION_LIMIT
 from models.facts import Confidence, Count, Text
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.statements import Kind
+from models.vectors import Saying
 
 _Id = Annotated[str, msgspec.Meta(max_length=256)]
 
@@ -26,11 +27,15 @@ class Step(StrEnum):
     ``consolidate``: look at what changed of a person since the last time, or of everybody in the partition.
     ``merge``: ``other_id`` becomes part of ``fact_id``.  ``contradiction``: the two cannot both be so, and
     nothing says which is: both are half as sure.  ``correct``: something else takes the place of ``fact_id``.
+    ``support``: the turn ``other_id`` of the person is near the fact.  ``deprecate``: the fact has faded too
+    far to be offered or found.
     """
 
     CONSOLIDATE = "consolidate"
     MERGE = "merge"
     CONTRADICTION = "contradiction"
+    SUPPORT = "support"
+    DEPRECATE = "deprecate"
     CORRECT = "correct"
 
 
@@ -53,8 +58,8 @@ class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step.  Key: ``step_id``; partition: that of ``user_id``.
 
     ``by``: who decided it: ``schedule``, ``command``, ``rules``, the name of a model, or of who corrects
-    a fact.  ``similarity``: the cosine of the two facts' vectors, where it was looked at.  ``dry_run``: only
-    say what would be done.
+    a fact.  ``similarity``: the cosine of the two vectors, where it was looked at.  ``saying``: where and when
+    a turn that supports a fact was said.  ``dry_run``: only say what would be done.
     A step about everybody (``user_id`` empty) stands in each partition.
     """
 
@@ -66,6 +71,7 @@ class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
     fact_id: _Id = ""
     other_id: _Id = ""
     similarity: float | None = None
+    saying: Saying | None = None
     dry_run: bool = False
     tenant_id: Identifier = DEFAULT_TENANT
     correction: Correction | None = None
@@ -114,7 +120,7 @@ class Decision(StrEnum):
 
 
 class FactPair(msgspec.Struct, frozen=True):
-    """Two facts: which stays, or is named first, and the other."""
+    """Two facts: which stays, or is named first, and the other; or a fact and a turn."""
 
     fact_id: Identifier
     other_id: Identifier
@@ -123,8 +129,11 @@ class FactPair(msgspec.Struct, frozen=True):
 class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was done about one person's facts, or, in a ``dry_run``, would be.  Key: ``report_id``.
 
-    ``changed``: how many of the ``facts`` were looked at; ``merged`` and ``contradicted``: what stays
-    and what is part of it, and what denies each other; ``asked``: clusters that somebody has to decide about.
+    ``changed`` and ``said``: how many of the ``facts``, and turns, were looked at; ``merged`` and
+    ``contradicted``: what stays and what is part of it, and what denies each other; ``supported``: facts and
+    the turns that bear them out; ``deprecated``: what has faded; ``asked``: clusters that somebody is to decide
+    about.
+    ``support_from``: the nearness from which a turn counts.
     """
 
     report_id: Identifier
@@ -136,5 +145,9 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     merged: tuple[FactPair, ...] = ()
     contradicted: tuple[FactPair, ...] = ()
     asked: Count = 0
+    said: Count = 0
+    supported: tuple[FactPair, ...] = ()
+    deprecated: tuple[Identifier, ...] = ()
+    support_from: float | None = None
     dry_run: bool = False
     tenant_id: Identifier = DEFAULT_TENANT

@@ -27,7 +27,8 @@ class FactStatus(StrEnum):
 
     ``active``: it holds.  ``superseded``: the slot has another value since.  ``contradicted``: the opposite was
     said since.  ``ended``: it was so, and the person said that it is no longer.  ``merged_into``: another fact
-    says the same and more.  ``deprecated``: it never was so, the person corrected it.
+    says the same and more.  ``deprecated``: it never was so, the person corrected it (``valid_to`` says so); or
+    it faded: nobody can be sure of it any more, until something supports it again.
     """
 
     ACTIVE = "active"
@@ -41,12 +42,13 @@ class FactStatus(StrEnum):
 class FactChange(StrEnum):
     """What the last change to a fact was.
 
-    ``reinforced``: said again, after an end too.  ``erased``: some of what it rested on, or what had ended it,
-    was erased.
+    ``reinforced``: said again, after an end too.  ``supported``: the person said what is near it.
+    ``deprecated``: it faded.  ``erased``: some of what it rested on, or what had ended it, was erased.
     """
 
     CREATED = "created"
     REINFORCED = "reinforced"
+    SUPPORTED = "supported"
     SUPERSEDED = "superseded"
     MERGED = "merged"
     CONTRADICTED = "contradicted"
@@ -76,6 +78,16 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     sent_at: Timestamp
     arrived_at: Timestamp
     corrected_by: Annotated[str, msgspec.Meta(max_length=256)] = ""
+
+
+class Support(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of the same person that is near a fact, ``similarity`` being the cosine of their vectors."""
+
+    turn_id: Identifier
+    conversation_id: Identifier
+    sent_at: Timestamp
+    arrived_at: Timestamp
+    similarity: float
 
 
 class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +158,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
     ``version`` grows with every change; a view never lets an older version replace a newer one.
     ``archived_at``: since when it is part of ``merged_into_id``.
+    ``support``: the latest turns of the person that are near it, on other occasions than its evidence.
     ``changes``: the latest of them, up to :data:`CHANGES_LIMIT`, the last one being this.  ``erased_until``:
     what arrived up to then was erased and is no part of it.
     """
@@ -178,6 +191,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     archived_at: Timestamp | None = None
     erased_until: Timestamp | None = None
     tentative: bool = False
+    support: tuple[Support, ...] = ()
     changes: tuple[Revision, ...] = ()
     tenant_id: Identifier = DEFAULT_TENANT
 

@@ -31,11 +31,21 @@ class TurnPlace(msgspec.Struct, frozen=True, kw_only=True):
     index: Annotated[int, msgspec.Meta(ge=0)]
 
 
+class Saying(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and when a person said something of themselves; ``denies``: in words that deny something."""
+
+    conversation_id: Identifier
+    sent_at: Timestamp
+    arrived_at: Timestamp
+    denies: bool = False
+
+
 class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """This text needs a vector.  Key: ``kind/id``; without a value, the thing was erased.
 
     ``id`` is the thing's own (a uuid), ``text_hash`` that of ``text`` (:func:`models.ids.text_hash`).
-    ``place``: where a turn stands: its vector may also go where its conversation is.
+    ``place``: where a turn stands: its vector may also go where its conversation is.  ``saying``: only of a
+    turn in which the person says something of themselves: it may bear out what is known of them.
     """
 
     kind: VectorKind
@@ -45,13 +55,15 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     text_hash: str
     tenant_id: Identifier = DEFAULT_TENANT
     place: TurnPlace | None = None
+    saying: Saying | None = None
 
 
 class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
     """A vector.  Key: ``kind/id``, compacted; without a value, the thing was erased.
 
     ``vector``: ``dimensions`` numbers, little-endian IEEE 754 half precision (2 bytes each), of unit length; in
-    JSON as base64.  ``model``: what made it; vectors of two models cannot be compared.
+    JSON as base64.  ``model``: what made it; vectors of two models cannot be compared.  ``saying``: as it was
+    asked for.
     """
 
     kind: VectorKind
@@ -62,6 +74,7 @@ class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
     dimensions: Annotated[int, msgspec.Meta(ge=1)]
     vector: bytes
     tenant_id: Identifier = DEFAULT_TENANT
+    saying: Saying | None = None
 
 
 class TurnVector(msgspec.Struct, frozen=True, kw_only=True):

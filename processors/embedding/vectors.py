@@ -16,6 +16,11 @@ def pack(vector: NDArray[np.float32]) -> bytes:
     return vector.astype(_HALF).tobytes()
 
 
+def unpacked(vector: bytes) -> NDArray[np.float32]:
+    """Return the numbers of a vector that was checked before."""
+    return np.frombuffer(vector, _HALF).astype(np.float32)
+
+
 def unpack(result: EmbeddingResult | TurnVector) -> NDArray[np.float32]:
     """Return the vector of a result, shape ``(dimensions,)``.
 
@@ -28,7 +33,7 @@ def unpack(result: EmbeddingResult | TurnVector) -> NDArray[np.float32]:
             "invalid_vector",
             f"vector has {len(result.vector)} bytes; {result.dimensions} dimensions have {expected}",
         )
-    vector = np.frombuffer(result.vector, _HALF).astype(np.float32)
+    vector = unpacked(result.vector)
     if not np.isfinite(vector).all() or not vector.any():
         raise InvalidRecord("invalid_vector", "vector must hold finite numbers, not all of them 0")
     return vector

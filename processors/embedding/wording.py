@@ -6,7 +6,7 @@ import re
 
 from models import ids
 from models.facts import Fact
-from models.vectors import EmbeddingRequest, TurnPlace, VectorKind
+from models.vectors import EmbeddingRequest, Saying, TurnPlace, VectorKind
 
 #: A subject that all facts share lifts the similarity of unrelated ones (backend/frontend .69 with it, .47
 #: without).
@@ -30,6 +30,7 @@ def request_for(
     user_id: str,
     tenant_id: str,
     place: TurnPlace | None = None,
+    saying: Saying | None = None,
 ) -> EmbeddingRequest:
     """Return the request for the vector of ``text``, which must not be empty."""
     return EmbeddingRequest(
@@ -40,4 +41,5 @@ def request_for(
         text_hash=ids.text_hash(text),
         tenant_id=tenant_id,
         place=place,
+        saying=saying,
     )

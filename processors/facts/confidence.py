@@ -11,7 +11,9 @@ from datetime import UTC, datetime, timedelta
 from math import exp, log
 from types import MappingProxyType
 
-from models.facts import Fact
+import msgspec
+
+from models.facts import Fact, FactStatus
 from models.statements import Kind
 
 #: Below this a fact is no answer to an explicit search (seed 002).
@@ -71,3 +73,20 @@ def active_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
 def passive_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
     """Return until when a fact is offered unasked."""
     return falls_below(fact, PASSIVE_FROM, rates)
+
+
+def has_faded(fact: Fact) -> bool:
+    """Whether it is deprecated because it faded, and may come back: one that never was so has an end."""
+    return fact.status is FactStatus.DEPRECATED and fact.valid_to is None
+
+
+def is_void(fact: Fact) -> bool:
+    """Whether it never was so."""
+    return fact.status is FactStatus.DEPRECATED and not has_faded(fact)
+
+
+def revived(fact: Fact) -> Fact:
+    """Return a fact that something has made surer: one that had faded stands again if it is sure enough."""
+    if not has_faded(fact) or fact.confidence < ACTIVE_FROM:
+        return fact
+    return msgspec.structs.replace(fact, status=FactStatus.ACTIVE)

@@ -7,7 +7,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Assertion
 from processors.facts.claims import Claim
-from processors.facts.confidence import PASSIVE_FROM
+from processors.facts.confidence import PASSIVE_FROM, revived
 from processors.facts.evidence import newest
 from processors.facts.lines import Line
 
@@ -70,7 +70,7 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
     if said.assertion is not Assertion.ENDED or own.is_none:
         surest = max(confidence, said.confidence)
         confidence = surest + EVIDENCE_GAIN * (1.0 - surest)
-    return msgspec.structs.replace(
+    more = msgspec.structs.replace(
         fact,
         statement=statement,
         confidence=confidence,
@@ -78,6 +78,7 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
         provenance=newest((*fact.provenance, evidence)),
         last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
     )
+    return revived(more)
 
 
 def ever_held(fact: Fact) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
+from processors.facts.confidence import has_faded, is_void
 from processors.facts.evidence import Floor, ceilings
 from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
 
@@ -174,12 +175,12 @@ def settled(
         if old is not None and new == old:
             continue
         new = _recorded(old, new, cause, reason)
-        changed.append(alone(new) if new.status is FactStatus.DEPRECATED else new)
+        changed.append(alone(new) if is_void(new) else new)
     changed.sort(key=lambda fact: fact.status is FactStatus.ACTIVE)
     by_id = {fact.fact_id: fact for fact in changed}
     line = msgspec.structs.replace(after, facts=tuple(by_id.get(fact.fact_id, fact) for fact in after.facts))
     for fact in changed:
-        if fact.status is FactStatus.DEPRECATED:
+        if is_void(fact):
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
             line = with_stub(line, stub_of(fact, let_go))
@@ -202,9 +203,11 @@ def stub_of(fact: Fact, floors: tuple[Floor, ...]) -> Stub:
 def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
     if verdict is None:
         return fact
+    # What faded is back only when something supports it, not when its line is looked at again.
+    faded = has_faded(fact) and verdict.status is FactStatus.ACTIVE
     return msgspec.structs.replace(
         fact,
-        status=verdict.status,
+        status=fact.status if faded else verdict.status,
         valid_from=verdict.valid_from,
         valid_to=verdict.valid_to,
         superseded_by=verdict.superseded_by,

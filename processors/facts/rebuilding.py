@@ -12,13 +12,12 @@ import msgspec
 from models.facts import Fact, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
+from processors.facts.confidence import has_faded
 from processors.facts.evidence import ceilings
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
-
-_LEFT = (FactStatus.MERGED_INTO, FactStatus.DEPRECATED)
 
 
 def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
@@ -49,7 +48,7 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
 def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, Preferences]:
     found: dict[str, Preferences] = {}
     for fact in sorted(facts, key=lambda fact: fact.learned_at):
-        if is_known_by_name(fact) and fact.status not in _LEFT:
+        if is_known_by_name(fact) and not _is_left(fact):
             before = found.get(preferences_id(fact)) or Preferences()
             new = Known(fact.fact_id, claims[fact.fact_id].line_id)
             found[preferences_id(fact)] = before.with_known(new)
@@ -57,7 +56,7 @@ def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, P
 
 
 def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Line:
-    if fact.status in _LEFT:
+    if _is_left(fact):
         target = claims.get(fact.merged_into_id or "")
         stub = stub_of(fact, ceilings(fact.provenance))
         if fact.merged_into_id:
@@ -74,6 +73,11 @@ def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Lin
     return msgspec.structs.replace(line, marks=marks)
 
 
+def _is_left(fact: Fact) -> bool:
+    """Whether no more than a stub is kept of it."""
+    return fact.status in (FactStatus.MERGED_INTO, FactStatus.DEPRECATED) and not has_faded(fact)
+
+
 def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     """Yield when it began to hold, each time, when it was last said, and how it ended if nothing else says
     so.
@@ -84,7 +88,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
     if ever_held(fact):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
-    if fact.status is FactStatus.ACTIVE:
+    if fact.status is FactStatus.ACTIVE or has_faded(fact):
         yield mark_of(claim, last, Said.HOLDS, tentative=fact.tentative)
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
         said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
@@ -92,7 +96,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
 
 
 def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
-    if claim.polarity is not Polarity.AFFIRMED or fact.status in _LEFT or not ever_held(fact):
+    if claim.polarity is not Polarity.AFFIRMED or _is_left(fact) or not ever_held(fact):
         return slot
     last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
     marks = marked(slot.marks, mark_of(ANY, Moment(fact.valid_from, fact.learned_at), Said.HOLDS))

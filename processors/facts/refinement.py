@@ -6,6 +6,7 @@ import msgspec
 
 from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
 from processors.facts.claims import Claim
+from processors.facts.confidence import revived
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
 from processors.facts.lines import (
@@ -87,7 +88,7 @@ def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
     let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
     bounds = (floors(partial) if let_go else {}), floors(whole)
     kept = tuple(each for each in (*inherited, *whole.provenance) if _is_above(each, bounds))
-    return msgspec.structs.replace(
+    more = msgspec.structs.replace(
         whole,
         confidence=max(whole.confidence, partial.confidence),
         evidence_count=whole.evidence_count + len(inherited) + let_go,
@@ -95,6 +96,7 @@ def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
         learned_at=min(whole.learned_at, partial.learned_at),
         last_evidence_at=max(whole.last_evidence_at, partial.last_evidence_at),
     )
+    return revived(more)
 
 
 def _is_above(evidence: Provenance, bounds: tuple[dict[Origin, Place], ...]) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from models.facts import Erasure, Fact, FactChange, FactStatus
 from processors.facts.claims import claim_of
+from processors.facts.confidence import has_faded
 from processors.facts.lines import Cause, Line, recorded, settled, with_fact
 from processors.facts.refinement import absorbed
 from processors.merging.guards import may_merge
@@ -60,4 +61,5 @@ def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | No
 
 
 def _hold(*facts: Fact) -> bool:
-    return all(fact.status is FactStatus.ACTIVE and not fact.tentative for fact in facts)
+    # What has faded holds, too: or what becomes of a step would depend on when it was read.
+    return all((fact.status is FactStatus.ACTIVE or has_faded(fact)) and not fact.tentative for fact in facts)

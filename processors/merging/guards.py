@@ -128,6 +128,11 @@ def excludes(one: str, other: str) -> bool:
     return words[0].excludes(words[1]) or words[0].denies != words[1].denies
 
 
+def denies(statement: str) -> bool:
+    """Whether a statement denies something, by its words."""
+    return _Words(statement).denies
+
+
 def may_merge(one: Fact, other: Fact) -> bool:
     """Whether two facts may become one if somebody says so: nobody may say it of what denies each other, nor of
     what is about two people."""
@@ -160,9 +165,9 @@ class _Words:
         words = [word.replace("’", "'").casefold() for word in written]
         plain = [word.replace("'", "") for word in words]
         self.numbers = sorted(_NUMBER.findall(text))
-        self.denies = (sum(word in _DENIALS or word.endswith("n't") for word in (*plain, *words)) > 0) != any(
-            word in _DISLIKES for word in plain
-        )
+        self.denies: bool = (
+            sum(word in _DENIALS or word.endswith("n't") for word in (*plain, *words)) > 0
+        ) != any(word in _DISLIKES for word in plain)
         self.names = _names(written)
         bare = [word.removesuffix("'s") for word in words]
         self.words = frozenset(bare)

@@ -15,7 +15,7 @@ from models.facts import Fact, FactStatus
 from models.ports import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter, Where
 from models.statements import Kind
 from models.turns import Turn
-from processors.facts.confidence import ACTIVE_FROM, confidence_at
+from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void
 from streams.search.wanted import Wanted
 
 TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
@@ -31,7 +31,13 @@ Period: TypeAlias = tuple[datetime, datetime]
 CANDIDATES = 100
 
 #: What facts may have become that held once.
-_HELD = (FactStatus.ACTIVE, FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
+_HELD = (
+    FactStatus.ACTIVE,
+    FactStatus.SUPERSEDED,
+    FactStatus.CONTRADICTED,
+    FactStatus.ENDED,
+    FactStatus.DEPRECATED,
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ async def facts(
         active_at=now if least >= ACTIVE_FROM and not past else None,
     )
     found = await pool(index, text, vector, where, max(CANDIDATES, wanted.limit))
-    items = [fact for fact in found.items if wanted.covers(fact)]
+    # What faded since may have been sure then; what never was so never was.
+    items = [fact for fact in found.items if wanted.covers(fact) and not is_void(fact)]
     if wanted.as_of is not None:
         items = [fact for fact in items if held(fact, (wanted.as_of, wanted.as_of))]
     elif period is not None:
@@ -93,7 +100,8 @@ async def facts(
     sure = [
         fact
         for fact in items
-        if fact.status is not FactStatus.ACTIVE or confidence_at(fact, wanted.as_of or now, rates) >= least
+        if not (fact.status is FactStatus.ACTIVE or has_faded(fact))
+        or confidence_at(fact, wanted.as_of or now, rates) >= least
     ]
     return Pool(sure, found.cosines)
 

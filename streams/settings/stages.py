@@ -132,6 +132,14 @@ class StageSettings(PlaceSettings):
         gt=0,
         le=1,
     )
+    support_similarity: float = setting(
+        0.6,
+        "nearness from which what a person says bears out a fact about them; `switchboard calibrate` finds a "
+        "model's; 1: nothing does",
+        "ratio",
+        gt=0,
+        le=1,
+    )
     consolidate_at: str = setting(
         "03:00",
         "when what changed of each person's facts is looked at, every day (UTC); off: on command only",

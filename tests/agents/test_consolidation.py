@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -27,12 +28,17 @@ from models.consolidation import (
 )
 from models.facts import Fact, FactChange, FactStatus
 from models.ports import MergeVerdict, Validated
-from models.vectors import EmbeddingResult, VectorKind
+from models.statements import Kind
+from models.vectors import EmbeddingResult, Saying, VectorKind
 from processors.embedding.vectors import pack
 from processors.embedding.wording import request_for_fact
+from processors.facts.confidence import ACTIVE_FROM, has_faded
+from processors.facts.lines import Line
+from processors.facts.rebuilding import rebuilt
+from processors.merging.support import SUPPORT_LIMIT
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CONSOLIDATION, QUESTIONS, REPORTS
-from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX
+from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
 from streams.agents.memory.facts import EMBEDDINGS, FACTS, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.embedding_requests import key_of
@@ -207,6 +213,222 @@ class TestContradictions:
         assert harness.fact("User is going to the fair").confidence > 0.8
 
 
+def spoken(
+    harness: Harness,
+    name: str,
+    vector: Sequence[float] = NEAR,
+    *,
+    hours: float = 2,
+    conversation: str = "c",
+    denies: bool = False,
+    user: str = "ada",
+    model: str = "test-1",
+) -> None:
+    """Have the vector of a turn of the person arrive."""
+    at = START + timedelta(hours=hours)
+    arrived = EmbeddingResult(
+        kind=VectorKind.TURN,
+        id=name,
+        user_id=user,
+        text_hash="0" * 32,
+        model=model,
+        dimensions=len(vector),
+        vector=pack(np.array(vector, dtype=np.float32)),
+        saying=Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies),
+    )
+    harness.take(harness.record(arrived, EMBEDDINGS, key=f"turn/{name}".encode()))
+
+
+class TestSupport:
+    def test_what_is_near_and_said_on_another_occasion_makes_it_surer(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.8)
+        spoken(harness, "t-1", NEARBY)
+        report = harness.consolidate()
+        fact = harness.fact("User likes hiking")
+        assert report.supported == (FactPair(fact.fact_id, "t-1"),)
+        assert (report.said, report.support_from) == (1, 0.6)
+        assert fact.change is FactChange.SUPPORTED and fact.evidence_count == 1
+        faded = 0.8 * math.exp(-0.01 * (fact.last_evidence_at - START) / timedelta(days=1))
+        assert fact.confidence == pytest.approx(faded + 0.05 * (1 - faded))
+        assert [(each.turn_id, each.similarity) for each in fact.support] == [
+            ("t-1", pytest.approx(0.96, abs=0.01))
+        ]
+        assert fact.last_evidence_at == START + timedelta(hours=2)
+
+    def test_looking_again_changes_nothing(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        spoken(harness, "t-1")
+        harness.consolidate()
+        facts, steps = harness.topic(), harness.steps()
+        report = harness.consolidate(step_id="s-2")
+        assert (report.said, report.supported, harness.topic(), harness.steps()) == (0, (), facts, steps)
+
+    def test_an_occasion_counts_once_by_its_nearest_turn(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        for number, vector in enumerate((NEARBY, NEAR, NEARBY)):
+            spoken(harness, f"t-{number}", vector, hours=2 + number / 4)
+        harness.consolidate()
+        assert [each.turn_id for each in harness.fact("User likes hiking").support] == ["t-1"]
+
+    def test_the_sentence_that_it_came_from_is_no_other_occasion(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        spoken(harness, "t-1", hours=0.5)
+        assert harness.consolidate().supported == ()
+        spoken(harness, "t-2", hours=0.5, conversation="another")
+        assert len(harness.consolidate(step_id="s-2").supported) == 1
+
+    @pytest.mark.parametrize(
+        "changed",
+        [{"user": "bob"}, {"vector": FAR}, {"denies": True}, {"model": "test-2"}],
+        ids=["another person", "something else", "denied", "another model"],
+    )
+    def test_what_does_not_bear_it_out(self, harness: Harness, changed: dict[str, Any]) -> None:
+        harness.know("User likes hiking", 1)
+        harness.know("User likes tea", 2, FAR, user="bob")
+        spoken(harness, "t-1", **changed)
+        harness.take(harness.record(consolidate(""), CONSOLIDATION))
+        assert not [step for step in harness.steps() if step.step is Step.SUPPORT]
+
+    def test_a_denial_is_borne_out_by_denials(self, harness: Harness) -> None:
+        harness.know("User does not like hiking", 1)
+        spoken(harness, "t-1", denies=True)
+        assert len(harness.consolidate().supported) == 1
+
+    def test_what_happened_once_is_not_borne_out(self, harness: Harness) -> None:
+        went = msgspec.structs.replace(candidate("User went hiking", 1), kind=Kind.EVENT)
+        harness.take(harness.record(went))
+        harness.take(harness.record(result("User went hiking"), EMBEDDINGS))
+        spoken(harness, "t-1")
+        assert harness.consolidate().supported == ()
+
+    def test_what_was_said_before_anything_was_known_is_not_kept(self, harness: Harness) -> None:
+        spoken(harness, "t-1")
+        assert not harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))
+
+    def test_a_turn_that_is_erased_counts_no_more(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        spoken(harness, "t-1")
+        harness.take(harness.record(None, EMBEDDINGS, key=b"turn/t-1"))
+        assert harness.consolidate().supported == ()
+        assert not harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))
+
+    def test_what_bore_it_out_is_erased_with_its_conversation(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.8)
+        spoken(harness, "t-1", conversation="another")
+        harness.consolidate()
+        surer = harness.fact("User likes hiking").confidence
+        blank, erased = harness.record(None, FACTS), erasing("", "another")
+        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+        fact = harness.fact("User likes hiking")
+        assert (fact.status, fact.support, fact.change) == (FactStatus.ACTIVE, (), FactChange.ERASED)
+        assert fact.confidence < surer and fact.last_evidence_at == fact.learned_at
+        assert b"another" not in b"".join(
+            payload for key, payload in harness.state.items() if b"/erased" not in key
+        )
+        # A step that was decided before is read after it.
+        (step,) = [step for step in harness.steps() if step.step is Step.SUPPORT]
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.fact("User likes hiking").support == ()
+
+    def test_it_counts_for_what_the_fact_was_merged_into(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.7)
+        spoken(harness, "t-1")
+        harness.consolidate()
+        (step,) = [step for step in harness.steps() if step.step is Step.SUPPORT]
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+        harness.consolidate(step_id="s-2")
+        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+        assert harness.fact("User loves hiking").support == ()
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert [each.turn_id for each in harness.fact("User loves hiking").support] == ["t-1"]
+
+    def test_many_turns_do_not_wait_for_the_night(
+        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("streams.agents.memory.consolidating.SAID_LIMIT", 3)
+        harness.know("User likes hiking", 1)
+        for number in range(3):
+            spoken(harness, f"t-{number}", hours=2 * number + 2)
+        assert len(harness.fact("User likes hiking").support) == 3
+
+    def test_no_more_than_so_many_are_named(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.5)
+        for number in range(SUPPORT_LIMIT + 5):
+            spoken(harness, f"t-{number:02}", hours=2 * number + 2)
+        harness.consolidate()
+        fact = harness.fact("User likes hiking")
+        assert [each.turn_id for each in fact.support] == [f"t-{n:02}" for n in range(5, SUPPORT_LIMIT + 5)]
+        assert 0.5 < fact.confidence < 1
+
+    def test_a_step_that_does_not_say_where_is_dead_lettered(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        step = consolidate(step=Step.SUPPORT, fact_id=_id("User likes hiking"), other_id="t-1")
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert [letter.reason for letter in harness.dead_letters] == ["incomplete_step"]
+
+
+class TestFading:
+    def test_what_no_search_finds_any_more_is_deprecated_and_comes_back(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.25)
+        report = harness.consolidate()
+        fact = harness.fact("User likes hiking")
+        assert report.deprecated == (fact.fact_id,)
+        assert (fact.status, fact.change, fact.confidence) == (
+            FactStatus.DEPRECATED,
+            FactChange.DEPRECATED,
+            0.25,
+        )
+        facts = harness.topic()
+        assert harness.consolidate(step_id="s-2").deprecated == () and harness.topic() == facts
+        harness.take(harness.record(candidate("User likes hiking", 2, confidence=0.7)))
+        assert (harness.fact("User likes hiking").status, harness.fact("User likes hiking").evidence_count) == (
+            FactStatus.ACTIVE,
+            2,
+        )
+
+    def test_what_bears_it_out_brings_it_back_if_it_is_sure_enough_then(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.28)
+        harness.consolidate()
+        spoken(harness, "t-1")
+        harness.consolidate(step_id="s-2")
+        fact = harness.fact("User likes hiking")
+        assert (fact.status, fact.change) == (FactStatus.ACTIVE, FactChange.SUPPORTED)
+        assert fact.confidence >= 0.3
+
+    def test_between_the_thresholds_it_stands(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.4)
+        assert harness.consolidate().deprecated == ()
+        assert harness.fact("User likes hiking").status is FactStatus.ACTIVE
+
+    def test_the_night_after_it_has_faded_somebody_looks(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.6)
+        harness.consolidate()
+        (at,) = harness.timers.values()
+        faint = START + timedelta(days=100 * math.log(2))
+        assert timedelta(0) < datetime.fromtimestamp(at, UTC) - faint <= timedelta(days=1)
+        harness.wait(datetime.fromtimestamp(at, UTC) - harness.arrived)
+        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
+        assert harness.timers == {}
+
+    def test_it_is_found_again_after_a_restart_from_its_topic(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.25)
+        harness.consolidate()
+        fact = harness.fact("User likes hiking")
+        line = rebuilt([fact])[fact.fact_id]
+        assert isinstance(line, Line) and line.fact(fact.fact_id) == fact
+
+    def test_a_contradiction_that_leaves_it_unsure_deprecates_it_at_once(self, harness: Harness) -> None:
+        harness.know("User is going to the fair", 1, confidence=0.5)
+        harness.know("User is not going to the fair", 2, confidence=0.9)
+        harness.consolidate()
+        assert harness.fact("User is going to the fair").status is FactStatus.DEPRECATED
+        facts = harness.topic()
+        harness.consolidate(step_id="s-2")
+        assert harness.topic() == facts
+
+
 class TestSchedule:
     def test_what_changed_is_looked_at_at_night(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -346,10 +568,10 @@ def test_no_evidence_is_lost_and_every_fact_is_reached(story: list[tuple[str, st
             assert fact.fact_id not in seen
             seen.add(fact.fact_id)
             fact = by_id[fact.merged_into_id]
-        assert fact.status is FactStatus.ACTIVE
+        assert fact.status is FactStatus.ACTIVE or (has_faded(fact) and fact.confidence < ACTIVE_FROM)
         assert f"w{number}" in {each.window_id for each in fact.provenance}
         assert 0.0 <= fact.confidence <= 1.0
-    living = [fact for fact in by_id.values() if fact.status is FactStatus.ACTIVE]
+    living = [fact for fact in by_id.values() if fact.status is FactStatus.ACTIVE or has_faded(fact)]
     assert sum(fact.evidence_count for fact in living) == len(story)
 
 
@@ -402,10 +624,14 @@ def test_however_often_it_crashes_the_facts_are_the_same(
             if output.topic == FACTS:
                 fact = msgspec.json.decode(output.value, type=Fact)
                 windows = {each.window_id for each in fact.provenance}
-                found[output.key] = fact.status, fact.merged_into_id, fact.evidence_count, windows
+                status = FactStatus.ACTIVE if has_faded(fact) else fact.status
+                rests_on = (fact.evidence_count, windows) if fact.merged_into_id is None else None
+                found[output.key] = status, fact.merged_into_id, rests_on
         return found
 
-    # How sure they are may depend on whether a sentence or a step came first: sources are read in any order.
+    # How sure they are, and so whether they have faded, may depend on whether a sentence or a step came first:
+    # sources are read in any order.  So may whether a sentence was counted before its fact was merged, or after,
+    # for the one that stays.
     assert latest(trial.outputs) == latest(calm.outputs)
 
 

@@ -24,6 +24,7 @@ from models.graph import EntityType, GraphSource, GraphStatement, Mention
 from models.responses import ResponseChunk
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
+from models.vectors import Saying
 from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
@@ -195,6 +196,18 @@ VALUES: dict[Codec[Any], Any] = {
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     fact_vectors.VECTOR: fact_vectors.Vector("test-1", 2, "0123", b"\x00\x3c\x00\x00"),
+    fact_vectors.SPOKEN: fact_vectors.Spoken(
+        "default",
+        "ada",
+        "test-1",
+        Saying(
+            conversation_id="c",
+            sent_at=datetime(2026, 3, 1, 10, tzinfo=UTC),
+            arrived_at=datetime(2026, 3, 1, 10, 0, 1, tzinfo=UTC),
+            denies=True,
+        ),
+        b"\x00\x3c\x00\x00",
+    ),
     fact_vectors.PERSON: fact_vectors.Person(
         "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     ),

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from models.facts import Fact, FactChange, FactStatus
 from models.ids import text_fact_id
+from models.messages import Role
 from models.statements import Kind, Polarity, Precision
-from processors.merging.calibration import PAIRS, threshold
+from models.turns import Turn, TurnSource
+from processors.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
 from processors.merging.guards import Relation, excludes, may_merge, relation
 from processors.merging.plan import CLUSTER_LIMIT, Known, plan
+from processors.merging.sayings import saying_of
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -170,3 +173,58 @@ def test_the_lowest_threshold_at_which_what_is_proposed_is_right() -> None:
 def test_the_pairs_are_of_both_sorts_and_no_guard_takes_all() -> None:
     left = [is_same for one, other, is_same in PAIRS if not excludes(one, other)]
     assert sum(left) >= 12 and len(left) - sum(left) >= 10
+
+
+def test_what_bears_a_fact_out_is_far_nearer_than_chance() -> None:
+    count = len(SAYINGS)
+    cosines = np.full((count, count), 0.1, dtype=np.float32)
+    cosines[::2] += 0.1
+    np.fill_diagonal(cosines, 0.9)
+    cosines[0, 0] = 0.4
+    found = above_chance(cosines)
+    assert found is not None and found.near_from == pytest.approx(0.475, abs=0.011)
+    assert (found.proposed, found.right) == (count - 1, count - 1)
+    assert (
+        above_chance(np.full((count, count), 0.5, dtype=np.float32) - np.eye(count, dtype=np.float32)) is None
+    )
+
+
+def turn(text: str, role: Role = Role.USER) -> Turn:
+    return Turn(
+        turn_id="t-1",
+        message_id="m-1",
+        conversation_id="c",
+        user_id="ada",
+        role=role,
+        text=text,
+        sent_at=AT,
+        arrived_at=AT,
+        began_at=AT,
+        index=0,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "denies"),
+    [
+        ("I went hiking again.", False),
+        ("Nice. Do you hike? My boots are worn.", False),
+        ("I don't like hiking any more.", True),
+        ("We hate tea.", True),
+        ("Isn't it nice? I love it.", False),
+        ("we're off to the hills", False),
+    ],
+)
+def test_what_a_person_says_of_themselves(text: str, denies: bool) -> None:
+    found = saying_of(turn(text))
+    assert found is not None and (found.denies, found.conversation_id) == (denies, "c")
+
+
+@pytest.mark.parametrize("text", ["Is hiking good for me?", "Hiking is nice.", "", "???", "Go on"])
+def test_what_says_nothing_of_them(text: str) -> None:
+    assert saying_of(turn(text)) is None
+
+
+def test_what_the_assistant_says_is_not_theirs() -> None:
+    assert saying_of(turn("I went hiking again.", Role.ASSISTANT)) is None

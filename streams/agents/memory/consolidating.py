@@ -9,6 +9,7 @@ half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -22,28 +23,36 @@ from models.consolidation import (
     MergeQuestion,
     Step,
 )
-from models.facts import Fact
+from models.facts import Fact, FactStatus
+from models.statements import Kind
+from processors.facts.confidence import FOREVER, active_until
 from processors.facts.lines import Cause, Line
 from processors.merging.applying import half_as_sure, merged
-from processors.merging.plan import Pair, Plan, plan
+from processors.merging.plan import Known, Pair, plan
+from processors.merging.support import faded, is_faint, supported
 from streams import cloudevents
+from streams.agents.memory import supporting
 from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_vectors import (
     PERSON,
     PERSON_SUFFIX,
+    SPOKEN,
     VECTOR,
     Arrived,
     Person,
+    Spoken,
     Vector,
     changed_people,
     known,
     listed,
     looked_at,
     person_key,
+    said_by,
+    spoken_key,
     vector_key,
 )
-from streams.agents.memory.fact_writing import KnownLines, publish
+from streams.agents.memory.fact_writing import KnownLines, publish, standing
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Run, Work
 from streams.runtime.records import SourceRecord
@@ -57,16 +66,21 @@ REPORTS = "memory.consolidation-reports.v1"
 #: So many changed facts of a person do not wait for the schedule.
 CHANGED_LIMIT = 1_000
 
-#: How often a fact may have been merged into another that was merged itself.
-_CHAIN = 64
+#: Nor do so many turns.
+SAID_LIMIT = 256
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
 
 
 def key_of(step: ConsolidationStep) -> bytes:
-    """Return the key of the state that a step is folded into: that of the fact that becomes part of another."""
-    return (step.step_id if step.step is Step.CORRECT else step.other_id).encode()
+    """Return the key of the state that a step is folded into: that of the fact that becomes part of another, or
+    that it is about, or the step's own.
+    """
+    if step.step is Step.CORRECT:
+        return step.step_id.encode()
+    about = step.fact_id if step.step in (Step.SUPPORT, Step.DEPRECATE) else step.other_id
+    return about.encode()
 
 
 class Consolidating:
@@ -74,45 +88,74 @@ class Consolidating:
 
     def __init__(self, settings: Settings) -> None:
         self._near_from = settings.merge_similarity
+        self._support_from = settings.support_similarity
+        self._rates = settings.decay_rates
         self._at = settings.consolidation_time
 
     def fold_vector(self, own: State | None, run: Run[Arrived], work: Work) -> State | None:
-        """Keep a fact's vector, and note that it changed."""
-        (((fact_id, result), record),) = run.items
-        if not fact_id:
-            return own
+        """Keep a fact's vector, and note that it changed; or that of a turn, until somebody looks at it."""
+        ((arrived, record),) = run.items
+        if arrived.fact_id:
+            self._fold_fact(arrived, record, work)
+        elif arrived.turn_id:
+            self._fold_turn(arrived, record, work)
+        return own
+
+    def _fold_fact(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
+        fact_id, result = arrived.fact_id, arrived.result
         key = vector_key(fact_id)
         before = work.get(key, VECTOR)
         if result is None:
             if before is not None:
                 work.remove(key)
-            return own
+            return
         new = Vector(result.model, result.dimensions, result.text_hash, result.vector)
         if before is not None and (before.model, before.text_hash) == (new.model, new.text_hash):
             work.skip("replayed")
-            return own
+            return
         whose = person_key(result.tenant_id, result.user_id)
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
             person = listed(person, whose, fact_id, work)
         changed = tuple(dict.fromkeys((*person.changed, fact_id)))
-        due = person.due or self._next(record.timestamp)
         if len(changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
             _ask(person, _moment(record), "backlog", work)
-        person = msgspec.structs.replace(person, model=result.model, changed=changed, due=due)
-        work.put(whose, person, PERSON, first=True)
-        work.wake(whose, None if due is None else due.timestamp())
+        self._wait(msgspec.structs.replace(person, model=result.model, changed=changed), whose, record, work)
         # Last: that the vector is known says that the person is.
         work.put(key, new, VECTOR)
-        return own
 
-    def _next(self, arrived_ms: int) -> datetime | None:
-        """Return when what arrives now is looked at: the next time that the clock says so (UTC)."""
+    def _fold_turn(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
+        turn_id, result = arrived.turn_id, arrived.result
+        key = spoken_key(turn_id)
+        before = work.get(key, SPOKEN)
+        if result is None:
+            if before is not None:
+                work.remove(key)
+            return
+        whose = person_key(result.tenant_id, result.user_id)
+        person = work.get(whose, PERSON)
+        if person is None or result.saying is None:
+            return  # nothing is known of them that it could bear out
+        said = tuple(dict.fromkeys((*person.said, turn_id)))
+        if len(said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
+            _ask(person, _moment(record), "backlog", work)
+        self._wait(msgspec.structs.replace(person, said=said), whose, record, work)
+        spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
+        work.put(key, spoken, SPOKEN, first=True)
+
+    def _wait(self, person: Person, key: bytes, record: SourceRecord, work: Work) -> None:
+        """Store a person of whom there is something to look at, at the next time that the clock says so."""
+        soon = self._next(_moment(record))
+        due = soon if person.due is None or soon is None else min(person.due, soon)
+        work.put(key, msgspec.structs.replace(person, due=due), PERSON, first=True)
+        work.wake(key, None if due is None else due.timestamp())
+
+    def _next(self, at: datetime) -> datetime | None:
+        """Return when what is so ``at`` a time is looked at: the next time that the clock says so (UTC)."""
         if self._at is None:
             return None
-        now = datetime.fromtimestamp(arrived_ms / 1000, UTC)
-        due = datetime.combine(now.date(), self._at, UTC)
-        return due if due > now else due + timedelta(days=1)
+        due = datetime.combine(at.date(), self._at, UTC)
+        return due if due > at else due + timedelta(days=1)
 
     @staticmethod
     def on_timer(key: bytes, context: TimerContext, work: Work) -> None:
@@ -120,8 +163,7 @@ class Consolidating:
         person = work.get(key, PERSON) if key.endswith(PERSON_SUFFIX) else None
         if person is None or person.due is None:
             return
-        if person.changed:
-            _ask(person, person.due, "schedule", work)
+        _ask(person, person.due, "schedule", work)
         work.put(key, msgspec.structs.replace(person, due=None), PERSON)
 
     def fold_step(self, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
@@ -130,7 +172,9 @@ class Consolidating:
         if step.step is Step.MERGE:
             return _merge(step, own, run, work)
         if step.step is Step.CONTRADICTION:
-            return _contradict(step, own, run, work)
+            return _contradict(step, own, run, work, self._rates)
+        if step.step in (Step.SUPPORT, Step.DEPRECATE):
+            return supporting.fold(step, own, run, work, self._rates)
         if step.step is Step.CORRECT:
             return fold_correction(own, run, work)
         if not step.user_id:
@@ -147,16 +191,56 @@ class Consolidating:
             work.skip("unknown_person")
             person = Person(step.tenant_id, step.user_id, "")
         facts, gone = known(person, key, work)
-        found = plan(facts, person.changed, self._near_from)
-        _report(step, at, len(facts), len(person.changed), found, work)
+        # So many at a time: whatever else is in the partition does not wait for a person of whom more changed.
+        some, rest = person.changed[:CHANGED_LIMIT], person.changed[CHANGED_LIMIT:]
+        found = plan(facts, some, self._near_from)
+        said = said_by(person, work)
+        borne_out = supported(facts, said, self._support_from)
+        merged_away = {pair.other_id for pair in found.merges}
+        faint = sorted(
+            each.fact.fact_id
+            for each in facts
+            if each.fact.fact_id not in merged_away and is_faint(each.fact, at, self._rates)
+        )
+        report = ConsolidationReport(
+            report_id=ids.deterministic_id("report", step.step_id),
+            user_id=step.user_id,
+            tenant_id=step.tenant_id,
+            at=at,
+            by=step.by,
+            facts=len(facts),
+            changed=len(some),
+            merged=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.merges),
+            contradicted=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.contradictions),
+            asked=len(found.questions),
+            said=len(said),
+            supported=tuple(FactPair(each.fact_id, each.said.turn_id) for each in borne_out),
+            deprecated=tuple(sorted(set(faint) - {each.fact_id for each in borne_out})),
+            support_from=self._support_from,
+            dry_run=step.dry_run,
+        )
+        _emit_report(report, work)
         if step.dry_run or not person.pages:
             return
+        for each in borne_out:
+            emit_step(supporting.support(each, step, at), work)
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
             for pair in pairs:
                 emit_step(_step_about(pair, kind, step, at), work)
+        for fact_id in faint:
+            emit_step(supporting.deprecation(fact_id, step, at), work)
         if found.questions:
             _question(step, at, found.questions, work)
-        looked_at(person, key, gone, work)
+        looked_at(person, key, gone, work, rest, self._fades_at(facts, at))
+        if rest:
+            _ask(person, at, step.by, work)
+
+    def _fades_at(self, facts: Sequence[Known], at: datetime) -> datetime | None:
+        """Return when to look at a person of whom nothing changes: after the next fact has faded."""
+        standing = (each.fact for each in facts if each.fact.status is FactStatus.ACTIVE)
+        times = [until for fact in standing if (until := active_until(fact, self._rates)) > at]
+        first = min(times, default=FOREVER)
+        return None if first >= FOREVER - timedelta(days=1) else self._next(first)
 
 
 def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
@@ -164,7 +248,7 @@ def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationSte
     left_id = lines.line_of(step.other_id)
     left = line_of(left_id, work)
     other = None if left is None else left.fact(step.other_id)
-    stays = _standing(step.fact_id, lines, work)
+    stays = standing(step.fact_id, lines, work)
     if own is None or left is None or other is None or stays is None or not _is_theirs(step, other):
         work.skip("nothing_to_merge")
         return own
@@ -186,7 +270,11 @@ def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationSte
 
 
 def _contradict(
-    step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work
+    step: ConsolidationStep,
+    own: State | None,
+    run: Run[ConsolidationStep],
+    work: Work,
+    rates: Mapping[Kind, float],
 ) -> State | None:
     lines = KnownLines(run.next_offset, work)
     for fact_id, other_id in ((step.fact_id, step.other_id), (step.other_id, step.fact_id)):
@@ -201,6 +289,9 @@ def _contradict(
             continue
         line, half = done
         publish(half, work)
+        if (gone := faded(line, half, step.at, rates)) is not None:
+            line, half = gone
+            publish(half, work)
         if line_id.encode() == run.key:
             own = line
         else:
@@ -214,22 +305,6 @@ def _stored(own: State, line_id: str, line: Line, run: Run[ConsolidationStep], w
         return line
     work.put(line_id.encode(), line, STATE, run.next_offset)
     return msgspec.structs.replace(own)
-
-
-def _standing(fact_id: str, lines: KnownLines, work: Work) -> tuple[str, Line, Fact] | None:
-    """Return the line and the fact that stands for ``fact_id`` by now; ``None`` if nothing does."""
-    for _ in range(_CHAIN):
-        line_id = lines.line_of(fact_id)
-        line = line_of(line_id, work)
-        if line is None:
-            return None
-        if (fact := line.fact(fact_id)) is not None:
-            return line_id, line, fact
-        stub = line.stub(fact_id)
-        if stub is None or not stub.into:
-            return None
-        fact_id = stub.into
-    return None
 
 
 def _is_theirs(step: ConsolidationStep, fact: Fact) -> bool:
@@ -285,24 +360,11 @@ def _question(step: ConsolidationStep, at: datetime, clusters: tuple[MergeCluste
     work.emit(QUESTIONS, question.question_id.encode(), _encode(question), headers, route=step.user_id.encode())
 
 
-def _report(step: ConsolidationStep, at: datetime, facts: int, changed: int, found: Plan, work: Work) -> None:
-    report = ConsolidationReport(
-        report_id=ids.deterministic_id("report", step.step_id),
-        user_id=step.user_id,
-        tenant_id=step.tenant_id,
-        at=at,
-        by=step.by,
-        facts=facts,
-        changed=changed,
-        merged=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.merges),
-        contradicted=tuple(FactPair(pair.fact_id, pair.other_id) for pair in found.contradictions),
-        asked=len(found.questions),
-        dry_run=step.dry_run,
-    )
+def _emit_report(report: ConsolidationReport, work: Work) -> None:
     headers = cloudevents.outgoing(
-        "memory.consolidation-report.v1", _SOURCE, report.report_id, subject=step.user_id
+        "memory.consolidation-report.v1", _SOURCE, report.report_id, subject=report.user_id
     )
-    work.emit(REPORTS, report.report_id.encode(), _encode(report), headers, route=step.user_id.encode())
+    work.emit(REPORTS, report.report_id.encode(), _encode(report), headers, route=report.user_id.encode())
 
 
 def _moment(record: SourceRecord) -> datetime:

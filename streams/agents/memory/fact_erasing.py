@@ -18,6 +18,7 @@ from models.facts import Erasure, Fact, FactCandidate
 from models.vectors import VectorKind
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place, Stub
+from processors.merging.support import unsupported
 from streams import embedding_requests, erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
@@ -77,6 +78,8 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
             assert line is not None
             for part_id in _merged_into(fact.fact_id, line, work):
                 _erase_part(part_id, erasing, partition, work)
+        if line is not None and erasing.conversation_id:
+            _forget_support(key, erasing, work)
         for stub in line.stubs if line is not None else ():
             if _is_left_of(stub, erasing):
                 _erase_part(stub.fact_id, erasing, partition, work)
@@ -86,6 +89,18 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
         forget_person(erasing.tenant_id, erasing.user_id, work)
     # Last, as with a fact: that it is known says that it is done.
     work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
+
+
+def _forget_support(key: bytes, erasing: Erasing, work: Work) -> None:
+    """What was said in an erased conversation bears out no fact."""
+    if (line := line_of(key.decode(), work)) is None:
+        return
+    whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
+    left, changed = unsupported(line, *whose, erasing.until)
+    for fact in changed:
+        publish(fact, work)
+    if changed:
+        work.put(key, left, STATE)
 
 
 def _erase_part(fact_id: str, erasing: Erasing, partition: int, work: Work) -> None:

@@ -1,23 +1,24 @@
 """memory/facts, what it keeps of vectors: of which facts of a person there are any, and which changed since
-somebody looked.
+somebody looked, and what the person said since.
 
 Under ``<fact>/vector`` the vector; under ``<person>/person`` what changed, and under ``<person>/page/<n>`` of
-which facts there are vectors.
+which facts there are vectors; under ``<turn>/said`` the vector of a turn that nobody has looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from models import ids
-from models.facts import Fact
 from models.messages import Timestamp
-from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import unpack
+from models.vectors import EmbeddingResult, Saying, VectorKind
+from processors.embedding.vectors import unpack, unpacked
 from processors.merging.plan import Known
+from processors.merging.support import Said
 from processors.text.validation import decode
 from streams.agents.memory.fact_state import line_of
 from streams.agents.memory.fact_writing import KnownLines
@@ -31,6 +32,7 @@ PAGE_FACTS = 64
 
 PERSON_SUFFIX = b"/person"
 _VECTOR_SUFFIX = b"/vector"
+_EPISODE_KEYS = VectorKind.EPISODE.encode() + b"/"
 
 
 class Vector(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -43,7 +45,8 @@ class Vector(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Person(msgspec.Struct, frozen=True, array_like=True):
-    """Of whom there are vectors: the model of the latest, how many pages, what changed, and when it is due."""
+    """Of whom there are vectors: the model of the latest, how many pages, what changed, when it is due, and the
+    turns that nobody has looked at."""
 
     tenant_id: str
     user_id: str
@@ -51,34 +54,60 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
     pages: int = 0
     changed: tuple[str, ...] = ()
     due: Timestamp | None = None
+    said: tuple[str, ...] = ()
+
+
+class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The vector of a turn, in half precision, what made it, and where it was said."""
+
+    tenant_id: str
+    user_id: str
+    model: str
+    saying: Saying
+    vector: bytes
 
 
 VECTOR: Codec[Vector] = Codec("vector of a fact", Vector)
 PERSON: Codec[Person] = Codec("person with vectors", Person)
+SPOKEN: Codec[Spoken] = Codec("vector of a turn", Spoken)
 PAGE: Codec[tuple[str, ...]] = Codec("page of facts with vectors", tuple[str, ...])
 
 
 class Arrived(NamedTuple):
-    """A vector of a fact, ``None`` where it is forgotten; without ``fact_id``: of something else."""
+    """A vector of a fact or of a turn, ``None`` where it is forgotten; without either: of something else."""
 
     fact_id: str = ""
     result: EmbeddingResult | None = None
+    turn_id: str = ""
 
 
 def read_vector(record: SourceRecord) -> Arrived:
-    """Return the vector of a fact that a record holds; whoever keeps the indexes answers for a bad one."""
-    if record.key is not None and not record.key.startswith(VectorKind.FACT.encode() + b"/"):
+    """Return the vector of a fact, or of what a person said of themselves, that a record holds; whoever keeps
+    the indexes answers for a bad one."""
+    if record.key is not None and record.key.startswith(_EPISODE_KEYS):
         return Arrived()
     if record.value is None:
-        return Arrived(read_key(record.key)[1]) if record.key is not None else Arrived()
-    result = decode(EmbeddingResult, record.value)
-    unpack(result)
-    return Arrived(result.id, result) if result.kind is VectorKind.FACT else Arrived()
+        kind, of = read_key(record.key) if record.key is not None else (VectorKind.EPISODE, "")
+        result = None
+    else:
+        result = decode(EmbeddingResult, record.value)
+        kind, of = result.kind, result.id
+        if kind is VectorKind.TURN and result.saying is None:
+            return Arrived()
+        unpack(result)
+    if kind is VectorKind.FACT:
+        return Arrived(of, result)
+    return Arrived(result=result, turn_id=of) if kind is VectorKind.TURN else Arrived()
 
 
 def vector_key(fact_id: str) -> bytes:
     """Return the key of the state of a fact's vector."""
     return fact_id.encode() + _VECTOR_SUFFIX
+
+
+def spoken_key(turn_id: str) -> bytes:
+    """Return the key of the state of a turn's vector."""
+    return turn_id.encode() + b"/said"
 
 
 def person_key(tenant_id: str, user_id: str) -> bytes:
@@ -121,36 +150,40 @@ def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]
         if fact is None or vector is None:
             gone.add(fact_id)
         elif vector.model == person.model:
-            found.append(Known(fact, unpack(_result_of(vector, fact))))
+            found.append(Known(fact, unpacked(vector.vector)))
     return found, gone
 
 
-def _result_of(vector: Vector, fact: Fact) -> EmbeddingResult:
-    return EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=fact.fact_id,
-        user_id=fact.user_id,
-        text_hash=vector.text_hash,
-        model=vector.model,
-        dimensions=vector.dimensions,
-        vector=vector.vector,
-    )
+def said_by(person: Person, work: Work) -> list[Said]:
+    """Return what a person said since somebody looked, where the vectors can be compared."""
+    spoken = ((turn_id, work.get(spoken_key(turn_id), SPOKEN)) for turn_id in person.said)
+    return [
+        Said(turn_id, each.saying, unpacked(each.vector))
+        for turn_id, each in spoken
+        if each is not None and each.model == person.model
+    ]
 
 
-def looked_at(person: Person, key: bytes, gone: set[str], work: Work) -> None:
-    """Nothing has changed any more; what is gone is forgotten, and so is a person of whom nothing is left."""
+def looked_at(
+    person: Person, key: bytes, gone: set[str], work: Work, left: tuple[str, ...], due: datetime | None
+) -> None:
+    """Only what is ``left`` has changed any more; what is gone is forgotten, and so is a person of whom nothing
+    is left.  ``due``: when to look again, whatever happens.
+    """
+    for turn_id in person.said:
+        work.remove(spoken_key(turn_id))
     for number in range(person.pages) if gone else ():
         page = work.get(page_key(key, number), PAGE) or ()
-        left = tuple(each for each in page if each not in gone)
-        if left != page:
-            work.put(page_key(key, number), left, PAGE)
+        here = tuple(each for each in page if each not in gone)
+        if here != page:
+            work.put(page_key(key, number), here, PAGE)
     for fact_id in sorted(gone):
         work.remove(vector_key(fact_id))
     if not any(_of_pages(person, key, work)):
         _forget(person, key, work)
         return
-    work.wake(key, None)
-    work.put(key, msgspec.structs.replace(person, changed=(), due=None), PERSON)
+    work.wake(key, None if due is None else due.timestamp())
+    work.put(key, msgspec.structs.replace(person, changed=left, said=(), due=due), PERSON)
 
 
 def _of_pages(person: Person, key: bytes, work: Work) -> Iterator[str]:
@@ -170,6 +203,8 @@ def forget_person(tenant_id: str, user_id: str, work: Work) -> None:
     key = person_key(tenant_id, user_id)
     person = work.get(key, PERSON)
     if person is not None:
+        for turn_id in person.said:
+            work.remove(spoken_key(turn_id))
         _forget(person, key, work)
 
 
@@ -177,5 +212,5 @@ def changed_people(tenant_id: str, work: Work) -> Iterator[Person]:
     """Yield the people of whom something changed since somebody looked."""
     for key in work.keys_ending(PERSON_SUFFIX):
         person = work.get(key, PERSON)
-        if person is not None and person.changed and person.tenant_id == tenant_id:
+        if person is not None and (person.changed or person.said) and person.tenant_id == tenant_id:
             yield person

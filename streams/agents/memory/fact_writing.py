@@ -16,6 +16,9 @@ from streams.runtime.keyed import Work
 
 FACTS = "memory.facts.v1"
 
+#: How often a fact may have been merged into another that was merged itself.
+_CHAIN = 64
+
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
 _EVENT = "memory.fact.v1"
@@ -98,3 +101,19 @@ class KnownLines:
 
     def erasure(self, fact_id: str) -> Erasure | None:
         return erasure_of(fact_id, self._work)
+
+
+def standing(fact_id: str, lines: KnownLines, work: Work) -> tuple[str, Line, Fact] | None:
+    """Return the line and the fact that stands for ``fact_id`` by now; ``None`` if nothing does."""
+    for _ in range(_CHAIN):
+        line_id = lines.line_of(fact_id)
+        line = line_of(line_id, work)
+        if line is None:
+            return None
+        if (fact := line.fact(fact_id)) is not None:
+            return line_id, line, fact
+        stub = line.stub(fact_id)
+        if stub is None or not stub.into:
+            return None
+        fact_id = stub.into
+    return None

@@ -32,6 +32,7 @@ from streams.agents.memory.fact_state import (
 from streams.agents.memory.fact_vectors import (
     PAGE,
     PERSON,
+    SPOKEN,
     VECTOR,
     Arrived,
     read_vector,
@@ -62,7 +63,7 @@ class Facts:
             name="facts",
             table="facts",
             codec=STATE,
-            others=(ERASURE, VECTOR, PERSON, PAGE),
+            others=(ERASURE, VECTOR, PERSON, PAGE, SPOKEN),
             sources={
                 CANDIDATES: Source(
                     decode=_decode_candidate,
@@ -94,7 +95,7 @@ class Facts:
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
             bystander_of=(FACTS, EMBEDDINGS),
-            decided_by=self._settings.chosen("merge_similarity"),
+            decided_by=self._settings.chosen("merge_similarity", "support_similarity"),
         )
 
 
@@ -144,8 +145,10 @@ def _decode_step(record: SourceRecord) -> ConsolidationStep:
                 "incomplete_step", "a step correct names user_id and fact_id, and has a correction"
             )
         return step
-    if not (step.user_id and step.fact_id and step.other_id):
+    if not (step.user_id and step.fact_id) or not (step.other_id or step.step is Step.DEPRECATE):
         raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
     if step.fact_id == step.other_id:
         raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")
+    if step.step is Step.SUPPORT and step.saying is None:
+        raise InvalidRecord("incomplete_step", "a step support says where the turn was said (saying)")
     return step

@@ -77,6 +77,7 @@ class Embedding:
                 dimensions=self._embedder.dimensions,
                 vector=pack(vectors[wanted.text]),
                 tenant_id=wanted.tenant_id,
+                saying=wanted.saying,
             )
             event_id = f"{wanted.kind}/{wanted.id}/{wanted.text_hash}"
             headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=result.user_id)

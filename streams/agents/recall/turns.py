@@ -17,6 +17,7 @@ from models.errors import InvalidRecord
 from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import request_for
+from processors.merging.sayings import saying_of
 from processors.recall.masking import Masker, unmasked
 from processors.recall.turns import TurnFold, TurnsState
 from streams import cloudevents, context_requests, embedding_requests, erasures
@@ -124,7 +125,9 @@ class Turns:
                 place = TurnPlace(
                     conversation_id=turn.conversation_id, began_at=turn.began_at, index=turn.index
                 )
-                request = request_for(VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id, place)
+                request = request_for(
+                    VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id, place, saying_of(turn)
+                )
                 embedding_requests.ask(work, request, _SOURCE)
         self._end(fold, len(fold.turns), run.key, work)
         for tenant_id, user_id, arrived in fold.erasures:
