@@ -28,7 +28,8 @@ class Step(StrEnum):
     ``merge``: ``other_id`` becomes part of ``fact_id``.  ``contradiction``: the two cannot both be so, and
     nothing says which is: both are half as sure.  ``correct``: something else takes the place of ``fact_id``.
     ``support``: the turn ``other_id`` of the person is near the fact.  ``deprecate``: the fact has faded too
-    far to be offered or found.
+    far to be offered or found.  ``keep``: the two that a ``contradiction`` was about can both be
+    so: they are as sure as before.
     """
 
     CONSOLIDATE = "consolidate"
@@ -36,6 +37,7 @@ class Step(StrEnum):
     CONTRADICTION = "contradiction"
     SUPPORT = "support"
     DEPRECATE = "deprecate"
+    KEEP = "keep"
     CORRECT = "correct"
 
 
@@ -91,11 +93,13 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
 class MergeCluster(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about one person that are near each other, and no rule says whether they say the same.
 
-    The surest comes first.
+    The surest comes first.  ``contradictory``: two that deny each other, and are half as sure for it: to be
+    confirmed, or taken back.
     """
 
     cluster_id: Identifier
     facts: Annotated[tuple[Likeness, ...], msgspec.Meta(min_length=2)]
+    contradictory: bool = False
 
 
 class MergeQuestion(msgspec.Struct, frozen=True, kw_only=True):

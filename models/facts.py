@@ -43,7 +43,8 @@ class FactChange(StrEnum):
     """What the last change to a fact was.
 
     ``reinforced``: said again, after an end too.  ``supported``: the person said what is near it.
-    ``deprecated``: it faded.  ``erased``: some of what it rested on, or what had ended it, was erased.
+    ``deprecated``: it faded.  ``kept``: what a contradiction or a merge had done was taken back.  ``erased``:
+    some of what it rested on, or what had ended it, was erased.
     """
 
     CREATED = "created"
@@ -55,6 +56,7 @@ class FactChange(StrEnum):
     ENDED = "ended"
     CORRECTED = "corrected"
     DEPRECATED = "deprecated"
+    KEPT = "kept"
     ERASED = "erased"
 
 

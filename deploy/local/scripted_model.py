@@ -16,11 +16,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from models.consolidation import Decision
 from models.messages import Role
 from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
-from processors.prompts import answer, extraction, fence, summary, understanding
+from processors.merging.guards import excludes
+from processors.prompts import answer, extraction, fence, merging, summary, understanding
 from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
@@ -190,8 +192,24 @@ def _understood(records: list[dict[str, Any]]) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
+def _merged(records: list[dict[str, Any]]) -> str:
+    """Say of facts whose words do not exclude each other that they are one; a contradiction stays one."""
+    clusters: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        clusters[record["cluster"]].append(record)
+    answer = []
+    for number, facts in clusters.items():
+        first, *others = [each["text"] for each in facts]
+        differ = any(excludes(first, other) for other in others)
+        kind = Decision.KEEP_BOTH if differ else Decision.MERGE
+        kind = Decision.CONTRADICTION if facts[0].get("denied") else kind
+        answer.append({"cluster": number, "decision": kind, "facts": [each["n"] for each in facts]})
+    return json.dumps({"clusters": answer})
+
+
 _ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     extraction.VERSION: _extracted,
+    merging.VERSION: _merged,
     summary.VERSION: _summarized,
     understanding.VERSION: _understood,
 }

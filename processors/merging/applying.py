@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from models.facts import Erasure, Fact, FactChange, FactStatus
+from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
 from processors.facts.claims import claim_of
-from processors.facts.confidence import has_faded
+from processors.facts.confidence import has_faded, revived
 from processors.facts.lines import Cause, Line, recorded, settled, with_fact
 from processors.facts.refinement import absorbed
 from processors.merging.guards import may_merge
@@ -51,13 +51,29 @@ def merged(
 
 def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
     """Say of a fact that another denies it, and nothing decides which is so; ``None`` if it was said before."""
-    if any(
-        change.change is FactChange.CONTRADICTED and change.fact_id == cause.fact_id for change in fact.changes
-    ):
+    if _last_about(fact, cause.fact_id) is not None:
         return None
     half = msgspec.structs.replace(fact, confidence=fact.confidence / 2)
     half = recorded(half, FactChange.CONTRADICTED, fact.version + 1, cause, fact.confidence)
     return with_fact(line, half), half
+
+
+def as_sure_as_before(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+    """Take back that another fact denies this one; ``None`` if nobody said so, or it was taken back."""
+    denied = _last_about(fact, cause.fact_id)
+    if denied is None or denied.change is not FactChange.CONTRADICTED:
+        return None
+    before = denied.confidence_before or 0.0
+    kept = msgspec.structs.replace(fact, confidence=max(fact.confidence, before))
+    kept = recorded(revived(kept), FactChange.KEPT, fact.version + 1, cause, fact.confidence)
+    return with_fact(line, kept), kept
+
+
+def _last_about(fact: Fact, other_id: str) -> Revision | None:
+    """Return the latest that was decided about a fact and another one; ``None`` if nothing was."""
+    decided = (FactChange.CONTRADICTED, FactChange.KEPT)
+    about = [each for each in fact.changes if each.fact_id == other_id and each.change in decided]
+    return about[-1] if about else None
 
 
 def _hold(*facts: Fact) -> bool:

@@ -75,8 +75,8 @@ SAYINGS: Sequence[tuple[str, str]] = (
 )
 
 #: How many standard deviations above what unrelated statements and turns have: a fact is compared with hundreds
-#: of turns, and many talk of the same things without bearing it out.  With the built-in model this is .60: all of
-#: the 18 turns of LoCoMo that are taken then were right, and one turn of other people is as near.
+#: of turns, and many talk of the same things without bearing it out.  With the built-in model this is .60: all
+#: of the 18 turns of LoCoMo that are taken then were right, and one turn of other people is as near.
 _ABOVE_CHANCE = 6.5
 
 
@@ -110,8 +110,8 @@ def threshold(measured: Sequence[tuple[float, bool]], precision: float = PRECISI
 def above_chance(cosines: NDArray[np.float32]) -> Threshold | None:
     """Return from where on a turn bears a fact out; ``None`` if nothing does.
 
-    ``cosines`` of each statement (row) of :data:`SAYINGS` with each turn (column): beside the diagonal they have
-    nothing to do with each other.
+    ``cosines`` of each statement (row) of :data:`SAYINGS` with each turn (column): beside the diagonal they
+    have nothing to do with each other.
     """
     bears_out = np.eye(len(cosines), dtype=bool)
     unrelated = cosines[~bears_out]

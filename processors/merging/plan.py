@@ -76,7 +76,9 @@ def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NE
     gone = {pair.other_id for pair in merges}
     open_pairs = [pair for pair in (*unclear, *left_over) if not gone & {pair.fact_id, pair.other_id}]
     denied = tuple(pair for pair in opposite if not gone & {pair.fact_id, pair.other_id})
-    return Plan(merges, denied, tuple(_questions(open_pairs, facts)))
+    # What was decided to be a contradiction comes first: it has done something already.
+    questions = (*_confirmations(denied, facts), *_questions(open_pairs, facts))
+    return Plan(merges, denied, questions[:CLUSTERS_LIMIT])
 
 
 def _counts(fact: Fact) -> bool:
@@ -153,10 +155,25 @@ def _questions(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> Iterator[Mer
         clusters.append(ranked)
     clusters.sort(key=lambda cluster: _strength(cluster[0]), reverse=True)
     for ranked in clusters[:CLUSTERS_LIMIT]:
-        yield MergeCluster(
-            cluster_id=ids.deterministic_id("cluster", *sorted(fact.fact_id for fact in ranked)),
-            facts=tuple(map(_likeness, ranked)),
-        )
+        yield _cluster(ranked)
+
+
+def _confirmations(denied: Sequence[Pair], facts: Mapping[str, Fact]) -> Iterator[MergeCluster]:
+    """Yield pairs that deny each other, the surest first."""
+    pairs = [
+        sorted((facts[pair.fact_id], facts[pair.other_id]), key=_strength, reverse=True) for pair in denied
+    ]
+    pairs.sort(key=lambda pair: (_strength(pair[0]), _strength(pair[1])), reverse=True)
+    for pair in pairs[:CLUSTERS_LIMIT]:
+        yield _cluster(pair, contradictory=True)
+
+
+def _cluster(ranked: Sequence[Fact], *, contradictory: bool = False) -> MergeCluster:
+    return MergeCluster(
+        cluster_id=ids.deterministic_id("cluster", *sorted(fact.fact_id for fact in ranked)),
+        facts=tuple(map(_likeness, ranked)),
+        contradictory=contradictory,
+    )
 
 
 def _likeness(fact: Fact) -> Likeness:

@@ -14,7 +14,7 @@ from models.ports import MergeVerdict
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 
-VERSION = "merging-1"
+VERSION = "merging-2"
 
 #: Room for the answer about one cluster.
 MOST_TOKENS = 60
@@ -22,14 +22,15 @@ MOST_TOKENS = 60
 SYSTEM = f"""Task {VERSION}: decide which facts about a person say the same.
 
 The data holds facts, one JSON record per line: cluster (facts that are near each other), n (the number of the fact in
-its cluster), text, kind, confidence, said (when it was said last), and at (when it happens, for an event).
+its cluster), text, kind, confidence, said (when it was said last), at (when it happens, for an event), and denied (true: rules took the
+facts of this cluster for a contradiction).
 {RULE}
 
 Answer for each cluster with its number, a decision, and the numbers of the facts that it is about (two at least):
 - MERGE: these facts say the same of the same person or thing; one of them may say more.
 - CONTRADICTION: they cannot both be so at the same time, and nothing tells which is.
 - KEEP_BOTH: anything else: different events, people, numbers, dates or names; one denied and the other not about the
-  same; both can be so. When in doubt, KEEP_BOTH."""
+  same; both can be so. When in doubt, KEEP_BOTH; of a cluster that is denied, CONTRADICTION."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -72,6 +73,8 @@ def records_of(clusters: Sequence[MergeCluster]) -> list[dict[str, Any]]:
             }
             if fact.event_at is not None:
                 record["at"] = fact.event_at.strftime("%Y-%m-%d")
+            if cluster.contradictory:
+                record["denied"] = True
             shown.append(record)
     return shown
 

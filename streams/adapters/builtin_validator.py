@@ -17,5 +17,6 @@ class BuiltinMergeValidator:
         return "builtin-keep-1"
 
     async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
-        """Return that all stay."""
-        return Validated(tuple(MergeVerdict(cluster.cluster_id, Decision.KEEP_BOTH) for cluster in clusters))
+        """Return that all stay; of what denies each other it says nothing, so that stays decided."""
+        kept = [each.cluster_id for each in clusters if not each.contradictory]
+        return Validated(tuple(MergeVerdict(cluster_id, Decision.KEEP_BOTH) for cluster_id in kept))

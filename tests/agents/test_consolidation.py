@@ -35,7 +35,9 @@ from processors.embedding.wording import request_for_fact
 from processors.facts.confidence import ACTIVE_FROM, has_faded
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
+from processors.merging.plan import CLUSTERS_LIMIT
 from processors.merging.support import SUPPORT_LIMIT
+from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
@@ -237,6 +239,72 @@ def spoken(
         saying=Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies),
     )
     harness.take(harness.record(arrived, EMBEDDINGS, key=f"turn/{name}".encode()))
+
+
+class TestValidatedContradictions:
+    """What the rules took for a contradiction is asked about, too, and may be taken back."""
+
+    def told(self, harness: Harness) -> MergeQuestion:
+        harness.know("User is going to the fair", 1, confidence=0.8)
+        harness.know("User is not going to the fair", 2, confidence=0.9)
+        report = harness.consolidate()
+        assert (len(report.contradicted), report.asked) == (1, 1)
+        (asked,) = harness.values(QUESTIONS, MergeQuestion)
+        return asked
+
+    async def decide(self, harness: Harness, asked: MergeQuestion, *decisions: Decision) -> None:
+        (cluster,) = asked.clusters
+        for number, decision in enumerate(decisions):
+            validator = Validator(MergeVerdict(cluster.cluster_id, decision))
+            stage = StageHarness(MergeValidation(Settings(), validator).stage())
+            await stage.call(stage.record(msgspec.structs.replace(asked, question_id=f"q-{number}")))
+            for step in stage.values(CONSOLIDATION, ConsolidationStep):
+                harness.take(harness.record(step, CONSOLIDATION))
+
+    def test_the_surer_comes_first(self, harness: Harness) -> None:
+        (cluster,) = self.told(harness).clusters
+        assert cluster.contradictory
+        assert [each.confidence for each in cluster.facts] == [0.9, 0.8]
+
+    async def test_both_can_be_so_makes_them_as_sure_as_before(self, harness: Harness) -> None:
+        await self.decide(harness, self.told(harness), Decision.KEEP_BOTH)
+        one, other = harness.fact("User is going to the fair"), harness.fact("User is not going to the fair")
+        assert (one.confidence, other.confidence) == (0.8, 0.9)
+        assert {one.change, other.change} == {FactChange.KEPT}
+        changed = msgspec.structs.replace(result("User is going to the fair"), text_hash="0" * 32)
+        harness.take(harness.record(changed, EMBEDDINGS))
+        report = harness.consolidate(step_id="s-2")
+        assert (report.contradicted, report.asked) == ((), 0)
+
+    async def test_twice_is_once_and_new_evidence_stays(self, harness: Harness) -> None:
+        asked = self.told(harness)
+        harness.take(harness.record(candidate("User is going to the fair", 3, confidence=0.95)))
+        surer = harness.fact("User is going to the fair").confidence
+        await self.decide(harness, asked, Decision.KEEP_BOTH, Decision.KEEP_BOTH)
+        assert harness.fact("User is going to the fair").confidence == surer
+        assert harness.fact("User is not going to the fair").confidence == 0.9
+        facts = harness.topic()
+        await self.decide(harness, asked, Decision.KEEP_BOTH)
+        assert harness.topic() == facts
+
+    @pytest.mark.parametrize("decision", [Decision.CONTRADICTION, Decision.MERGE])
+    async def test_anything_else_leaves_it_decided(self, harness: Harness, decision: Decision) -> None:
+        asked = self.told(harness)
+        facts = harness.topic()
+        await self.decide(harness, asked, decision)
+        assert harness.topic() == facts
+
+    async def test_the_built_in_validator_does_not_take_it_back(self, harness: Harness) -> None:
+        asked = self.told(harness)
+        assert (await BuiltinMergeValidator().validate("ada", "default", asked.clusters)).verdicts == ()
+
+    def test_no_more_are_asked_about_than_a_call_may_hold(self, harness: Harness) -> None:
+        for number in range(CLUSTERS_LIMIT + 3):
+            vector = np.eye(CLUSTERS_LIMIT + 3)[number].tolist()
+            harness.know(f"User is going to fair{number}", 2 * number, vector)
+            harness.know(f"User is not going to fair{number}", 2 * number + 1, vector)
+        report = harness.consolidate()
+        assert (len(report.contradicted), report.asked) == (CLUSTERS_LIMIT + 3, CLUSTERS_LIMIT)
 
 
 class TestSupport:
@@ -630,8 +698,8 @@ def test_however_often_it_crashes_the_facts_are_the_same(
         return found
 
     # How sure they are, and so whether they have faded, may depend on whether a sentence or a step came first:
-    # sources are read in any order.  So may whether a sentence was counted before its fact was merged, or after,
-    # for the one that stays.
+    # sources are read in any order.  So may whether a sentence was counted before its fact was merged, or
+    # after, for the one that stays.
     assert latest(trial.outputs) == latest(calm.outputs)
 
 

@@ -27,7 +27,7 @@ from models.facts import Fact, FactStatus
 from models.statements import Kind
 from processors.facts.confidence import FOREVER, active_until
 from processors.facts.lines import Cause, Line
-from processors.merging.applying import half_as_sure, merged
+from processors.merging.applying import as_sure_as_before, half_as_sure, merged
 from processors.merging.plan import Known, Pair, plan
 from processors.merging.support import faded, is_faint, supported
 from streams import cloudevents
@@ -171,7 +171,7 @@ class Consolidating:
         ((step, record),) = run.items
         if step.step is Step.MERGE:
             return _merge(step, own, run, work)
-        if step.step is Step.CONTRADICTION:
+        if step.step in (Step.CONTRADICTION, Step.KEEP):
             return _contradict(step, own, run, work, self._rates)
         if step.step in (Step.SUPPORT, Step.DEPRECATE):
             return supporting.fold(step, own, run, work, self._rates)
@@ -284,14 +284,15 @@ def _contradict(
         if line is None or fact is None or not _is_theirs(step, fact):
             work.skip("nothing_to_contradict")
             continue
-        done = half_as_sure(line, fact, Cause(other_id, step.at))
+        decide = half_as_sure if step.step is Step.CONTRADICTION else as_sure_as_before
+        done = decide(line, fact, Cause(other_id, step.at))
         if done is None:
             continue
-        line, half = done
-        publish(half, work)
-        if (gone := faded(line, half, step.at, rates)) is not None:
-            line, half = gone
-            publish(half, work)
+        line, after = done
+        publish(after, work)
+        if (gone := faded(line, after, step.at, rates)) is not None:
+            line, after = gone
+            publish(after, work)
         if line_id.encode() == run.key:
             own = line
         else:

@@ -70,6 +70,9 @@ class MergeValidation:
             # Each cluster once: of two verdicts about one the first counts.
             cluster = clusters.pop(verdict.cluster_id, None)
             step = _STEPS.get(verdict.decision)
+            if cluster is not None and cluster.contradictory:
+                # It was decided already: only what takes it back is news.
+                step = Step.KEEP if verdict.decision is Decision.KEEP_BOTH else None
             if cluster is None:
                 effects.count("skipped_records_total", "merge-validation", "not_asked")
             elif step is not None:

@@ -10,7 +10,7 @@ import { blank, fold, openWindow, tokensOf } from "../story.js";
 const MOST_ROWS = 1000;
 const MOST_EVENTS = 6000;
 const SPEEDS = [1, 10, 100];
-const SIGNS = { created: "+", reinforced: "↑", superseded: "⇥", merged: "⇢", contradicted: "✗", ended: "■", corrected: "✎", deprecated: "✗", erased: "⌫" };
+const SIGNS = { created: "+", reinforced: "↑", supported: "↑", superseded: "⇥", merged: "⇢", contradicted: "✗", ended: "■", corrected: "✎", deprecated: "✗", kept: "↩", erased: "⌫" };
 
 export default function Conversation({ id }) {
   const [log, setLog] = useState(null);
