@@ -5,7 +5,7 @@ What was measured with ``qdrant-edge-py`` 0.9 and shapes this module:
 * The engine holds the interpreter for as long as a call runs, whatever the thread.  So writes go in small
   pieces, and ``optimize()`` is never called: building the vector graph for 100,000 facts stops the whole
   process for 70 s, while without it a search among one person's facts, which the payload index finds
-  first, takes 0.3 ms (and 13 ms in the worst case, that all 100,000 are one person's).
+  first, takes 0.3 ms (and 10 ms in the worst case, that all 100,000 are one person's).
 * An update is in the write-ahead log, a memory-mapped file, when it returns: it survives ``kill -9`` and is
   replayed at the next start.  Only ``flush()`` (20 ms) brings it through a power cut as well; it runs once a
   second while there are writes, which also keeps the log and its replay short.
