@@ -66,9 +66,10 @@ class Feature(NamedTuple):
 #: candidate's; ``speaker``: said by who is asked about; ``question``: only asks (1), or ends with a question (a
 #: half); ``length``: log of 1 + words, up to 20; ``time``: names one, and the question asks for it; ``near``:
 #: the best cosine among other candidates within 12 turns; ``session``: the best cosine in its session;
-#: ``instruction``: the person says what every answer shall be like.  ``requested_...``: the same as the feature
-#: of that name where something is requested rather than asked, else 0: the words of a request say what is
-#: wanted, less what was said.
+#: ``instruction``: the person says what every answer shall be like; ``graph``: says what is tied to whom
+#: the question names (chosen: what is tied is too rare for a fit).  ``requested_...``: the same as the
+#: feature of that name where something is requested rather than asked, else 0: the words of a request say what
+#: is wanted, less what was said.
 FEATURES: Mapping[str, Feature] = {
     "meaning": Feature(0.511, 0.238, 0.105),
     "words": Feature(0.228, 0.164, 0.191),
@@ -80,6 +81,7 @@ FEATURES: Mapping[str, Feature] = {
     "near": Feature(0.200, 0.360, 0.101),
     "session": Feature(0.525, 0.377, 0.102),
     "instruction": Feature(0.084, 0.005, 0.039),
+    "graph": Feature(1.0, 0.0, 1.0),
     "requested_speaker": Feature(-0.125, 0.170, 0.087),
     "requested_words": Feature(-0.089, 0.039, 0.053),
     "requested_around": Feature(-0.086, 0.054, 0.060),
@@ -92,7 +94,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     ``before`` and ``after`` are the texts of the neighbours, ``""`` if there are none.  ``conversation_id`` and
     ``index`` say where it was said; ``index`` is ``None`` for a fact, which stands by itself.
     ``cosine`` is ``None`` if its text was not compared with the question by meaning.  ``said_at`` (epoch
-    seconds) is when it was said, and ``message_ids`` are the messages that it rests on.
+    seconds) is when it was said, and ``message_ids`` are the messages that it rests on.  ``tied``: it says what
+    is tied, in the person's graph, to whom the question names.
     """
 
     text: str
@@ -105,6 +108,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
     said_at: float = 0.0
     message_ids: tuple[str, ...] = ()
+    tied: bool = False
 
 
 class Seen(NamedTuple):
@@ -150,6 +154,7 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
             "near": near[position],
             "session": session[position],
             "instruction": float(each.role is Role.USER and _STANDING.search(each.text) is not None),
+            "graph": float(each.tied),
             "requested_speaker": speaker * question.request,
             "requested_words": alone * question.request,
             "requested_around": around * question.request,

@@ -18,6 +18,9 @@ from processors.recall.question import Question
 #: How steeply scores fall below the best one, by its lead in parts.
 STEEPNESS = 0.25
 
+#: What the graph adds says which is better, and not whether anything answers: the chance was fitted without it.
+_GRAPH = "graph"
+
 
 class Ranked(NamedTuple):
     """A candidate's position in what was given, its score, and what each feature added to it.
@@ -39,10 +42,15 @@ def rank(question: Question, candidates: Sequence[Candidate], floor: float = FLO
     seen = features(question, candidates)
     if not seen:
         return []
-    parts = [{name: FEATURES[name].part(value) for name, value in each.values.items()} for each in seen]
+    parts = [
+        {name: FEATURES[name].part(value) for name, value in each.values.items() if name != _GRAPH}
+        for each in seen
+    ]
     chance = chance_of_answer(question, candidates, seen, parts)
     if chance < floor:
         return []
+    for each, part in zip(seen, parts, strict=True):
+        part[_GRAPH] = FEATURES[_GRAPH].part(each.values[_GRAPH])
     put_in_order(question, candidates, seen, parts)
     sums = [sum(each.values()) for each in parts]
     best = max(sums)

@@ -45,11 +45,18 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
     resources.push_async_callback(episodes.close)
-    search = MemorySearch(
-        facts, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
-    )
     entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
     resources.push_async_callback(entities.close)
     resources.push_async_callback(relations.close)
     graph = GraphSearch(entities, relations)
+    search = MemorySearch(
+        facts,
+        embedder,
+        turns,
+        log,
+        episodes,
+        graph=graph,
+        rates=settings.decay_rates,
+        floor=settings.search_floor,
+    )
     return Remembered(search, facts, log, contexts, graph, leases)

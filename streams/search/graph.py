@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
 from models.errors import InvalidRecord
-from models.graph import Entity, EntityType, Relation
+from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT
 from models.ports import GraphFilter, SearchIndex
+from processors.graph.asking import is_named, relations_of
 from processors.graph.resolving import SELF_NAME
 
 #: How far and how wide a walk goes at most.
 STEPS_LIMIT = 2
 NEIGHBOURS_LIMIT = 200
 
-_WORD = re.compile(r"[^\W_]+")
+#: Turns that a question finds by what is tied to whom it names.
+TURNS_LIMIT = 20
 
 
 class GraphWanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +75,8 @@ class GraphSearch:
 
     async def named(self, user_id: str, tenant_id: str, question: str, limit: int = 5) -> list[Entity]:
         """Return the entities that a question names: all words of their name, or of one way to call them."""
-        words = {_folded(word) for word in _WORD.findall(question)}
-        found = await self.entities(user_id, tenant_id, question, 4 * limit) if words else []
-        return [each for each in found if each.name != SELF_NAME and _is_named(each, words)][:limit]
+        found = await self.entities(user_id, tenant_id, question, 4 * limit) if question.strip() else []
+        return [each for each in found if is_named(each, question)][:limit]
 
     async def neighbours(
         self, user_id: str, tenant_id: str, entity_ids: Iterable[str], steps: int = 1, limit: int = 50
@@ -118,18 +118,24 @@ class GraphSearch:
         found = await self.neighbours(user_id, tenant_id, [each.entity_id for each in named], 1, limit)
         return sorted(found.relations, key=lambda each: (each.valid_to is not None, -each.evidence_count))
 
+    async def turns_of(self, user_id: str, tenant_id: str, question: str, *, of_self: bool) -> list[str]:
+        """Return the ids of the turns that say what is tied to those whom a question names, the surest first.
+
+        ``of_self``: the question is about the person, so that it is answered by the relations that it asks for,
+        too: "which cities have I visited".
+        """
+        found = await self.tied_to(user_id, tenant_id, question, TURNS_LIMIT)
+        asked = relations_of(question) if of_self else frozenset()
+        if asked:
+            words = " ".join(sorted(relation.replace("_", " ") for relation in asked))
+            where = GraphFilter(user_id=user_id, tenant_id=tenant_id)
+            said = await self._relations.search_text(words, where, 2 * TURNS_LIMIT)
+            found += [
+                each.item for each in said if each.item.relation in asked and each.item.from_name == SELF_NAME
+            ]
+        turns = (source.turn_id for each in found for source in reversed(each.provenance))
+        return [*dict.fromkeys(turns)][:TURNS_LIMIT]
+
 
 def _is_theirs(entity: Entity, user_id: str, tenant_id: str) -> bool:
     return (entity.user_id, entity.tenant_id) == (user_id, tenant_id)
-
-
-def _is_named(entity: Entity, words: set[str]) -> bool:
-    ways = [entity.name, *entity.aliases, *([entity.role] if entity.role else [])]
-    if entity.type is EntityType.PERSON:
-        ways += [way.split(" ")[0] for way in (entity.name, *entity.aliases) if not way.startswith("my ")]
-    named = ({_folded(word) for word in _WORD.findall(way)} - {"my"} for way in ways)
-    return any(parts and parts <= words for parts in named)
-
-
-def _folded(word: str) -> str:
-    return word.casefold()

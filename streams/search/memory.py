@@ -30,6 +30,7 @@ from processors.recall.question import InvalidQuestion, Question, cleaned, perio
 from processors.recall.ranking import rank
 from streams.search import pools
 from streams.search.explaining import Explanation, Stopwatch, explain
+from streams.search.graph import GraphSearch
 from streams.search.pools import EpisodeIndex, Period, TurnIndex
 from streams.search.results import (
     Around,
@@ -75,6 +76,7 @@ class Gathered:
 class MemorySearch:
     """Searches the index of facts and, where there are such, those of turns and episodes.
 
+    ``graph``: with it, a question finds the turns that say what is tied to whom it names.
     ``neighbours``: where the turns before and after a turn are found; without it, among what was found.
     ``embed_timeout`` and ``neighbour_timeout`` (seconds) bound the wait for the query's vector and for them.
     ``rates``: how fast facts of each kind fade, per day.  ``floor``: the chance that something answers below
@@ -89,6 +91,7 @@ class MemorySearch:
         neighbours: Neighbours | None = None,
         episodes: EpisodeIndex | None = None,
         *,
+        graph: GraphSearch | None = None,
         embed_timeout: float = 2.0,
         neighbour_timeout: float = 0.5,
         rates: Mapping[Kind, float] = RATES,
@@ -98,6 +101,7 @@ class MemorySearch:
         self._facts = facts
         self._turns = turns
         self._episodes = episodes
+        self._graph = graph
         self._neighbours = neighbours
         self._embedder = embedder
         self._embed_timeout = embed_timeout
@@ -154,10 +158,13 @@ class MemorySearch:
         )
         watch.lap("find")
         if said is not None:
+            tied = await self._tied(question, said.items, wanted)
+            if turns is not None and tied:
+                said = await pools.with_tied(said, turns, tied, vector, wanted)
             around = await self._around(wanted, said.items)
             watch.lap("around")
             items += said.items
-            candidates += [_turn(turn, said.cosines, around) for turn in said.items]
+            candidates += [_turn(turn, said.cosines, around, tied=turn.turn_id in tied) for turn in said.items]
         if known is not None:
             names = {turn.speaker for turn in around.values() if turn.role is Role.USER}
             person = names.pop() if len(names) == 1 else ""
@@ -193,6 +200,21 @@ class MemorySearch:
             if not (await self._turns.page(there, 1))[0]:
                 return Empty.UNKNOWN_CONVERSATION
         return Empty.NO_ANSWER
+
+    async def _tied(self, question: Question, turns: Sequence[Turn], wanted: Wanted) -> Sequence[str]:
+        """Return the ids of turns that say what is tied to those whom the question names."""
+        if self._graph is None:
+            return ()
+        people = {turn.speaker for turn in turns if turn.role is Role.USER}
+        of_self = question.asked in people if question.asked else question.role is not Role.ASSISTANT
+        try:
+            async with asyncio.timeout(self._neighbour_timeout):
+                return await self._graph.turns_of(
+                    wanted.user_id, wanted.tenant_id, question.text, of_self=of_self
+                )
+        except (DependencyUnavailable, TimeoutError) as error:
+            log.warning("searched without the graph", reason=str(error) or "no answer in time")
+            return ()
 
     async def _around(self, wanted: Wanted, turns: Sequence[Turn]) -> dict[tuple[str, int], Turn]:
         """Return the turns and their neighbours, by conversation and index; of this person only."""
@@ -257,7 +279,7 @@ def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result],
     return found, explain(ranked, gathered.candidates, results, floor, gathered.watch)
 
 
-def _turn(turn: Turn, cosines: Mapping[str, float], around: Around) -> Candidate:
+def _turn(turn: Turn, cosines: Mapping[str, float], around: Around, *, tied: bool = False) -> Candidate:
     before, after = (neighbour(turn, turn.index + step, around) for step in (-1, 1))
     return Candidate(
         text=turn.text,
@@ -270,6 +292,7 @@ def _turn(turn: Turn, cosines: Mapping[str, float], around: Around) -> Candidate
         after="" if after is None else after.text,
         said_at=turn.sent_at.timestamp(),
         message_ids=(turn.message_id,),
+        tied=tied,
     )
 
 

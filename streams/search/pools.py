@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
@@ -60,6 +60,23 @@ async def pool(
 async def turns(index: TurnIndex, text: str, vector: NDArray[np.float32] | None, wanted: Wanted) -> Pool[Turn]:
     """Return turns of what is wanted."""
     return await pool(index, text, vector, wanted.turns(), max(CANDIDATES, wanted.limit))
+
+
+async def with_tied(
+    found: Pool[Turn],
+    index: TurnIndex,
+    ids: Sequence[str],
+    vector: NDArray[np.float32] | None,
+    wanted: Wanted,
+) -> Pool[Turn]:
+    """Return the candidates, and besides them turns that the graph names, as far as they are wanted."""
+    known = {turn.turn_id for turn in found.items}
+    missing = [turn_id for turn_id in ids if turn_id not in known]
+    new = [turn for turn in await index.get(missing) if wanted.covers_turn(turn)] if missing else []
+    if not new:
+        return found
+    cosines = {} if vector is None else await index.cosines(vector, [turn.turn_id for turn in new])
+    return Pool([*found.items, *new], {**found.cosines, **cosines})
 
 
 async def episodes(

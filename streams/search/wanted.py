@@ -12,6 +12,7 @@ from models.facts import Fact
 from models.messages import DEFAULT_TENANT
 from models.ports import EpisodeFilter, TurnFilter
 from models.statements import Kind
+from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM
 from processors.recall.question import InvalidQuestion
 
@@ -119,6 +120,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
             conversation_id=self.conversation_id,
             since=self.since,
             until=self.before,
+        )
+
+    def covers_turn(self, turn: Turn) -> bool:
+        """Tell whether a turn is among those that are searched (:meth:`turns`)."""
+        return (
+            (turn.user_id, turn.tenant_id) == (self.user_id, self.tenant_id)
+            and self.conversation_id in ("", turn.conversation_id)
+            and (self.since is None or turn.sent_at >= self.since)
+            and (self.before is None or turn.sent_at < self.before)
         )
 
     def covers(self, fact: Fact) -> bool:

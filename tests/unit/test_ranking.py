@@ -80,6 +80,7 @@ def test_control_characters_part_words() -> None:
         ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
         ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
         ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
+        ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
         ("time", "when was it", turn("it was last May"), turn("it was fine")),
     ],
 )

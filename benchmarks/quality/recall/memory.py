@@ -14,18 +14,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
+from models.graph import Entity, Relation
 from models.ids import text_hash
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
-from models.ports import Embedder, FactIndex, SearchIndex, Vectors, VectorSpace
+from models.ports import Embedder, FactIndex, GraphFilter, SearchIndex, Vectors, VectorSpace
+from models.turns import Turn
 from models.vectors import VectorKind
+from processors.episodes.state import KeptTurn, kept
+from processors.graph.reading import read
+from processors.graph.resolving import resolve
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.log_factory import open_views
 from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import TURNS, facts_kind
+from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, TURNS, facts_kind
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -42,6 +48,7 @@ from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
 from streams.search import MemorySearch, TurnIndex
+from streams.search.graph import GraphSearch
 from streams.settings import Settings
 
 _BATCH = 500
@@ -92,11 +99,20 @@ class Memory:
     """The indexes and the log, filled by :meth:`remember` and searched by :attr:`search`."""
 
     def __init__(
-        self, settings: Settings, facts: FactIndex, turns: TurnIndex, log: ConversationLog, embedder: Embedder
+        self,
+        settings: Settings,
+        facts: FactIndex,
+        turns: TurnIndex,
+        log: ConversationLog,
+        embedder: Embedder,
+        entities: SearchIndex[Entity, GraphFilter],
+        relations: SearchIndex[Relation, GraphFilter],
     ) -> None:
-        self.search = MemorySearch(facts, embedder, turns, log, rates=settings.decay_rates)
+        graph = GraphSearch(entities, relations)
+        self.search = MemorySearch(facts, embedder, turns, log, graph=graph, rates=settings.decay_rates)
         self.facts, self.turns, self.log, self.embedder = facts, turns, log, embedder
         self._settings = settings
+        self._entities, self._relations = entities, relations
         self._index = StageHarness(Index(settings, facts).stage())
         self._turn_log = StageHarness(TurnLog(settings, log, turns).stage())
         self._embedding = StageHarness(Embedding(settings, embedder).stage())
@@ -111,6 +127,17 @@ class Memory:
         await _call(self._embedding, REQUESTS, outputs)
         await _call(self._vectors, EMBEDDINGS, self._embedding.outputs)
         self._embedding.outputs.clear()
+        await self._relate([each.value for each in outputs if each.topic == TURNS_TOPIC and each.value])
+
+    async def _relate(self, records: Iterable[bytes]) -> None:
+        """Make the graph of a person's turns."""
+        turns = [msgspec.json.decode(each, type=Turn) for each in records]
+        by_conversation: dict[str, list[KeptTurn]] = {}
+        for turn in turns:
+            by_conversation.setdefault(turn.conversation_id, []).append(kept(turn))
+        graph = resolve(each for name, said in by_conversation.items() for each in read(name, said))
+        await self._entities.upsert([*graph.entities.values()])
+        await self._relations.upsert([*graph.relations.values()])
 
     async def learn(self, messages: Sequence[ChatMessage]) -> StageHarness:
         """Return the stage of facts, with what is learned and the vectors that are asked for."""
@@ -150,7 +177,11 @@ async def opened(folder: Path, cache: Path | None = None) -> AsyncIterator[Memor
         resources.push_async_callback(facts.close)
         turns = open_index(settings, TURNS, space)
         resources.push_async_callback(turns.close)
-        yield Memory(settings, facts, turns, open_views(settings, resources).log, embedder)
+        entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
+        resources.push_async_callback(entities.close)
+        resources.push_async_callback(relations.close)
+        log = open_views(settings, resources).log
+        yield Memory(settings, facts, turns, log, embedder, entities, relations)
 
 
 def _harness(stage: Stage) -> StageHarness:
