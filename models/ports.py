@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models.consolidation import Decision, MergeCluster
 from models.facts import Fact, FactStatus
+from models.graph import GraphStatement
 from models.messages import Role
 from models.statements import Kind, Statement
 from models.summaries import SessionSummary, SummaryRequest
@@ -93,6 +94,19 @@ class Extractor(Protocol):
 
         What it states is checked by whoever asked: a statement that the window does not bear out is dropped.
         """
+        ...
+
+
+class GraphReader(Protocol):
+    """Finds how people, pets, places, organizations and days are related, besides what is read by tables."""
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        ...
+
+    async def relate(self, windows: Sequence[Window]) -> Sequence[tuple[GraphStatement, ...]]:
+        """Return what people say in each window, in the order of ``windows``: of whom, is checked here."""
         ...
 
 

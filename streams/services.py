@@ -84,7 +84,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     count = open_counter(settings.tokenizer)
     readers = await open_readers(settings, metrics, count, resources)
     stages = [
-        Extraction(settings, readers.extractor).stage(),
+        Extraction(settings, readers.extractor, readers.graph).stage(),
         Facts(settings).stage(),
         Summaries(settings, readers.summarizer, count).stage(),
         Commands(settings).stage(),
@@ -174,10 +174,18 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
     if shares_views(settings):
         return Service(stages, [expire])  # whoever answers reads the servers itself
+    graph = GraphSearch(entities, relations)
     search = MemorySearch(
-        index, embedder, turns, log, episodes, rates=settings.decay_rates, floor=settings.search_floor
+        index,
+        embedder,
+        turns,
+        log,
+        episodes,
+        graph=graph,
+        rates=settings.decay_rates,
+        floor=settings.search_floor,
     )
-    remembered = Remembered(search, index, log, contexts, GraphSearch(entities, relations), leases)
+    remembered = Remembered(search, index, log, contexts, graph, leases)
 
     async def answer(health: HealthState) -> Close:
         server = await answer_others(settings, remembered, health.waited_for)

@@ -21,8 +21,9 @@ from models.messages import Role
 from models.statements import Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
+from processors.graph.telling import Reader
 from processors.merging.guards import excludes
-from processors.prompts import answer, extraction, fence, merging, summary, understanding
+from processors.prompts import answer, extraction, fence, graph, merging, summary, understanding
 from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
@@ -172,6 +173,26 @@ def _summarized(records: list[dict[str, Any]]) -> str:
     return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens, owner="A")).decode()
 
 
+def _related(records: list[dict[str, Any]]) -> str:
+    """Say what the tables read, message by message."""
+    said = []
+    for record in records:
+        if record["role"] != Role.USER:
+            continue
+        for found in Reader(None).read(record["text"]):
+            ends = {name: msgspec.to_builtins(getattr(found, name)) for name in ("subject", "object")}
+            said.append(
+                {
+                    "n": record["n"],
+                    **ends,
+                    "relation": found.relation,
+                    "ended": found.ended,
+                    "quote": found.quote,
+                }
+            )
+    return json.dumps({"statements": said}, ensure_ascii=False)
+
+
 def _understood(records: list[dict[str, Any]]) -> str:
     texts = {
         what: [each["text"] for each in records if each["is"] == what]
@@ -210,6 +231,7 @@ def _merged(records: list[dict[str, Any]]) -> str:
 _ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     extraction.VERSION: _extracted,
     merging.VERSION: _merged,
+    graph.VERSION: _related,
     summary.VERSION: _summarized,
     understanding.VERSION: _understood,
 }

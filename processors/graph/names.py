@@ -83,9 +83,9 @@ def names_of(words: str) -> list[str]:
 
 def day_of(words: str) -> str:
     """Return a day of the year as "May 5"; ``""`` if there is no such day."""
-    month = next(month for month in MONTHS if month in words)
+    month = next((month for month in MONTHS if month in words), None)
     number = re.search(r"\d{1,2}", words)
-    if number is None:
+    if month is None or number is None:
         return ""
     try:
         datetime(2024, MONTHS.index(month) + 1, int(number[0]), tzinfo=UTC)

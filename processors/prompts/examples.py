@@ -65,6 +65,13 @@ EXTRACTED = """{"windows": [{"window": 1, "statements": [
   "event_precision": "", "completes": ""}]}]}"""
 
 
+#: What a model should say about how things in :func:`window` are related.
+RELATED = """{"statements": [
+ {"n": 1, "subject": {"type": "person", "name": "", "role": "self"}, "relation": "lives_in",
+  "object": {"type": "place", "name": "Munich", "role": ""}, "ended": false,
+  "quote": "I moved to Munich in January."}]}"""
+
+
 def _item(n: int, tier: Tier, name: str, text: str, role: Role | None = None) -> AnswerItem:
     found_by = FoundBy.RECENT if tier is Tier.RECENT else FoundBy.MEANING
     return AnswerItem(tier=tier, id=name, text=text, tokens=20, found_by=found_by, n=n, role=role, at=_BEGAN)

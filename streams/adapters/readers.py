@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from models.ports import Extractor, MergeValidator, Summarizer
+from models.ports import Extractor, GraphReader, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
@@ -15,11 +15,14 @@ from streams.telemetry.metrics import Metrics
 
 
 class Readers(NamedTuple):
-    """What finds facts in windows, what summarizes, and what says whether two facts are one."""
+    """What finds facts in windows, what summarizes, what says whether two facts are one; and what reads the
+    graph besides the tables, if anything does.
+    """
 
     extractor: Extractor
     summarizer: Summarizer
     validator: MergeValidator
+    graph: GraphReader | None = None
 
 
 async def open_readers(
@@ -36,6 +39,7 @@ async def open_readers(
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
     from streams.adapters.gemini.factory import open_asking
+    from streams.adapters.gemini.relator import GeminiGraphReader
     from streams.adapters.gemini.summarizer import GeminiSummarizer
     from streams.adapters.gemini.validator import GeminiMergeValidator
 
@@ -45,4 +49,5 @@ async def open_readers(
         GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
         GeminiMergeValidator(asking, validator) if settings.merge_validator == "gemini" else validator,
+        GeminiGraphReader(asking, metrics) if settings.graph_reader == "gemini" else None,
     )

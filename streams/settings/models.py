@@ -14,7 +14,15 @@ from streams.settings.stages import StageSettings
 from streams.settings.text import env_name, setting
 
 #: What can be asked of Gemini, by the settings that say so.
-_BY_GEMINI = ("extractor", "summarizer", "embedder", "merge_validator", "understander", "responder")
+_BY_GEMINI = (
+    "extractor",
+    "summarizer",
+    "graph_reader",
+    "embedder",
+    "merge_validator",
+    "understander",
+    "responder",
+)
 
 _MODEL_NAME = r"^[A-Za-z0-9._-]{1,100}$"
 _PRICE = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*=\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*$")
@@ -40,6 +48,10 @@ class ModelSettings(StageSettings):
         "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
     )
 
+    graph_reader: Literal["builtin", "gemini"] = setting(
+        "builtin",
+        "what finds how people and places are related: tables, or Gemini as well, which is sent the messages",
+    )
     merge_validator: Literal["builtin", "gemini"] = setting(
         "builtin",
         "what says whether two facts are one, where no rule can: nobody (all stay), or Gemini",
@@ -117,7 +129,15 @@ class ModelSettings(StageSettings):
         allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
     )
 
-    @field_validator("extractor", "summarizer", "merge_validator", "understander", "responder", mode="before")
+    @field_validator(
+        "extractor",
+        "summarizer",
+        "graph_reader",
+        "merge_validator",
+        "understander",
+        "responder",
+        mode="before",
+    )
     @classmethod
     def _fold_choice(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
@@ -143,7 +163,7 @@ class ModelSettings(StageSettings):
     @property
     def uses_gemini(self) -> bool:
         """Whether Gemini reads conversations."""
-        return "gemini" in (self.extractor, self.summarizer, self.merge_validator)
+        return "gemini" in (self.extractor, self.summarizer, self.graph_reader, self.merge_validator)
 
     @property
     def talks_with_gemini(self) -> bool:

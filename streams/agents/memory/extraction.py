@@ -1,4 +1,5 @@
-"""memory/extraction: windows in, candidates for facts out (seed 000).
+"""memory/extraction: windows in, candidates for facts out (seed 000), and
+what a graph reader finds of how things are related.
 
 State per conversation: the last window that was processed, and the messages that statements were taken
 from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
@@ -13,12 +14,14 @@ import msgspec
 
 from models.errors import DependencyUnavailable, InvalidRecord, Unanswered
 from models.facts import FactCandidate
-from models.ports import Extracted, Extractor, Refused, TryLater
+from models.graph import GraphStatement
+from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.ports import Extraction as Outcome
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.memory.graph import send_statement
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
@@ -57,11 +60,12 @@ STATE: Codec[ExtractionState] = Codec("extraction", ExtractionState)
 
 
 class Extraction:
-    """The step around an extractor."""
+    """The step around an extractor, and a graph reader if there is one."""
 
-    def __init__(self, settings: Settings, extractor: Extractor) -> None:
+    def __init__(self, settings: Settings, extractor: Extractor, graph: GraphReader | None = None) -> None:
         self._settings = settings
         self._extractor = extractor
+        self._graph = graph
         #: What became of windows whose batch has to be called again because others in it could not be read.
         self._answered: dict[_Asked, Extracted | Refused] = {}
 
@@ -74,7 +78,10 @@ class Extraction:
             async_step=self.step,
             codecs=(STATE,),
             batch_records=self._settings.call_batch_records,
-            decided_by={"extractor": self._extractor.name},
+            decided_by={
+                "extractor": self._extractor.name,
+                **({"graph_reader": self._graph.name} if self._graph is not None else {}),
+            },
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -91,6 +98,7 @@ class Extraction:
                 continue
             new.append((key, window, record))
             asked.setdefault((key, window.message_ids[-1]), window)
+        related = await self._relate(asked)
         found = await self._ask(asked)
         for key, window, record in new:
             before = work.get(key, STATE)
@@ -106,6 +114,8 @@ class Extraction:
             candidates = self._candidates(window, answer, before, work)
             for candidate in candidates:
                 emit_candidate(candidate, work)
+            for statement in related.get((key, window.message_ids[-1]), ()):
+                send_statement(statement, work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
@@ -130,6 +140,11 @@ class Extraction:
                 )
         found, self._answered = self._answered, {}
         return found
+
+    async def _relate(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, tuple[GraphStatement, ...]]:
+        if self._graph is None or not asked:
+            return {}
+        return dict(zip(asked, await self._graph.relate([*asked.values()]), strict=True))
 
     def _note(self, answers: Mapping[_Asked, Outcome]) -> list[TryLater]:
         """Remember what was read; return what became of the others."""

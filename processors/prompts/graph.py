@@ -1,0 +1,225 @@
+"""Whom and what people speak of, and how it hangs together, asked of a language model (seed 000).
+
+A model is told neither ids of messages nor of people: messages have numbers, and what somebody says is theirs who
+wrote the message.  Of what it says only that is read of which the quote stands in that message of a person, and the
+names in what the people of the window wrote; so it can tie nobody to anything that was not said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from models import ids
+from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
+from models.messages import Role
+from models.windows import Window, WindowMessage
+from processors.episodes.state import KeptTurn
+from processors.facts.candidates import is_quoted
+from processors.graph.names import LONGEST, day_of, name_of
+from processors.graph.reading import statement_of
+from processors.graph.roles import PETS, ROLES
+from processors.graph.telling import Said
+from processors.graph.wordings import PET_OF, WORDINGS
+from processors.prompts.extraction import records_of
+from processors.prompts.fence import RULE, fenced
+from processors.prompts.prompt import Prompt, items, told
+
+VERSION = "graph-1"
+
+#: Room for the answer about one window; what is longer is cut off, and read as far as it goes.
+MOST_TOKENS = 1536
+
+#: How somebody may be related to something, and what anybody may be to somebody.
+RELATIONS = tuple(
+    sorted(
+        {each.relation for each in WORDINGS}
+        | {PET_OF, "knows", "met_at", "birthday", "anniversary", *ROLES.values()}
+    )
+)
+PARTS_OF_LIFE = tuple(sorted({*ROLES.values(), *PETS.values()}))
+
+SYSTEM = f"""Task {VERSION}: find how the people, pets, places, organizations and days of the year that people speak of are related.
+
+The data holds messages, one JSON record per line: n (the number of the message), by (a letter for who wrote it), role, at, text.
+{RULE}
+
+Answer with statements; there may be none. A statement is something that a person (role "user") says in their own words about
+their own life: whose friend, relative or colleague somebody is, where they live, work, study or were, whom they met and where, whose
+pet is called what, when a birthday is. Leave out what is asked, wished, planned, supposed, made up, or said by the assistant or a tool.
+
+Fields of a statement:
+- n: the number of the message.
+- subject and object: each with type ({", ".join(EntityType)}), name (as it is written in the messages, empty if nobody says it) and
+  role: "{SELF_ROLE}" for who wrote the message; what somebody is to them, or what kind of pet it is: {", ".join(PARTS_OF_LIFE)};
+  else empty. "She" is who she is: her name or her role.
+- relation: one of {", ".join(RELATIONS)}. From the subject to the object: for "my sister Anna" the subject is the
+  writer, the relation sister, the object Anna with the role sister.
+- ended: true if they say that it is no longer so.
+- quote: the words it is taken from, copied exactly from that message."""
+
+
+class _Mention(msgspec.Struct, frozen=True):
+    type: EntityType
+    name: Annotated[str, msgspec.Meta(max_length=LONGEST)] = ""
+    role: Annotated[str, msgspec.Meta(max_length=LONGEST)] = ""
+
+
+class _Statement(msgspec.Struct, frozen=True):
+    """A statement as a model writes it."""
+
+    n: int
+    subject: _Mention
+    relation: str
+    object: _Mention
+    ended: bool
+    quote: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Reading(NamedTuple):
+    """What an answer about a window states, and why statements in it were left out, each by a slug."""
+
+    statements: tuple[GraphStatement, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+_TEXT = {"type": "string"}
+_MENTION = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": [each.value for each in EntityType]},
+        "name": _TEXT,
+        "role": {"type": "string", "enum": ["", SELF_ROLE, *PARTS_OF_LIFE]},
+    },
+    "required": ["type", "name", "role"],
+}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "statements": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "n": {"type": "integer"},
+                    "subject": _MENTION,
+                    "relation": {"type": "string", "enum": [*RELATIONS]},
+                    "object": _MENTION,
+                    "ended": {"type": "boolean"},
+                    "quote": _TEXT,
+                },
+                "required": ["n", "subject", "relation", "object", "ended", "quote"],
+            },
+        }
+    },
+    "required": ["statements"],
+}
+
+#: Relations that lead to a person, to a pet, and to a day; of the others the tables say it.
+_LEADS_TO = {
+    **dict.fromkeys((*ROLES.values(), "knows"), EntityType.PERSON),
+    **{each.relation: each.type for each in WORDINGS},
+    PET_OF: EntityType.PET,
+    "met_at": EntityType.PLACE,
+    "birthday": EntityType.DATE,
+    "anniversary": EntityType.DATE,
+}
+
+_SPACES = re.compile(r"\s+")
+
+
+def prompt(window: Window) -> Prompt:
+    """Return what is asked about a window."""
+    return Prompt(VERSION, SYSTEM, fenced(records_of(window)), SCHEMA, MOST_TOKENS)
+
+
+def read(answer: str, window: Window) -> Reading:
+    """Return what an answer states, in its order; what stands last in one that was cut off is left out.
+
+    What is no statement is left out: ``malformed``, ``unknown_source`` (no such message, or not of a person),
+    ``not_their_words`` (the quote does not stand in it), ``not_borne_out`` (a name that nobody wrote, or that
+    is none, a relation that cannot lead there, or to the same).
+    """
+    said = told(answer)
+    content = said.content if said is not None and isinstance(said.content, dict) else {}
+    given = items(content.get("statements"))
+    statements: dict[str, GraphStatement] = {}
+    dropped: list[str] = []
+    for each in given[:-1] if said is not None and said.cut else given:
+        found = _statement(each, window)
+        if isinstance(found, str):
+            dropped.append(found)
+        else:
+            statements[found.statement_id] = found
+    return Reading(tuple(statements.values()), tuple(dropped))
+
+
+def _statement(given: Any, window: Window) -> GraphStatement | str:
+    try:
+        said = msgspec.convert(given, _Statement)
+    except msgspec.ValidationError:
+        return "malformed"
+    if not 1 <= said.n <= len(window.messages) or window.messages[said.n - 1].role is not Role.USER:
+        return "unknown_source"
+    message = window.messages[said.n - 1]
+    if not is_quoted(said.quote, [message]):
+        return "not_their_words"
+    written = [each for each in window.messages if each.role is Role.USER and each.user_id == message.user_id]
+    subject, thing = _mention(said.subject, written), _mention(said.object, written)
+    if subject is None or thing is None or subject == thing:
+        return "not_borne_out"
+    if (
+        subject.type not in (EntityType.PERSON, EntityType.PET)
+        or _LEADS_TO.get(said.relation) is not thing.type
+    ):
+        return "not_borne_out"
+    return statement_of(
+        Said(subject, said.relation, thing, said.quote, said.ended),
+        _turn(message, window),
+        window.conversation_id,
+    )
+
+
+def _mention(said: _Mention, written: Sequence[WindowMessage]) -> Mention | None:
+    """Return who or what is meant; ``None`` if nobody who speaks wrote so."""
+    if said.role == SELF_ROLE:
+        return Mention(EntityType.PERSON, role=SELF_ROLE) if said.type is EntityType.PERSON else None
+    known = {EntityType.PERSON: ROLES.values(), EntityType.PET: PETS.values()}.get(said.type, ())
+    if (said.role and said.role not in known) or not (said.role or said.name.strip()):
+        return None
+    name = _SPACES.sub(" ", said.name).strip()
+    if said.type is EntityType.DATE:
+        day = day_of(name)
+        return (
+            Mention(said.type, day) if day and any(_names_day(each.content, day) for each in written) else None
+        )
+    if name and (name_of(name) != name or not is_quoted(name, written)):
+        return None
+    return Mention(said.type, name, said.role)
+
+
+def _names_day(text: str, day: str) -> bool:
+    month, number = day.split()
+    return month in text and re.search(rf"(?<!\d){number}(?:st|nd|rd|th)?(?!\w)", text) is not None
+
+
+def _turn(message: WindowMessage, window: Window) -> KeptTurn:
+    return KeptTurn(
+        window.tenant_id,
+        0.0,
+        message.index,
+        ids.turn_id(window.tenant_id, window.conversation_id, message.message_id),
+        message.message_id,
+        message.user_id,
+        "",
+        message.role.value,
+        message.content,
+        message.sent_at.timestamp(),
+        message.arrived_at.timestamp(),
+        window.source.topic,
+        window.source.partition,
+        message.offset,
+    )

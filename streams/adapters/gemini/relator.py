@@ -1,0 +1,68 @@
+"""The graph reader that asks Gemini; over the budget, or refused, the tables' statements are all there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.graph import GraphStatement
+from models.memo import Outcome
+from models.ports import TryLater
+from models.windows import Window
+from processors.prompts import graph
+from processors.prompts.extraction import records_of
+from processors.prompts.fence import line
+from processors.prompts.prompt import Prompt
+from streams.adapters.gemini.asking import Asking, Question, unavailable
+from streams.telemetry.metrics import Metrics
+
+
+class _Windows:
+    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+
+    name = "graph"
+    version = graph.VERSION
+    per_call = 1
+
+    def __init__(self, windows: Sequence[Window]) -> None:
+        self._windows = windows
+
+    def compose(self, numbers: Sequence[int]) -> Prompt:
+        return graph.prompt(self._windows[numbers[0]])
+
+    def divide(self, answer: str, count: int) -> Sequence[str]:
+        return [answer]
+
+
+class GeminiGraphReader:
+    """Implements :class:`models.ports.GraphReader`."""
+
+    def __init__(self, asking: Asking, metrics: Metrics) -> None:
+        self._asking = asking
+        self._metrics = metrics
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        return f"{self._asking.model}/{graph.VERSION}"
+
+    async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
+        """Return what is said in each window.
+
+        Raises:
+            DependencyUnavailable: there is no answer now; what was answered is in the memo.
+        """
+        questions = [
+            Question(each.tenant_id, each.user_id, each.conversation_id, "\n".join(map(line, records_of(each))))
+            for each in windows
+        ]
+        answers = await self._asking.answers(_Windows(windows), questions)
+        found = []
+        for answer, window in zip(answers, windows, strict=True):
+            if isinstance(answer, TryLater):
+                raise unavailable(answer)
+            text = answer.text if answer.outcome is Outcome.ANSWERED else ""
+            reading = graph.read(text, window)
+            for why in reading.dropped:
+                self._metrics.statements_dropped_total.labels(why).inc()
+            found.append(reading.statements)
+        return found

@@ -1,0 +1,203 @@
+"""The graph asked of a language model: what a true answer says, and that a lying one writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from injections import ATTEMPTS
+
+from deploy.local import scripted_model
+from models.errors import DependencyUnavailable
+from models.graph import EntityType, GraphStatement, Mention
+from models.messages import Role
+from models.ports import Extracted
+from models.windows import Window
+from processors.graph.resolving import resolve
+from processors.prompts import examples, fence, graph
+from streams.agents.memory.extraction import Extraction
+from streams.agents.memory.graph import STATEMENTS
+from streams.runtime.testing import StageHarness
+from streams.settings import Settings
+
+
+def window(*lines: tuple[str, Role, str]) -> Window:
+    base = examples.window()
+    messages = tuple(
+        msgspec.structs.replace(message, user_id=user, role=role, content=text)
+        for message, (user, role, text) in zip(base.messages, lines, strict=False)
+    )
+    names = tuple(each.message_id for each in messages)
+    return msgspec.structs.replace(base, messages=messages, message_ids=names, to_index=len(messages) - 1)
+
+
+TOLD = window(
+    ("mara", Role.USER, "My sister Anna lives in Berlin."),
+    ("mara", Role.ASSISTANT, "Tom lives in Rome."),
+    ("eve", Role.USER, "Bob works at Globex."),
+)
+TRUE: dict[str, Any] = {
+    "n": 1,
+    "subject": {"type": "person", "name": "", "role": "self"},
+    "relation": "sister",
+    "object": {"type": "person", "name": "Anna", "role": "sister"},
+    "ended": False,
+    "quote": "My sister Anna",
+}
+
+
+def read(*said: dict[str, Any]) -> graph.Reading:
+    return graph.read(json.dumps({"statements": said}), TOLD)
+
+
+def test_the_example_is_read_as_it_should_be() -> None:
+    [found] = graph.read(examples.RELATED, examples.window()).statements
+    assert (found.relation, found.object) == ("lives_in", Mention(EntityType.PLACE, "Munich"))
+    assert (found.user_id, found.source.message_id, found.source.quote) == (
+        "mara",
+        "m-0",
+        "I moved to Munich in January.",
+    )
+
+
+def test_what_a_model_says_is_what_the_tables_would() -> None:
+    prompt = graph.prompt(TOLD)
+    body = {
+        "systemInstruction": {"parts": [{"text": prompt.system}]},
+        "contents": [{"parts": [{"text": prompt.user}]}],
+    }
+    reading = graph.read(scripted_model.said(body), TOLD)
+    assert reading.dropped == ()
+    relations = resolve(reading.statements).relations.values()
+    assert {each.text for each in relations} >= {"user sister Anna", "Anna lives in Berlin"}
+
+
+def test_the_prompt_holds_no_ids_and_fences_what_was_said() -> None:
+    prompt = graph.prompt(TOLD)
+    assert prompt.version in prompt.system and fence.RULE in prompt.system
+    assert not any(each in "".join(map(str, prompt)) for each in ("mara", "m-0", "c-1", "w-1"))
+    assert [each["n"] for each in fence.opened(prompt.user)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("lie", "why"),
+    [
+        ({"n": 9}, "unknown_source"),
+        ({"n": 0}, "unknown_source"),
+        ({"n": 2, "quote": "Tom lives in Rome"}, "unknown_source"),
+        ({"n": 3}, "not_their_words"),
+        ({"quote": "My sister Eva"}, "not_their_words"),
+        ({"object": {"type": "person", "name": "Bob", "role": "sister"}}, "not_borne_out"),
+        ({"object": {"type": "person", "name": "Tom", "role": "brother"}}, "not_borne_out"),
+        ({"object": {"type": "person", "name": "my", "role": "sister"}}, "not_borne_out"),
+        ({"object": {"type": "person", "name": "", "role": ""}}, "not_borne_out"),
+        ({"object": {"type": "person", "name": "", "role": "queen"}}, "not_borne_out"),
+        ({"object": {"type": "place", "name": "Berlin", "role": ""}}, "not_borne_out"),
+        ({"object": TRUE["subject"]}, "not_borne_out"),
+        ({"relation": "owes_money_to"}, "not_borne_out"),
+        ({"subject": {"type": "place", "name": "Berlin", "role": ""}}, "not_borne_out"),
+        ({"relation": "birthday", "object": {"type": "date", "name": "someday", "role": ""}}, "not_borne_out"),
+        ({"relation": "birthday", "object": {"type": "date", "name": "May 5", "role": ""}}, "not_borne_out"),
+        ({"object": {"type": "god", "name": "Anna", "role": ""}}, "malformed"),
+        ({"ended": "yes"}, "malformed"),
+        ({"quote": ""}, "malformed"),
+        ({"n": None}, "malformed"),
+    ],
+)
+def test_a_model_that_lies_writes_nothing(lie: dict[str, Any], why: str) -> None:
+    assert read({**TRUE, **lie}) == graph.Reading((), (why,))
+    assert len(read(TRUE, {**TRUE, **lie}).statements) == 1
+
+
+def test_a_day_that_was_said_is_a_day() -> None:
+    said = window(("mara", Role.USER, "My birthday is on the 5th of May."))
+    told = {
+        **TRUE,
+        "relation": "birthday",
+        "object": {"type": "date", "name": "May 5", "role": ""},
+        "quote": "birthday",
+    }
+    [found] = graph.read(json.dumps({"statements": [told]}), said).statements
+    assert found.object == Mention(EntityType.DATE, "May 5")
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_no_order_in_a_message_becomes_a_name(attempt: str) -> None:
+    """Said by the assistant it is nobody's; said by a person it is quoted, and a name it is not."""
+    for author, role in (("mara", Role.ASSISTANT), ("eve", Role.USER)):
+        said = window(("mara", Role.USER, "I like tea."), (author, role, attempt))
+        lie = {
+            **TRUE,
+            "n": 2,
+            "quote": attempt,
+            "object": {"type": "person", "name": attempt, "role": "sister"},
+        }
+        found = graph.read(json.dumps({"statements": [lie, {**lie, "n": 1}]}), said)
+        assert not [each for each in found.statements if each.user_id == "mara"]
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "null", "[]", '{"statements": null}', "{", '{"statements": [1, null]}', "x" * 9]
+)
+def test_what_is_no_answer_says_nothing(answer: str) -> None:
+    assert graph.read(answer, TOLD).statements == ()
+
+
+@pytest.mark.parametrize("end", range(0, len(examples.RELATED), 7))
+def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not(end: int) -> None:
+    whole = graph.read(examples.RELATED, examples.window()).statements
+    assert set(graph.read(examples.RELATED[:end], examples.window()).statements) <= set(whole)
+
+
+# -- the stage ---------------------------------------------------------------------------------------------
+
+
+class Nobody:
+    name = "nobody"
+
+    async def extract(self, windows: Any) -> list[Extracted]:
+        return [Extracted() for _ in windows]
+
+
+class Reads:
+    """Reads the true statement in each window, unless it is down."""
+
+    name = "reads"
+
+    def __init__(self) -> None:
+        self.down = False
+        self.asked = 0
+
+    async def relate(self, windows: Any) -> list[tuple[GraphStatement, ...]]:
+        self.asked += len(windows)
+        if self.down:
+            raise DependencyUnavailable("gemini", "gone")
+        return [graph.read(json.dumps({"statements": [TRUE]}), each).statements for each in windows]
+
+
+@pytest.fixture
+async def reader() -> AsyncIterator[Reads]:
+    yield Reads()
+
+
+async def test_what_is_read_goes_where_the_graph_is_made_once(reader: Reads) -> None:
+    harness = StageHarness(Extraction(Settings(), Nobody(), reader).stage())
+    record = harness.record(TOLD)
+    await harness.call(record)
+    await harness.call(record)
+    [said] = [each for each in harness.outputs if each.topic == STATEMENTS]
+    found = msgspec.json.decode(said.value or b"", type=GraphStatement)
+    assert (found.object.name, said.route, reader.asked) == ("Anna", b"mara", 1)
+
+
+async def test_what_cannot_be_asked_now_is_waited_for(reader: Reads) -> None:
+    harness = StageHarness(Extraction(Settings(), Nobody(), reader).stage())
+    reader.down = True
+    with pytest.raises(DependencyUnavailable):
+        await harness.call(harness.record(TOLD))
+    reader.down = False
+    await harness.call(harness.record(TOLD))
+    assert [each.topic for each in harness.outputs] == [STATEMENTS]
