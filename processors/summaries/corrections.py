@@ -40,6 +40,8 @@ _KINDS = (
     re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*"),
 )
 _NAME = len(_KINDS) - 1
+#: Days, dates and times come first.
+_TIMES = 3
 
 _CUE = (
     r"(?:no|sorry|wait|correction|oops|i mean|i meant|or rather|rather|scratch that|my mistake|"
@@ -99,6 +101,15 @@ def _values(kind: int, text: str) -> list[re.Match[str]]:
         for found in _KINDS[kind].finditer(text)
         if all(found.end() <= start or end <= found.start() for start, end in taken)
     ]
+
+
+def are_other_times(one: str, other: str) -> bool:
+    """Tell whether two sentences name different days, dates or times of the same kind."""
+    for kind in range(_TIMES):
+        first, second = ({value.group().lower() for value in _values(kind, text)} for text in (one, other))
+        if first and second and not first & second:
+            return True
+    return False
 
 
 def _put_right(turns: Sequence[Turn], kept: list[list[Sentence]], place: int, value: str) -> bool:

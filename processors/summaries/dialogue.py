@@ -10,10 +10,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from models.messages import Role
+from processors.summaries.corrections import are_other_times
 from processors.summaries.reading import Sentence, Turn
 from processors.summaries.reservations import (
     declines,
+    is_done,
+    is_solved,
+    is_trouble,
     leaves_open,
+    offers,
     refuses,
     retracts,
 )
@@ -22,6 +27,7 @@ from processors.summaries.speech_acts import (
     changes_plans,
     contradicts,
     counters,
+    denies_that,
     is_evasive,
     is_phatic,
     is_proposal,
@@ -156,17 +162,47 @@ def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> 
     return _is_same_matter(sentence, decision)
 
 
-def is_retracted(turns: Sequence[Turn], answer: Sentence) -> bool:
-    """Tell whether who answered says soon after that they were wrong."""
+def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> bool:
+    """Tell whether an answer was not the last word: who gave it says that it was wrong, that what troubled them
+    is over, offers after a no what was asked for, or proposes another time; or it is denied, or asked again.
+    """
     speaker = turns[answer.turn].speaker
-    later = turns[answer.turn + 1 : answer.turn + 1 + TAKEN_BACK_WITHIN]
-    return any(retracts(s.plain) for turn in later if turn.speaker == speaker for s in turn.statements)
+    soon = turns[answer.turn + 1 : answer.turn + 1 + TAKEN_BACK_WITHIN]
+    if any(retracts(s.plain) for turn in soon if turn.speaker == speaker for s in turn.statements):
+        return True
+    if (is_trouble(answer.plain) and is_met(turns, answer)) or is_contradicted(turns, answer):
+        return True
+    said_no = objects(answer.lead + answer.plain) or refuses(answer.plain)
+    later = (turn for turn in turns[answer.turn + 1 :] if turn.speaker == speaker)
+    if any(is_proposal(s.plain) and are_other_times(answer.plain, s.plain) for t in later for s in t.sentences):
+        return True
+    return any(
+        s.asks if turn.speaker != speaker else (said_no and not s.asks and offers(s.plain))
+        for turn in turns[answer.turn + 1 :]
+        if turn.speaker in (speaker, turns[question.turn].speaker)
+        for s in turn.sentences
+        if _is_same_matter(s, question)
+    )
+
+
+def is_met(turns: Sequence[Turn], statement: Sentence) -> bool:
+    """Tell whether what somebody has to do, or what troubles them, is over before the talk is."""
+    trouble, speaker = is_trouble(statement.plain), turns[statement.turn].speaker
+    return any(
+        (trouble and is_solved(later.plain)) or (is_done(later.plain) and _is_same_matter(later, statement))
+        for turn in turns[statement.turn + 1 :]
+        if turn.speaker == speaker
+        for later in turn.statements
+    )
 
 
 def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:
-    """Tell whether the next turn denies a statement, which the turn ends with."""
+    """Tell whether the next turn denies a statement, which the turn ends with, or its speaker does at once."""
     after = next_turn(turns, statement.turn)
-    last = turns[statement.turn].sentences[-1] is statement
+    said = turns[statement.turn].sentences
+    if any(denies_that(s.lead + s.plain) for s in said if statement.nth < s.nth <= statement.nth + REPLY):
+        return True
+    last = said[-1] is statement
     return last and after is not None and contradicts(_beginning(after))
 
 

@@ -24,8 +24,9 @@ from processors.summaries.dialogue import (
     is_answered,
     is_contradicted,
     is_countered,
+    is_met,
+    is_outdone,
     is_refused,
-    is_retracted,
     is_superseded,
     is_turned_down,
     next_turn,
@@ -36,9 +37,9 @@ from processors.summaries.reading import Sentence, Turn, read, words
 from processors.summaries.reservations import (
     is_habit,
     is_on_the_spot,
-    is_opinion,
     is_passing,
     is_transition,
+    is_trouble,
     is_wish,
 )
 from processors.summaries.speech_acts import (
@@ -74,7 +75,6 @@ _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+|let['’]s)\b", re.IGNORECASE)
-_SECOND_PERSON = re.compile(r"\byou(?:['’]\w+|rs?|rself)?\b", re.IGNORECASE)
 #: What "one" is, the question before says.
 _ANAPHORIC = re.compile(
     r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
@@ -149,7 +149,7 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
     section = _section(said, turn, sentence)
     if section is None:
         return None
-    return section, _told(said, turn, sentence, section), sentence.words
+    return section, _told(said, turn, sentence), sentence.words
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
@@ -158,7 +158,7 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     if not is_answered(said.turns, question):
         if len(question.words) < 2:
             return None
-        return Section.OPEN_QUESTIONS, _told(said, turn, question, Section.OPEN_QUESTIONS), question.words
+        return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
     reply = next_turn(said.turns, turn.sentences[0].turn)
     if reply is None or question is not turn.sentences[-1] or not reply.statements:
         return None
@@ -171,7 +171,8 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     if (
         answer.asks
         or is_fragment(answer.plain)
-        or is_retracted(said.turns, answer)
+        or is_evasive(answer.plain)  # and yet answered: later, by something else
+        or is_outdone(said.turns, question, answer)
         or (by_itself and not agreed)
     ):
         return None
@@ -187,6 +188,10 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
     text = sentence.plain
     if not sentence.words or is_fragment(text):
         return None
+    if is_answer(said.turns, sentence):
+        question = said.turns[sentence.turn - 1].sentences[-1]
+        if is_outdone(said.turns, question, sentence):
+            return None
     if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
         section = cued_section(text, turn.role)
         return None if section is Section.TODOS or is_proposal(text) else section
@@ -202,6 +207,10 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
     if section is Section.DECISIONS and _is_undone(said, sentence):
         return None
     if section is Section.TODOS and is_refused(said.turns, said.end, sentence):
+        return None
+    if said.named and (section is Section.TODOS or is_trouble(text)) and is_met(said.turns, sentence):
+        return None
+    if said.named and section is Section.CONSTRAINTS and is_contradicted(said.turns, sentence):
         return None
     if section is not None:
         return section
@@ -257,11 +266,5 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
     return bool(by_itself and not _ANAPHORIC.search(text)) or not is_answer(said.turns, statement)
 
 
-def _told(said: Conversation, turn: Turn, sentence: Sentence, section: Section) -> str:
-    text = sentence.text
-    if not said.named:
-        return text
-    about_people = _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text) or is_opinion(text)
-    if section is Section.KEY_FACTS and not about_people:
-        return text
-    return third_person(sentence.plain, turn.speaker)
+def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
+    return third_person(sentence.plain, turn.speaker) if said.named else sentence.text

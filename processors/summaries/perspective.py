@@ -10,7 +10,12 @@ from __future__ import annotations
 import re
 
 #: "Ralph, I heard ...": whom it is said to.
-_VOCATIVE = re.compile(r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?[A-Z][a-z]+, (?=I\b)")
+#: A name that somebody is called by; "Weekdays, I" says when.
+_VOCATIVE = re.compile(
+    r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?"
+    r"(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|ly|now|then|once|here|fore|ever)\b)"
+    r"[A-Z][a-z]+, (?=I\b)"
+)
 _QUOTED = re.compile(r"[\"“”«»]")
 _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
 #: "am I", "do I": asked of oneself; "World War I": no person.

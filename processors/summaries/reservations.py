@@ -1,5 +1,5 @@
 """What keeps a sentence from being a decision, a to-do or a trait: it was refused, declined or retracted,
-it is a habit, done on the spot, true only for now, or somebody's opinion (English).
+it is a habit, done on the spot, true only for now, or over before the talk is (English).
 """
 
 from __future__ import annotations
@@ -55,6 +55,29 @@ _ON_THE_SPOT = any_of(
     r"\b(?:restroom|bathroom|toilet)\b|\bfirst\W*$|^(?!.*\byou\b).*\bplease\W*$",
 )
 
+#: Something does not work or is not to be found, and then it does or is.
+_TROUBLE = any_of(
+    r"\b(?:can't|cannot|can not|couldn't|won't|doesn't|don't|isn't|not) (?:seem to )?(?:find|get|make|open|"
+    r"start|work|working|fit|turn|use|remember|see|hear|reach|figure|understand)\b",
+    r"\b(?:lost|stuck|broken|missing|out of order|confused)\b",
+)
+_SOLVED = any_of(
+    r"\bi(?:'ve)? (?:finally )?(?:got|found|see|get|did) (?:it|them|that|one)\b(?! wrong)",
+    r"\b(?:it|that)(?:'s| is)? (?:works?|worked|working|fits?|helps?|helped|did it|fixed|ringing|on|open)\b"
+    r"(?! (?:order|sale|the))",
+    r"\bthere (?:it|they) (?:is|are)\b|\bhere (?:it|they) (?:is|are)\b",
+)
+#: Said of what one was to do: it is done.
+_DONE = any_of(
+    r"\b(?:i|we)(?:'ve| have)(?: already| just)? (?!to\b|got\b|been\b|not\b|never\b)\w+",
+    r"\b(?:i|we)(?: already| just) \w+|\b(?:is|are|it's|that's|all) (?:all )?(?:done|ready|finished)\b",
+)
+#: What somebody is ready to do after all.
+_OFFER = any_of(
+    r"\b(?:i|we)(?:'ll| will| can| could| might)(?! not\b|n't)\b|\b(?:how|what) about\b|"
+    r"\b(?:all right|alright|okay)\b|\blet me\b|\bif you\b",
+)
+
 _WISH = any_of(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
 
 #: Of one's own words: they were wrong, or not known.
@@ -63,11 +86,9 @@ _RETRACTION = any_of(
     r"\bi (?:was|am|must be|must have been) (?:wrong|mistaken|confused)\b|\bmy (?:mistake|fault|bad)\b",
     r"\bi (?:messed up|made a mistake|got (?:it|that) wrong|misread|mixed up)\b",
 )
-_PASSING = any_of(r"\b(?:today|tonight|tomorrow|at the moment|right now|for now|this (?:time|week|morning))\b")
-_OPINION = any_of(
-    r"\b(?:should|must|better|best|worse|worst|only way|too|really|very|so|always|never|everyone|nobody|"
-    r"everything|nothing|they)\b",
-    r"^(?:that|this|it)(?:'s| is| was)\b",
+_PASSING = any_of(
+    r"\b(?:can't|cannot|couldn't) (?:\w+ )?(?:this|these)\b",
+    r"\b(?:today|tonight|tomorrow|at the moment|right now|for now|this (?:time|week|morning))\b",
 )
 
 
@@ -96,6 +117,26 @@ def is_wish(sentence: str) -> bool:
     return _WISH.search(sentence) is not None
 
 
+def is_trouble(sentence: str) -> bool:
+    """Tell whether a sentence says that something does not work, or is not to be found."""
+    return _TROUBLE.search(sentence) is not None
+
+
+def is_solved(sentence: str) -> bool:
+    """Tell whether a sentence says that it works now, or is found."""
+    return _SOLVED.search(sentence) is not None
+
+
+def is_done(sentence: str) -> bool:
+    """Tell whether somebody says that they have done something."""
+    return _DONE.search(sentence) is not None
+
+
+def offers(sentence: str) -> bool:
+    """Tell whether somebody says what they are ready to do."""
+    return _OFFER.search(sentence) is not None
+
+
 def retracts(sentence: str) -> bool:
     """Tell whether somebody says that they were wrong, or do not know."""
     return _RETRACTION.search(sentence) is not None
@@ -104,11 +145,6 @@ def retracts(sentence: str) -> bool:
 def is_passing(sentence: str) -> bool:
     """Tell whether a sentence says how it is right now."""
     return _PASSING.search(sentence) is not None
-
-
-def is_opinion(sentence: str) -> bool:
-    """Tell whether a sentence judges: true of who says it."""
-    return _OPINION.search(sentence) is not None
 
 
 def refuses(reply: str) -> bool:

@@ -15,7 +15,8 @@ _REQUEST = any_of(r"\bplease\b(?! (?:feel free|let me know if|note))", r"^(?:can
 
 #: Told to do something at once: no fact, and over with the next turn.
 _COMMAND = any_of(
-    r"^(?:just )?(?:show|tell|give|let|help|excuse|pardon|forgive|remember|believe|trust|wait for|"
+    r"^(?:(?:now|so|well|and|then|please|just),? )*(?:show|tell|give|let|help|excuse|pardon|forgive|"
+    r"remember|believe|trust|wait for|"
     r"listen to|look at|"
     r"call|ask|bring|pass|get|follow) (?:me|us)\b",
     r"^(?:come (?:on|in|here)|look|listen|wait|hurry|hold on|don't (?:worry|mention|be|forget|you)|"
@@ -27,6 +28,7 @@ _COMMAND = any_of(
 _FRAGMENT = any_of(
     r"(?:\.\s*\.|[,:–—-])\s*\Z",
     r"\A(?:if|when|because|unless|not)\b[^,]*\Z",
+    r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
 )
 _CONTRADICTION = any_of(
@@ -37,6 +39,13 @@ _CONTRADICTION = any_of(
     r"nonsense)|that isn't|you're (?:wrong|kidding|joking|mistaken)|you must be (?:kidding|joking|"
     r"mistaken)|nonsense|"
     r"don't be silly)",
+)
+
+#: What was said just before, as what others say, is not so.
+_DENIAL = any_of(
+    r"\b(?:i|we) (?:don't|do not) (?:think|believe|agree with) (?:it|that|this|so)\b"
+    r"(?=\W*\Z| (?:is|'s|was) (?:true|so|right))",
+    r"\b(?:it|that|this)(?:'s not| is not|n't| isn't| was not| wasn't) (?:\w+ )?(?:true|so|right|the case)\b",
 )
 
 _QUESTION_OPENING = any_of(
@@ -52,6 +61,8 @@ _INVERTED = any_of(
     r"should|shall|"
     r"would|will|have|has) (?:i|you|we|he|she|they|it|there|this|that|these|those|the|my|your|our)\b",
     r"^(?:can|could|would|will|shall|should|do|does|did|are|were|have|may) (?:i|you|we)\b",
+    r"^(?:does|did|is|are|was|were|has) (?:he|she|it|they|the|this|that|there|my|your|his|her|our|their|"
+    r"any\w*)\b",
 )
 _STATEMENT_END = re.compile(r"[.!;:…。！][\s\"'”’)]*\Z")
 
@@ -69,6 +80,7 @@ _PHATIC = any_of(
     r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
+    r"\bdo you have (?:a|some|any)? ?(?:minute|moment|second|time)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|"
     r"let me know if|hope (?:this|that) helps|"
@@ -168,6 +180,11 @@ def is_fragment(sentence: str) -> bool:
 def contradicts(reply: str) -> bool:
     """Tell whether a reply denies what was said before it."""
     return _CONTRADICTION.search(reply) is not None
+
+
+def denies_that(sentence: str) -> bool:
+    """Tell whether a sentence says that what was told before it is not so."""
+    return _DENIAL.search(sentence) is not None
 
 
 def is_yes_or_no(reply: str) -> bool:

@@ -316,6 +316,8 @@ def test_a_guest_is_named_and_the_owner_needs_no_name() -> None:
         ("I don't think my car starts.", "ben doesn't think ben's car starts."),
         ("I really try to sleep more.", "ben really tries to sleep more."),
         ("Yesterday I went home early.", "Yesterday ben went home early."),
+        ("Weekdays, I get up at six.", "Weekdays, ben gets up at six."),
+        ("Harriet, I get up at six.", "ben gets up at six."),
         ("She gave me the keys.", "She gave ben the keys."),
         ("I prefer to do it myself.", "ben prefers to do it themself."),
         ("We fly on Monday.", "ben: We fly on Monday."),
@@ -613,3 +615,58 @@ def test_which_one_asked_back_tells_nothing() -> None:
         ("ben", "Nine euros."),
     ]
     assert "which one" not in told(*said)
+
+
+def test_every_line_of_several_people_says_whose_it_is() -> None:
+    text = told(("Ada", "The old mill by the river burned down in March."), ("Ben", "People there are lazy."))
+    assert text == "Ada: The old mill by the river burned down in March.\nBen: People there are lazy."
+
+
+@pytest.mark.parametrize(
+    ("said", "met"),
+    [
+        ([("Ada", "I can't get the printer to work."), ("Ben", "Press green."), ("Ada", "Oh, it works.")],
+         "can't get"),
+        ([("Ada", "I can't find the key to the shed."), ("Ben", "Look under it."), ("Ada", "I found it.")],
+         "can't find"),
+        ([("Ada", "I have to water the plants on the balcony."), ("Ben", "Go ahead, I'm reading."),
+          ("Ada", "I've watered the plants.")], "has to water"),
+    ],
+)  # fmt: skip
+def test_what_is_over_before_the_talk_is_not_told_as_lasting(said: list[Said], met: str) -> None:
+    assert met not in told(*said)
+    assert met in told(*said[:-1])
+
+
+@pytest.mark.parametrize(
+    ("said", "earlier"),
+    [
+        ([("Ada", "May I come in, Mr. Sun?"), ("Ben", "No, I'd rather you didn't come in."),
+          ("Ada", "Is it all right to come in now, Mr. Sun?"), ("Ben", "Well, come in and sit by the stove.")],
+         "rather"),
+        ([("Ada", "Can you deliver the piano this week?"), ("Ben", "No, we can't do that before the feast."),
+          ("Ada", "That is a pity for the concert."), ("Ben", "We could deliver the piano by boat.")],
+         "before the feast"),
+        ([("Ada", "How much will the new fence cost?"), ("Ben", "I'll get back to you with a number."),
+          ("Ada", "I can't wait for long."), ("Ben", "It will be about 900 euros for all of the fence.")],
+         "get back"),
+        ([("Ada", "When can we come to repair the roof?"), ("Ben", "I would like to have it done on Friday."),
+          ("Ada", "That is a feast."), ("Ben", "How about Saturday?"), ("Ada", "We can come on Saturday.")],
+         "Friday"),
+        ([("Ada", "What of the town?"), ("Ben", "People told me it is dull. But I don't think it is true.")],
+         "dull"),
+        ([("Ada", "I can't afford to pay for such a boat."), ("Ben", "It's not that dear. It's ten euros.")],
+         "afford"),
+    ],
+)  # fmt: skip
+def test_the_last_word_counts(said: list[Said], earlier: str) -> None:
+    assert earlier not in told(*said)
+
+
+def test_a_question_without_its_mark_is_no_fact() -> None:
+    summary = summarize(("Ada", "Does the pain of your knee come and go."))
+    assert [len(summary.key_facts), len(summary.open_questions)] == [0, 1]
+
+
+def test_a_trouble_of_the_moment_is_no_constraint() -> None:
+    assert summarize(("user", "I can't use these ticket machines at the station.")).profile.constraints == ()
