@@ -177,6 +177,28 @@ def test_a_like_that_turned_contradicts_what_was_said() -> None:
     assert memory.holding("like") == {"not mushrooms"}
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I usually tune into Radio Nord for my drives.", "I'm not into Radio Nord anymore."),
+        ("I always go to Greenfield Stores.", "Avoid Greenfield Stores when I shop for food."),
+    ],
+)
+def test_what_is_done_always_ends_by_what_it_names(before: str, after: str) -> None:
+    memory = Memory()
+    memory.hears(before)
+    (habit,) = (each for each in memory.facts() if each.attribute == "habit")
+    memory.hears(after)
+    now = {each.fact_id: each for each in memory.facts()}
+    assert now[habit.fact_id].status in (FactStatus.ENDED, FactStatus.CONTRADICTED)
+    assert [each.fact_id for each in now.values() if each.status is FactStatus.ACTIVE] != [habit.fact_id]
+
+
+def test_what_a_message_turns_down_comes_before_what_it_puts_there() -> None:
+    said = Memory().hears("Take me to a covered parking lot. I won't be needing street parking.")
+    assert [each.polarity for each in said] == [Polarity.NEGATED, Polarity.AFFIRMED]
+
+
 def test_a_search_ends_no_favourite() -> None:
     memory = Memory()
     memory.hears("I prefer Italian food.")
