@@ -17,6 +17,16 @@ TARGETS = [
     ("recovery", ("rate",), "state recovery", ">=", 150_000.0, "records/s"),
     ("restart", ("seconds",), "processing again after kill -9", "<=", 10.0, "s"),
     ("latency", ("p95",), "message to searchable fact, p95", "<=", 1.0, "s"),
+    ("latency", ("turn", "p95"), "message to turn found by words, p95", "<=", 0.3, "s"),
+    ("scale", ("largest", "1", "p95"), "search in the largest index, p95", "<=", 0.04, "s"),
+    ("scale", ("one person", "1", "p95"), "search of one who has all of it, p95", "<=", 0.04, "s"),
+    ("scale", ("one person", "1", "blocked"), "event loop blocked by that, longest", "<=", 0.05, "s"),
+    ("scale", ("candidate",), "one more statement about them", "<=", 0.005, "s"),
+    ("http", ("search", "p95"), "search over HTTP, p95", "<=", 0.04, "s"),
+    ("http", ("http",), "of it HTTP", "<=", 0.003, "s"),
+    ("http", ("post", "p95"), "POST of one message, p95", "<=", 0.03, "s"),
+    ("http", ("batch_rate",), "POST of batches", ">=", 5_000.0, "messages/s"),
+    ("mcp", ("added", "p95"), "call of a tool beyond its search, p95", "<=", 0.015, "s"),
     ("memory", ("bytes",), "100,000 conversations in memory", "<=", 400e6, "bytes"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]
@@ -42,6 +52,8 @@ def render(figures: dict[str, Any]) -> str:
             lines.append(f"{part}, messages/s: {rates}")
     if "cores" in figures:
         lines += _cores(figures["cores"])
+    if "scale" in figures:
+        lines += _scale(figures["scale"])
     if "responses" in figures:
         lines += _responses(figures["responses"])
     if "summaries" in figures:
@@ -69,6 +81,17 @@ def _cores(figures: dict[str, Any]) -> list[str]:
             )
         lines.append("  " + ", ".join(f"{ratio} {value:.2f}" for ratio, value in of["ratios"].items()))
     return lines
+
+
+def _scale(figures: dict[str, Any]) -> list[str]:
+    return [
+        f"search, {size}{'' if size == 'one person' else ' facts and turns'}, {askers} at once: "
+        f"median {took['median'] * 1e3:.1f} ms, p95 {took['p95'] * 1e3:.1f} ms, "
+        f"event loop blocked {took['blocked'] * 1e3:.1f} ms"
+        for size, of in figures.items()
+        if size not in ("largest", "candidate")
+        for askers, took in of.items()
+    ]
 
 
 def _responses(figures: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,12 @@ from streams.topics.catalog import load_catalog
 
 Figures = dict[str, Any]
 
-_TIMEOUT = 300
+_TIMEOUT = 1800
+
+#: What :mod:`benchmarks.serving` measures, on one deployment.
+SERVING = ("latency", "http", "mcp")
+
+_SCALE_SHORT = "--sizes 1000 --askers 1 8 --one 2000 --searches 20"
 
 #: Records that show that every process has partitions and is at work.
 _FIRST = 6000
@@ -49,20 +55,26 @@ class Suite:
             "cores": self.cores,
             "recovery": self.recovery,
             "restart": self.restart,
-            "latency": self.latency,
             "memory": self.memory,
             "footprint": self.footprint,
             "responses": self.responses,
             "summaries": self.summaries,
+            "scale": self.scale,
         }
-        unknown = set(only) - parts.keys()
+        unknown = set(only) - {*parts, *SERVING}
         if unknown:
-            raise SystemExit(f"no part is called {', '.join(unknown)}: choose from {', '.join(parts)}")
+            raise SystemExit(
+                f"no part is called {', '.join(unknown)}: choose from {', '.join((*parts, *SERVING))}"
+            )
         figures: Figures = {"machine": {"cores": os.cpu_count()}}
         for name, part in parts.items():
             if not only or name in only:
                 print(f"measuring {name} ...", file=sys.stderr)
+                began = time.monotonic()
                 figures[name] = part()
+                print(f"... {time.monotonic() - began:.0f} s", file=sys.stderr)
+        if served := [name for name in SERVING if not only or name in only]:
+            figures |= self.serving(served)
         return figures
 
     # -- who is faster ------------------------------------------------------------------------------------
@@ -166,11 +178,6 @@ class Suite:
         prefix = self._prepare(0, 1)
         return self._json(prefix, "benchmarks.pipeline.restart", str(self._rounds))
 
-    def latency(self) -> Figures:
-        """Return the time from a message to its searchable fact, and to its turn (seconds)."""
-        prefix = self._prepare(0, 1)
-        return self._json(prefix, "benchmarks.pipeline.latency", str(self._count(200)))
-
     def memory(self) -> Figures:
         """Return what 100,000 conversations take in memory (bytes)."""
         prefix = self._prepare(0, 1)
@@ -195,6 +202,21 @@ class Suite:
         """Return the time from the message that crosses the threshold to its accepted summary (seconds)."""
         prefix = self._prepare(0, 1)
         return self._json(prefix, "benchmarks.pipeline.summaries", str(self._count(200) // 2))
+
+    # -- what people and programs touch --------------------------------------------------------------------
+
+    def scale(self) -> Figures:
+        """Return what a search takes, by how much there is and how many ask; and one more statement."""
+        given = _SCALE_SHORT.split() if self._short else []
+        found = self._json(self._prepare(0, 1), "benchmarks.quality.recall.scale", *given)
+        sizes = [name for name in found if name.isdecimal()]
+        return {**found, "largest": found[max(sizes, key=int)]}
+
+    def serving(self, parts: list[str]) -> Figures:
+        """Return the figures of these parts of :mod:`benchmarks.serving`, of one deployment."""
+        return self._json(
+            self._prepare(0, 1), "benchmarks.serving", *parts, *(["--short"] if self._short else [])
+        )
 
     # -- running ------------------------------------------------------------------------------------------
 

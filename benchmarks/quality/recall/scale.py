@@ -1,37 +1,41 @@
 """How long a search takes: ``python -m benchmarks.quality.recall.scale [--sizes N ...] [--askers N ...]``.
 
-Facts and turns, half of each, of people who have 1,000 of them (``--one``: all of one person), in embedded
-indexes; queries that were never asked before, by the real embedder, answered by the real search without the
-log of conversations.  Prints the median and the 95th percentile for each size and number of askers, and the
-longest that the event loop stood still.
+Facts and turns, half of each, of people who have 1,000 of them, and of one person who has all of ``--one``, in
+embedded indexes; queries that were never asked before, by the real embedder, answered by the real search
+without the log of conversations.  For each size and number of askers: the median and the 95th percentile, and
+the longest that the event loop stood still.  And what one more statement about a person of so many facts takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
-from benchmarks.quality.recall.memory import Memory, opened
+from benchmarks.quality.recall.memory import opened
 from models import ids
-from models.facts import Fact, FactChange, FactStatus
+from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.messages import Role
+from models.ports import FactIndex
 from models.statements import Kind
 from models.turns import Turn, TurnSource
-from streams.search import MemorySearch, Wanted
+from streams.agents.memory.facts import Facts
+from streams.process_life import tune_garbage_collection
+from streams.runtime.testing import StageHarness
+from streams.search import MemorySearch, TurnIndex, Wanted
+from streams.settings import Settings
 
-_EACH, _BATCH, _SEARCHES = 1_000, 1_000, 200
+_EACH, _BATCH, _SEARCHES = 1_000, 500, 200
 _WORDS = [
     "garden",
     "bicycle",
@@ -63,6 +67,9 @@ _WORDS = [
 ]
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
+#: Statements that are timed.
+_MEASURED = 100
+
 
 class Took(NamedTuple):
     """Seconds of the searches: median, 95th percentile; and the longest that the event loop stood still."""
@@ -72,12 +79,13 @@ class Took(NamedTuple):
     blocked: float
 
 
-def _sentence(chance: random.Random, words: int) -> str:
+def sentence(chance: random.Random, words: int) -> str:
+    """Return so many drawn words."""
     return " ".join(chance.choice(_WORDS) + str(chance.randrange(40)) for _ in range(words))
 
 
 def _fact(number: int, person: str, chance: random.Random) -> Fact:
-    text, now = f"likes {_sentence(chance, 3)}", datetime.now(UTC)
+    text, now = f"likes {sentence(chance, 3)}", datetime.now(UTC)
     return Fact(
         fact_id=ids.text_fact_id("default", person, f"{text} {number}"),
         slot_id=ids.slot_id("default", person, "user", "like"),
@@ -105,7 +113,7 @@ def _turn(number: int, person: str, chance: random.Random) -> Turn:
         conversation_id=f"{person}-{number // 200}",
         user_id=person,
         role=Role.ASSISTANT if number % 2 else Role.USER,
-        text=_sentence(chance, 20),
+        text=sentence(chance, 20),
         sent_at=at,
         arrived_at=at,
         began_at=_BEGAN,
@@ -114,36 +122,37 @@ def _turn(number: int, person: str, chance: random.Random) -> Turn:
     )
 
 
-async def fill(memory: Memory, size: int, one: bool, chance: random.Random) -> list[str]:
+async def fill(
+    facts_index: FactIndex, turns_index: TurnIndex, size: int, one: bool, chance: random.Random
+) -> list[str]:
     """Store so many facts and turns, with vectors that are drawn; return whose they are."""
-    model, dimensions = memory.embedder.model, memory.embedder.dimensions
     drawn = np.random.default_rng(chance.randrange(2**32))
     people = [f"p{at}" for at in range(1 if one else max(1, size // _EACH))]
     for start in range(0, size // 2, _BATCH):
         numbers = range(start, min(start + _BATCH, size // 2))
         facts = [_fact(number, people[number % len(people)], chance) for number in numbers]
         turns = [_turn(number // len(people), people[number % len(people)], chance) for number in numbers]
-        await memory.facts.upsert(facts)
-        await memory.turns.upsert(turns)
+        await facts_index.upsert(facts)
+        await turns_index.upsert(turns)
         for index, names in (
-            (memory.facts, [fact.fact_id for fact in facts]),
-            (memory.turns, [turn.turn_id for turn in turns]),
+            (facts_index, [fact.fact_id for fact in facts]),
+            (turns_index, [turn.turn_id for turn in turns]),
         ):
-            vectors = drawn.standard_normal((len(names), dimensions), dtype=np.float32)
-            await index.store_vectors(names, vectors, model)
+            vectors = drawn.standard_normal((len(names), index.space.dimensions), dtype=np.float32)
+            await index.store_vectors(names, vectors, index.space.model)
     return people
 
 
 async def time_searches(
-    search: MemorySearch, people: Sequence[str], askers: int, chance: random.Random
+    search: MemorySearch, people: Sequence[str], askers: int, chance: random.Random, count: int
 ) -> Took:
     """Search in so many loops at once."""
     seconds: list[float] = []
-    left, longest = count(), 0.0
+    left, longest = iter(range(count)), 0.0
 
     async def ask() -> None:
-        while next(left) < _SEARCHES:
-            wanted = Wanted(query=f"what about {_sentence(chance, 4)}?", user_id=chance.choice(people))
+        for _ in left:
+            wanted = Wanted(query=f"what about {sentence(chance, 4)}?", user_id=chance.choice(people))
             began = time.perf_counter()
             await search.search(wanted)
             seconds.append(time.perf_counter() - began)
@@ -161,25 +170,80 @@ async def time_searches(
     return Took(float(np.median(seconds)), float(np.quantile(seconds, 0.95)), longest)
 
 
-async def measure(sizes: Sequence[int], askers: Sequence[int], one: bool) -> dict[str, Took]:
-    """Return what each size and number of askers took."""
-    found = {}
-    for size in sizes:
-        chance = random.Random(size)
+async def measure(sizes: Sequence[int], askers: Sequence[int], one: int, count: int) -> dict[str, Any]:
+    """Return what each size and number of askers took; ``one``: facts and turns of a single person, 0: none."""
+    found: dict[str, Any] = {}
+    for size, is_one in [*((size, False) for size in sizes), *([(one, True)] if one else [])]:
+        chance, name = random.Random(size), "one person" if is_one else str(size)
         with tempfile.TemporaryDirectory(prefix="switchboard-scale-") as folder:
             async with opened(Path(folder)) as memory:
-                people = await fill(memory, size, one, chance)
+                people = await fill(memory.facts, memory.turns, size, is_one, chance)
                 search = MemorySearch(memory.facts, memory.embedder, memory.turns)
-                await time_searches(search, people, 1, chance)  # what is loaded with the first ones
+                await time_searches(search, people, 1, chance, count // 4)  # what is loaded with the first ones
+                of = found.setdefault(name, {})
                 for number in askers:
-                    took = await time_searches(search, people, number, chance)
-                    found[f"{size} with {number}"] = took
+                    took = await time_searches(search, people, number, chance, count)
+                    of[str(number)] = took._asdict()
                     print(
-                        f"{size:>7,} facts and turns, {number:>2} at once: median {took.median * 1e3:6.1f} ms, "
-                        f"p95 {took.p95 * 1e3:6.1f} ms, loop blocked {took.blocked * 1e3:5.1f} ms",
+                        f"{size:>7,} facts and turns{' of one person' if is_one else ''}, {number:>2} at once: "
+                        f"median {took.median * 1e3:6.1f} ms, p95 {took.p95 * 1e3:6.1f} ms, "
+                        f"loop blocked {took.blocked * 1e3:5.1f} ms",
+                        file=sys.stderr,
                         flush=True,
                     )
+    if one:
+        found["candidate"] = candidate_seconds(one // 2)
+        print(
+            f"one more statement beside {one // 2:,} facts: {found['candidate'] * 1e3:.2f} ms", file=sys.stderr
+        )
     return found
+
+
+def candidate_seconds(known: int) -> float:
+    """Return what the stage of facts takes for one more statement about a person of so many facts (median)."""
+    stage = StageHarness(Facts(Settings()).stage(), start=datetime.now(UTC))
+    seconds: list[float] = []
+    for first in range(0, known + _MEASURED, _BATCH):
+        said = [
+            stage.record(_candidate(number), key=b"ada")
+            for number in range(first, min(first + _BATCH, known + _MEASURED))
+        ]
+        if first < known:
+            stage.feed(*said)
+            stage.outputs.clear()
+            continue
+        for record in said:
+            began = time.perf_counter()
+            stage.feed(record)
+            seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def _candidate(number: int) -> FactCandidate:
+    value, name = f"the soup called number {number}", f"m-{number}"
+    return FactCandidate(
+        candidate_id=ids.text_fact_id("default", "candidate", name),
+        user_id="ada",
+        kind=Kind.PREFERENCE,
+        statement=f"Likes {value}",
+        confidence=0.8,
+        source_message_ids=(name,),
+        provenance=Provenance(
+            conversation_id="c-1",
+            window_id=ids.text_fact_id("default", "window", name),
+            window_end_id=name,
+            message_ids=(name,),
+            quote=f"I like {value}.",
+            topic="chat.messages.v1",
+            partition=0,
+            offsets=(number,),
+            sent_at=_BEGAN + timedelta(minutes=number),
+            arrived_at=_BEGAN + timedelta(minutes=number),
+        ),
+        extractor="builtin-1",
+        attribute="like",
+        value=value,
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -187,12 +251,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recall.scale")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--askers", type=int, nargs="+", default=[1, 8, 32])
-    parser.add_argument("--one", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--one", type=int, default=100_000, help="facts and turns of one person (0: none)")
+    parser.add_argument("--searches", type=int, default=_SEARCHES, help="of each size and number of askers")
     given = parser.parse_args(arguments)
-    found = asyncio.run(measure(given.sizes, given.askers, given.one))
-    if given.json:
-        given.json.write_bytes(msgspec.json.encode({name: took._asdict() for name, took in found.items()}))
+    tune_garbage_collection()  # as every service does
+    print(json.dumps(asyncio.run(measure(given.sizes, given.askers, given.one, given.searches))))
     return 0
 
 

@@ -1,0 +1,132 @@
+"""A whole deployment, as one would run it: the services and ``serve``, each a process, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+import msgspec
+from aiokafka import AIOKafkaProducer
+
+from benchmarks.quality.recall.scale import fill
+from deploy.local.ports import LOOPBACK, free_ports
+from models.messages import ChatMessage
+from models.ports import VectorSpace
+from streams import kafka, leash
+from streams.adapters.embedders import open_embedder
+from streams.adapters.index_factory import open_index
+from streams.adapters.qdrant_kinds import TURNS, facts_kind
+from streams.runtime.partitioner import partition_of
+from streams.settings import load_settings
+from streams.telemetry.metrics import process_metrics
+from streams.topics.catalog import catalog_for
+
+SERVICES = ("ingest", "memory", "recall", "serve")
+PATIENCE = 180.0
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """Return the median, the 95th and the 99th percentile."""
+    ordered = sorted(seconds)
+    return {f"p{p}": ordered[min(len(ordered) - 1, len(ordered) * p // 100)] for p in (50, 95, 99)}
+
+
+class Deployment:
+    """Runs until it is left.  The broker, the prefix and the data folder are those of the environment."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.settings = load_settings()
+        self.catalog = catalog_for(self.settings)
+        self.people: list[str] = []
+        self._folder = folder
+        self._environment = environment
+        self._port, *ports = free_ports(1 + len(SERVICES))
+        self._health = dict(zip(SERVICES, ports, strict=True))
+        self._running: dict[str, Any] = {}
+        self._resources = AsyncExitStack()
+        self._producer: AIOKafkaProducer
+
+    async def __aenter__(self) -> Self:
+        try:
+            producer = kafka.make_producer(self.settings, "bench")
+            self._producer = await self._resources.enter_async_context(
+                kafka.connected(producer, self.settings, PATIENCE)
+            )
+        except BaseException:
+            await self._resources.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._tell()
+        for process in self._running.values():
+            leash.end(process, 0.0)
+        await self._resources.aclose()
+
+    @property
+    def url(self) -> str:
+        """Where ``serve`` answers."""
+        return f"http://{LOOPBACK}:{self._port}"
+
+    def client(self) -> httpx.AsyncClient:
+        """Return a client that keeps its connections."""
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        return httpx.AsyncClient(base_url=self.url, timeout=60.0, trust_env=False, limits=limits)
+
+    async def fill(self, size: int) -> None:
+        """Store facts and turns with vectors before anything runs: half of each."""
+        async with AsyncExitStack() as resources:
+            embedder = await open_embedder(self.settings, resources, process_metrics())
+            space = VectorSpace(embedder.model, embedder.dimensions)
+            facts = open_index(self.settings, facts_kind(self.settings.decay_rates), space)
+            resources.push_async_callback(facts.close)
+            turns = open_index(self.settings, TURNS, space)
+            resources.push_async_callback(turns.close)
+            self.people = await fill(facts, turns, size, one=False, chance=random.Random(size))
+
+    async def start(self, *names: str) -> None:
+        """Start services side by side, and wait until all of them are ready."""
+        for name in names:
+            command = [name] if name == "serve" else ["worker", name]
+            own = {"SWITCHBOARD_METRICS_PORT": str(self._health[name]), "SWITCHBOARD_API_PORT": str(self._port)}
+            with (self._folder / f"{name}.log").open("ab") as log:
+                self._running[name] = leash.spawn(
+                    [sys.executable, "-m", "streams.cli", *command], output=log, env=self._environment | own
+                )
+        async with httpx.AsyncClient(trust_env=False, timeout=10.0) as client, asyncio.timeout(PATIENCE):
+            for name in names:
+                while not await self._is_ready(client, name):
+                    await asyncio.sleep(0.1)
+
+    async def _is_ready(self, client: httpx.AsyncClient, name: str) -> bool:
+        if self._running[name].poll() is not None:
+            raise RuntimeError(f"{name} ended with {self._running[name].returncode}")
+        try:
+            return (await client.get(f"http://{LOOPBACK}:{self._health[name]}/readyz")).is_success
+        except httpx.TransportError:
+            return False
+
+    async def say(self, message: ChatMessage) -> None:
+        """Publish a message; it is confirmed when this returns."""
+        spec, key = self.catalog.get("chat.messages.v1"), message.conversation_id.encode()
+        await self._producer.send_and_wait(
+            spec.name, msgspec.json.encode(message), key=key, partition=partition_of(key, spec.partitions)
+        )
+
+    def _tell(self) -> None:
+        """Print how the services are, and the ends of their logs."""
+        for name, process in self._running.items():
+            ended = process.poll()
+            lines = (self._folder / f"{name}.log").read_text(errors="replace").splitlines()[-20:]
+            state = "still runs" if ended is None else f"ended with {ended}"
+            print(f"{name} {state}; the end of its log:", *lines, "", sep="\n", file=sys.stderr)

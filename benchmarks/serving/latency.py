@@ -1,0 +1,71 @@
+"""From the message that completes a window to its fact being found by a search over HTTP, and from a message to
+its turn being found by its words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
+from models.messages import ChatMessage, Role
+
+#: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
+_WINDOW = 10
+
+#: Things that no other probe mentions, so that a search finds the fact of its own probe.
+_THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "marathons", "astronomy"]
+
+
+async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
+    """Send one conversation per probe and poll the search until its fact is there (seconds)."""
+    probes = 10 if short else 200
+    async with deployment.client() as client:
+        await _fact(client, deployment, "warm-up", 0)
+        facts, turns = [], []
+        for n in range(probes):
+            facts.append(await _fact(client, deployment, f"probe-{n}", n))
+            turns.append(await _turn(client, deployment, f"probe-{n}", n))
+    return {**percentiles(facts), "turn": percentiles(turns), "probes": probes}
+
+
+def _message(name: str, number: int, text: str) -> ChatMessage:
+    return ChatMessage(
+        message_id=f"{name}-{number}",
+        conversation_id=name,
+        user_id=name,
+        role=Role.ASSISTANT if number % 2 else Role.USER,
+        content=text,
+        sent_at=datetime.now(UTC) + timedelta(milliseconds=number),
+    )
+
+
+async def _fact(client: httpx.AsyncClient, deployment: Deployment, name: str, n: int) -> float:
+    thing = _THINGS[n % len(_THINGS)]
+    lines = [f"I really love {thing}.", *(f"Let us go on with point {turn}." for turn in range(1, _WINDOW))]
+    for number, text in enumerate(lines):
+        await deployment.say(_message(name, number, text))
+    began = time.perf_counter()
+    asked = {"q": thing, "user_id": name, "search_type": "facts"}
+    async with asyncio.timeout(PATIENCE):
+        while not (await client.get("/v1/search", params=asked)).json().get("results"):
+            await asyncio.sleep(0.002)
+    return time.perf_counter() - began
+
+
+async def _turn(client: httpx.AsyncClient, deployment: Deployment, name: str, n: int) -> float:
+    """Return how long it takes until one more message of the conversation is found by a word of its own."""
+    said = _message(name, _WINDOW, f"The parcel with the number {n:05}x is at the neighbours.")
+    began = time.perf_counter()
+    await deployment.say(said)
+    asked = {"q": f"parcel {n:05}x", "user_id": name, "search_type": "turns"}
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            results = (await client.get("/v1/search", params=asked)).json().get("results", ())
+            if any(said.message_id in result["message_ids"] for result in results):
+                return time.perf_counter() - began
+            await asyncio.sleep(0.002)
