@@ -23,6 +23,7 @@ class CommandKind(StrEnum):
     ERASE = "erase"
     CONSOLIDATE = "consolidate"
     CORRECT = "correct"
+    SEPARATE = "separate"
 
 
 class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     ``correct`` puts ``text`` in the place of the fact ``fact_id`` about ``user_id``: the value that holds
     instead, or a sentence that says so.  ``by``: who corrects it, for its history.  It is about no
     conversation, either.
+
+    ``separate`` says that the fact ``fact_id`` about ``user_id``, which was merged into another, is another one
+    after all: it comes back with what it rested on.
 
     The same ``command_id`` again is the same command.
     """

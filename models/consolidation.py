@@ -29,7 +29,7 @@ class Step(StrEnum):
     nothing says which is: both are half as sure.  ``correct``: something else takes the place of ``fact_id``.
     ``support``: the turn ``other_id`` of the person is near the fact.  ``deprecate``: the fact has faded too
     far to be offered or found.  ``keep``: the two that a ``contradiction`` was about can both be
-    so: they are as sure as before.
+    so: they are as sure as before.  ``separate``: ``fact_id``, which was merged, is another fact after all.
     """
 
     CONSOLIDATE = "consolidate"
@@ -38,6 +38,7 @@ class Step(StrEnum):
     SUPPORT = "support"
     DEPRECATE = "deprecate"
     KEEP = "keep"
+    SEPARATE = "separate"
     CORRECT = "correct"
 
 

@@ -54,6 +54,20 @@ def consolidating(tenant_id: str = DEFAULT_TENANT, user_id: str = "", *, dry_run
     return msgspec.structs.replace(command, dry_run=dry_run)
 
 
+def separating(fact_id: str, tenant_id: str, user_id: str) -> Command:
+    """Return the command that brings back a fact about a person that was merged into another.
+
+    Raises:
+        ConfigurationError: what is given cannot be the id of a tenant, a person or a fact.
+    """
+    if not user_id.strip():
+        raise ConfigurationError("say whose fact it is: --user")
+    if not fact_id.strip() or len(fact_id) > 256:
+        raise ConfigurationError("--separate takes the id of a fact, as `switchboard facts --all` shows it")
+    command = _command(CommandKind.SEPARATE, _NO_CONVERSATION, tenant_id, user_id)
+    return msgspec.structs.replace(command, fact_id=fact_id)
+
+
 def _command(kind: CommandKind, conversation_id: str, tenant_id: str, user_id: str = "") -> Command:
     now = datetime.now(UTC)
     made_of = (kind, tenant_id, conversation_id, user_id, now.isoformat())

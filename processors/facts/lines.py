@@ -42,7 +42,10 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
 
     ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
     Whose it was and in which conversations it was said is known of one that was corrected: nothing else stands
-    for it when they are erased.
+    for it when they are erased; and of one that was merged and can be brought back: ``fact`` is what it was,
+    ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
+    much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
+    certainty shrank.
     """
 
     fact_id: str
@@ -55,6 +58,11 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     tenant_id: str = ""
     user_id: str = ""
     conversation_ids: tuple[str, ...] = ()
+    fact: Fact | None = None
+    marks: tuple[Mark, ...] = ()
+    gave: tuple[str, ...] = ()
+    let_go: int = 0
+    narrowed: float = 1.0
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):

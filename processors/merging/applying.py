@@ -13,7 +13,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import has_faded, revived
-from processors.facts.lines import Cause, Line, recorded, settled, with_fact
+from processors.facts.lines import Cause, Line, Stub, recorded, settled, with_fact, with_stub
 from processors.facts.refinement import absorbed
 from processors.merging.guards import may_merge
 
@@ -41,12 +41,31 @@ def merged(
 
     What supports the one supports the other now, but nothing that was erased of it.
     """
-    if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id:
+    if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id or _was_kept(fact, other):
         return None
     own = claim_of(fact)._replace(line_id=into_id)
-    gone, _, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, 0)
+    gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, 0)
     after, changed = settled(into, joined, cause, FactChange.MERGED)
+    rest = with_stub(rest, _restorable(stub, gone, left, fact, joined.fact(fact.fact_id) or fact))
     return Merged(after, rest, changed, [gone])
+
+
+def _restorable(stub: Stub, gone: Fact, left: Line, before: Fact, after: Fact) -> Stub:
+    """Return what is left of a merged fact, with what it takes to bring it back (:mod:`.separating`)."""
+    known = {each.window_id for each in before.provenance}
+    gave = tuple(each.window_id for each in gone.provenance if each.window_id not in known)
+    gained = after.evidence_count - before.evidence_count
+    return msgspec.structs.replace(
+        stub,
+        tenant_id=gone.tenant_id,
+        user_id=gone.user_id,
+        conversation_ids=tuple(dict.fromkeys(each.conversation_id for each in gone.provenance)),
+        fact=gone,
+        marks=tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id),
+        gave=gave if gained else (),
+        let_go=max(0, gained - len(gave)),
+        narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
+    )
 
 
 def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
@@ -67,6 +86,13 @@ def as_sure_as_before(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact]
     kept = msgspec.structs.replace(fact, confidence=max(fact.confidence, before))
     kept = recorded(revived(kept), FactChange.KEPT, fact.version + 1, cause, fact.confidence)
     return with_fact(line, kept), kept
+
+
+def _was_kept(one: Fact, other: Fact) -> bool:
+    return any(
+        last is not None and last.change is FactChange.KEPT
+        for last in (_last_about(one, other.fact_id), _last_about(other, one.fact_id))
+    )
 
 
 def _last_about(fact: Fact, other_id: str) -> Revision | None:

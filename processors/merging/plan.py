@@ -64,12 +64,13 @@ def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NE
     unclear: list[Pair] = []
     for pair in _near(holding, changed, near_from):
         one, other = facts[pair.fact_id], facts[pair.other_id]
+        if _was_decided(one, other):
+            continue
         found = relation(one, other)
         if found is Relation.SAME:
             same.append(pair)
         elif found is Relation.OPPOSITE:
-            if not _flagged(one, other):
-                opposite.append(pair)
+            opposite.append(pair)
         elif found is Relation.UNCLEAR:
             unclear.append(pair)
     merges, left_over = _merges(same, facts)
@@ -85,10 +86,11 @@ def _counts(fact: Fact) -> bool:
     return fact.status is FactStatus.ACTIVE and not fact.tentative
 
 
-def _flagged(one: Fact, other: Fact) -> bool:
-    """Whether it was noted before that these two deny each other."""
+def _was_decided(one: Fact, other: Fact) -> bool:
+    """Whether it was noted before that these two deny each other, or are not the same."""
     return any(
-        change.change is FactChange.CONTRADICTED and change.fact_id in (one.fact_id, other.fact_id)
+        change.change in (FactChange.CONTRADICTED, FactChange.KEPT)
+        and change.fact_id in (one.fact_id, other.fact_id)
         for change in (*one.changes, *other.changes)
     )
 
@@ -129,7 +131,8 @@ def _merges(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> tuple[tuple[Pai
         for other_id in sorted(members - {winner.fact_id}):
             first, second = sorted((winner.fact_id, other_id))
             cosine = similarity.get((first, second))
-            if cosine is not None or relation(winner, facts[other_id]) is Relation.SAME:
+            same = relation(winner, facts[other_id]) is Relation.SAME
+            if cosine is not None or (same and not _was_decided(winner, facts[other_id])):
                 merges.append(Pair(winner.fact_id, other_id, cosine or 0.0))
             else:
                 left_over += [pair for pair in pairs if other_id in (pair.fact_id, pair.other_id)]

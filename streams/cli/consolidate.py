@@ -23,6 +23,14 @@ def ask(
     ] = None,
     tenant: Annotated[str, typer.Option("--tenant", help="The tenant.")] = DEFAULT_TENANT,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what would be done.")] = False,
+    separate: Annotated[
+        str | None,
+        typer.Option(
+            "--separate",
+            help="Bring back this fact of --user, which was merged into another.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Look at what changed of the facts about a person, and make those one that say the same.
 
@@ -32,6 +40,10 @@ def ask(
     if user is not None and not user.strip():
         raise ConfigurationError("--user is blank: say whose facts, or leave it out for everybody's")
     settings = load_settings()
+    if separate is not None:
+        asyncio.run(commands.send(settings, [commands.separating(separate, tenant, user or "")]))
+        print(f"asked to bring back the fact {printable(separate)} about {printable(user or '')}")
+        return
     command = commands.consolidating(tenant, user or "", dry_run=dry_run)
     asyncio.run(commands.send(settings, [command]))
     whose = "everybody" if user is None else printable(user)

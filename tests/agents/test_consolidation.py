@@ -731,6 +731,18 @@ class TestCommands:
     def test_about_everybody_is_one_in_each_partition(self) -> None:
         assert [output.partition for output in self.feed().outputs] == [*range(8)]
 
+    def test_what_was_merged_is_brought_back_where_its_person_is(self) -> None:
+        harness = self.feed(command="separate", user_id="ada", fact_id="f-1")
+        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
+        assert (step.step, step.user_id, step.fact_id) == ("separate", "ada", "f-1")
+        assert harness.outputs[0].route == b"ada"
+
+    @pytest.mark.parametrize(("missing", "reason"), [("user_id", "no_user_id"), ("fact_id", "no_fact_id")])
+    def test_nothing_is_brought_back_without_a_name(self, missing: str, reason: str) -> None:
+        said = {"user_id": "ada", "fact_id": "f-1"} | {missing: " "}
+        harness = self.feed(command="separate", **said)
+        assert [letter.reason for letter in harness.dead_letters] == [reason]
+
     def test_twice_is_the_same_step(self) -> None:
         assert self.feed().outputs == self.feed().outputs
 
@@ -806,3 +818,155 @@ def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:
     assert key_of(result("User likes hiking")) == key_of(asked)
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
     assert person.changed == (asked.id,)
+
+
+# -- merges that are taken back -----------------------------------------------------------------------------
+
+
+def separate(harness: Harness, text: str, user: str = "ada") -> None:
+    step = consolidate(user, step=Step.SEPARATE, step_id=f"separate-{text}", fact_id=_id(text))
+    harness.take(harness.record(step, CONSOLIDATION))
+
+
+class TestSeparating:
+    def merge(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.7)
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+        harness.consolidate()
+        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+
+    def test_what_was_archived_is_back_with_what_it_rested_on(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.7)
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+        before = harness.topic()
+        harness.consolidate()
+        separate(harness, "User likes hiking")
+        for text, fact in before.items():
+            after = harness.fact(text)
+            assert fact is not None
+            assert (after.status, after.merged_into_id, after.archived_at) == (FactStatus.ACTIVE, None, None)
+            assert (after.provenance, after.evidence_count) == (fact.provenance, fact.evidence_count)
+            assert (after.valid_from, after.learned_at) == (fact.valid_from, fact.learned_at)
+            assert after.confidence == pytest.approx(fact.confidence)
+            assert after.change is FactChange.KEPT and after.version > fact.version
+
+    def test_they_are_not_merged_again(self, harness: Harness) -> None:
+        self.merge(harness)
+        separate(harness, "User likes hiking")
+        assert [output.topic for output in harness.outputs][-1] == "memory.embedding-requests.v1"
+        harness.take(harness.record(result("User likes hiking"), EMBEDDINGS))
+        changed = msgspec.structs.replace(result("User likes hiking"), text_hash="0" * 32)
+        harness.take(harness.record(changed, EMBEDDINGS))
+        facts = harness.topic()
+        report = harness.consolidate(step_id="s-2")
+        assert (report.facts, report.merged, report.asked) == (2, (), 0)
+        merge = consolidate(
+            step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking")
+        )
+        harness.take(harness.record(merge, CONSOLIDATION))
+        assert harness.topic() == facts
+
+    def test_what_was_said_since_stays_where_it_was_counted(self, harness: Harness) -> None:
+        self.merge(harness)
+        harness.take(harness.record(candidate("User likes hiking", 3)))
+        separate(harness, "User likes hiking")
+        harness.take(harness.record(candidate("User likes hiking", 4)))
+        windows = {
+            text: {each.window_id for each in harness.fact(text).provenance}
+            for text in ("User likes hiking", "User loves hiking")
+        }
+        assert windows == {"User likes hiking": {"w1", "w4"}, "User loves hiking": {"w2", "w3"}}
+
+    def test_the_more_evidence_the_other_had_given_goes_with_it(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.95)
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.6)
+        step = consolidate(step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking"))
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.fact("User loves hiking").confidence == 0.95
+        separate(harness, "User likes hiking")
+        assert harness.fact("User loves hiking").confidence == pytest.approx(0.6)
+
+    @pytest.mark.parametrize("text", ["User loves hiking", "User likes tea"])
+    def test_what_was_not_merged_stays(self, harness: Harness, text: str) -> None:
+        self.merge(harness)
+        facts = harness.topic()
+        separate(harness, text)
+        separate(harness, "User likes hiking", "mallory")
+        assert harness.topic() == facts
+
+    def test_nothing_comes_back_of_what_was_erased(self, harness: Harness) -> None:
+        self.merge(harness)
+        blank, erased = harness.record(None, FACTS), erasing("", "c")
+        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+        separate(harness, "User likes hiking")
+        assert set(harness.topic().values()) == {None}
+        assert b"hiking" not in b"".join(payload for _, payload in harness.state.items())
+
+
+def merged_texts(harness: Harness) -> list[str]:
+    facts = [fact for fact in harness.topic().values() if fact is not None]
+    return sorted(fact.statement for fact in facts if fact.merged_into_id is not None)
+
+
+def rests_on(harness: Harness) -> dict[str, tuple[object, ...]]:
+    facts = [fact for fact in harness.topic().values() if fact is not None]
+    return {
+        fact.statement: (
+            fact.merged_into_id,
+            fact.evidence_count,
+            frozenset(each.window_id for each in fact.provenance),
+            fact.learned_at,
+        )
+        for fact in facts
+    }
+
+
+@given(STORY, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=30)
+def test_merges_are_taken_back_in_any_order_and_once(
+    story: list[tuple[str, str, float, bool]], chance: Random
+) -> None:
+    found = []
+    for _ in range(2):
+        harness = told(story)
+        gone = merged_texts(harness)
+        chance.shuffle(gone)
+        for text in gone:
+            separate(harness, text)
+        assert merged_texts(harness) == []
+        once = harness.topic()
+        for text in gone:
+            separate(harness, text)
+        assert harness.topic() == once
+        found.append(rests_on(harness))
+        facts = [fact for fact in once.values() if fact is not None]
+        assert all(0.0 <= fact.confidence <= 1.0 for fact in facts)
+        assert sum(fact.evidence_count for fact in facts) == len(story)
+        named = {each.window_id for fact in facts for each in fact.provenance}
+        assert named == {f"w{number}" for number in range(len(story))}
+    assert found[0] == found[1]
+
+
+@given(STORY, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=15)
+def test_taken_back_however_often_it_crashes(story: list[tuple[str, str, float, bool]], chance: Random) -> None:
+    harness = told([(verb, thing, confidence, False) for verb, thing, confidence, _ in story])
+    for text in merged_texts(harness):
+        separate(harness, text)
+    stage = Facts(Settings(consolidate_at="off")).stage()
+    calm = Trial(stage, harness.log, Random(0), latencies=[0.0], batches=[1], causal=True)
+    calm.run()
+    trial = Trial(stage, harness.log, chance, batches=(1, 4, 100), causal=True)
+    for _ in range(4):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+
+    def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
+        told = [output for output in outputs if output.topic == FACTS]
+        facts = {output.key: msgspec.json.decode(output.value, type=Fact) for output in told}
+        return {
+            key: (fact.merged_into_id, fact.evidence_count, {each.window_id for each in fact.provenance})
+            for key, fact in facts.items()
+        }
+
+    assert latest(trial.outputs) == latest(calm.outputs)

@@ -7,6 +7,7 @@ about its fact, in the partition of the person.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -28,6 +29,15 @@ COMMANDS = "memory.commands.v1"
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
+
+
+#: The commands that are for this stage, and what each must say.
+_OURS: Mapping[str, tuple[str, ...]] = {
+    CommandKind.CONSOLIDATE: (),
+    CommandKind.CORRECT: ("user_id", "fact_id", "text"),
+    CommandKind.SEPARATE: ("user_id", "fact_id"),
+}
+_SAYS = {"user_id": "whose fact it is", "fact_id": "which one", "text": "what holds instead"}
 
 
 class Commands:
@@ -55,6 +65,8 @@ class Commands:
                 continue
             if command.command == CommandKind.CORRECT:
                 emit_step(_correcting(command, record), effects)
+            elif command.command == CommandKind.SEPARATE:
+                emit_step(_separating(command), effects)
             else:
                 self._consolidate(command, effects)
         return effects
@@ -98,6 +110,18 @@ def _correcting(command: Command, record: SourceRecord) -> ConsolidationStep:
     )
 
 
+def _separating(command: Command) -> ConsolidationStep:
+    return ConsolidationStep(
+        step_id=ids.deterministic_id("separate", command.tenant_id, command.command_id),
+        step=Step.SEPARATE,
+        at=command.issued_at,
+        by=f"command {command.command_id}",
+        user_id=command.user_id,
+        fact_id=command.fact_id,
+        tenant_id=command.tenant_id,
+    )
+
+
 def _read(record: SourceRecord) -> Command | None:
     """Return a command that is for this stage, ``None`` for others, and for what is none.
 
@@ -105,16 +129,12 @@ def _read(record: SourceRecord) -> Command | None:
         InvalidRecord: it is for this stage, and wrong.
     """
     try:
-        if decode(AnyCommand, record.value).command not in (CommandKind.CONSOLIDATE, CommandKind.CORRECT):
+        if decode(AnyCommand, record.value).command not in _OURS:
             return None
     except InvalidRecord:
         return None
     command = decode(Command, record.value)
-    if command.command == CommandKind.CORRECT:
-        for name in ("user_id", "fact_id", "text"):
-            if not getattr(command, name).strip():
-                raise InvalidRecord(
-                    f"no_{name}",
-                    f"a command correct says {name}: whose fact, which one, and what holds instead",
-                )
+    for name in _OURS[command.command]:
+        if not getattr(command, name).strip():
+            raise InvalidRecord(f"no_{name}", f"a command {command.command} says {_SAYS[name]} ({name})")
     return command

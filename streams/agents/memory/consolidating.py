@@ -31,7 +31,7 @@ from processors.merging.applying import as_sure_as_before, half_as_sure, merged
 from processors.merging.plan import Known, Pair, plan
 from processors.merging.support import faded, is_faint, supported
 from streams import cloudevents
-from streams.agents.memory import supporting
+from streams.agents.memory import separating, supporting
 from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_vectors import (
@@ -79,7 +79,7 @@ def key_of(step: ConsolidationStep) -> bytes:
     """
     if step.step is Step.CORRECT:
         return step.step_id.encode()
-    about = step.fact_id if step.step in (Step.SUPPORT, Step.DEPRECATE) else step.other_id
+    about = step.fact_id if step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE) else step.other_id
     return about.encode()
 
 
@@ -175,6 +175,8 @@ class Consolidating:
             return _contradict(step, own, run, work, self._rates)
         if step.step in (Step.SUPPORT, Step.DEPRECATE):
             return supporting.fold(step, own, run, work, self._rates)
+        if step.step is Step.SEPARATE:
+            return separating.fold(step, own, run, work)
         if step.step is Step.CORRECT:
             return fold_correction(own, run, work)
         if not step.user_id:

@@ -145,7 +145,8 @@ def _decode_step(record: SourceRecord) -> ConsolidationStep:
                 "incomplete_step", "a step correct names user_id and fact_id, and has a correction"
             )
         return step
-    if not (step.user_id and step.fact_id) or not (step.other_id or step.step is Step.DEPRECATE):
+    is_about_one = step.step in (Step.DEPRECATE, Step.SEPARATE)
+    if not (step.user_id and step.fact_id) or not (step.other_id or is_about_one):
         raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
     if step.fact_id == step.other_id:
         raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")

@@ -1,0 +1,98 @@
+"""A merge taken back: what was archived stands for itself again, with what it rested on.
+
+What the one that stays has inherited goes with it; what was said of either since the merge stays where it was
+counted.  Whatever order several merges are taken back in, the same evidence rests with the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from models.facts import Fact, FactChange, FactStatus
+from processors.facts.claims import Claim, claim_of
+from processors.facts.lines import Cause, Line, Stub, recorded, settled, with_fact, with_stub
+from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
+
+
+class Separated(NamedTuple):
+    """The line of the fact that stays, that of the one that is back, and what to publish of each."""
+
+    into: Line
+    left: Line
+    stays: list[Fact]
+    back: list[Fact]
+
+
+def separated(
+    into_id: str, into: Line, fact: Fact, left: Line, stub: Stub, through: Sequence[Stub], at: datetime
+) -> Separated | None:
+    """Take a fact out of the one that stands for it; ``None`` if nothing is kept of what it was.
+
+    ``through``: what is left of the facts in between, if it was merged into one that was merged itself.
+    """
+    if stub.fact is None or not stub.into:
+        return None
+    given = set(stub.gave).intersection(*(each.gave for each in through))
+    claim = claim_of(fact)._replace(line_id=into_id)
+    lesser, marks = _without(fact, into.marks, claim, given, stub.let_go)
+    confidence = fact.confidence if stub.narrowed <= 0.0 else 1.0 - (1.0 - fact.confidence) / stub.narrowed
+    lesser = msgspec.structs.replace(lesser, confidence=min(1.0, max(0.0, confidence)))
+    line = with_fact(msgspec.structs.replace(into, marks=marks), lesser)
+    after, stays = settled(into, line, Cause(stub.fact_id, at), FactChange.KEPT)
+    rest, back = _restored(left, stub, stub.fact, Cause(fact.fact_id, at))
+    return Separated(after, rest, stays, back)
+
+
+def without_part(line: Line, stub: Stub, part: Stub) -> Line:
+    """Return the line of an archived fact, which no longer holds what a ``part`` of it had given."""
+    if stub.fact is None:
+        return line
+    claim = claim_of(stub.fact)
+    archived, marks = _without(stub.fact, stub.marks, claim, part.gave, part.let_go)
+    lesser = msgspec.structs.replace(
+        stub,
+        fact=archived,
+        marks=marks,
+        gave=tuple(each for each in stub.gave if each not in part.gave),
+        let_go=max(0, stub.let_go - part.let_go),
+    )
+    return with_stub(line, lesser)
+
+
+def _without(
+    fact: Fact, marks: tuple[Mark, ...], claim: Claim, given: Collection[str], let_go: int
+) -> tuple[Fact, tuple[Mark, ...]]:
+    """Return a fact without some of its evidence, and the marks that are left if all of the rest is known."""
+    kept = tuple(each for each in fact.provenance if each.window_id not in given)
+    count = max(fact.evidence_count - len(given) - let_go, len(kept), 1)
+    lesser = msgspec.structs.replace(fact, provenance=kept, evidence_count=count)
+    if count > len(kept):
+        return lesser, marks
+    heard = [*(each.arrived_at for each in kept), *(each.arrived_at for each in fact.support)]
+    lesser = msgspec.structs.replace(
+        lesser, learned_at=min(each.arrived_at for each in kept), last_evidence_at=max(heard)
+    )
+    left = tuple(mark for mark in marks if mark.fact_id != fact.fact_id or mark.said is not Said.HOLDS)
+    for each in kept:
+        left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS))
+    return lesser, left
+
+
+def _restored(left: Line, stub: Stub, archived: Fact, cause: Cause) -> tuple[Line, list[Fact]]:
+    back = msgspec.structs.replace(archived, status=FactStatus.ACTIVE, merged_into_id=None, archived_at=None)
+    version = max(stub.version, archived.version) + 1
+    back = recorded(back, FactChange.KEPT, version, cause, archived.confidence)
+    marks = left.marks
+    for mark in stub.marks:
+        for end in (mark.first, mark.last):
+            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
+    line = with_fact(msgspec.structs.replace(left, marks=marks), back)
+    if stub.floors:
+        known = Stub(stub.fact_id, stub.version, floors=stub.floors, slot_id=stub.slot_id)
+        line = msgspec.structs.replace(line, stubs=(*line.stubs, known))
+    after, changed = settled(line, line, cause, FactChange.KEPT)
+    return after, [back, *changed]
