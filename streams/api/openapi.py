@@ -101,6 +101,14 @@ def _good(found: Operation, made: dict[int, Any]) -> dict[str, Any]:
     if found.status != HTTPStatus.NO_CONTENT:
         schema = {"schema": made[id(found.answer)]} if found.answer is not None else {}
         told["content"] = {found.media_type: schema}
+    if found.links:
+        told["links"] = {
+            name: {
+                "operationId": name,
+                "parameters": {each: f"$response.body#{pointer}" for each, pointer in given.items()},
+            }
+            for name, given in found.links.items()
+        }
     return told
 
 

@@ -91,6 +91,7 @@ class Operation:
     problems: Sequence[Kind]
     example: Mapping[str, Any]
     example_body: Any
+    links: Mapping[str, Mapping[str, str]]
 
 
 def operation(
@@ -104,10 +105,12 @@ def operation(
     status: int = 200,
     media_type: str = JSON,
     answer: Any = None,
+    links: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Callable[[Handler], Operation]:
     """Declare the handler of an operation; see the module.
 
     ``example``: parameters of a call that makes sense.  ``problems``: those that every operation has are added.
+    ``links``: by the name of an operation, which of its parameters are where in the answer (a JSON Pointer).
     """
 
     def declare(handler: Handler) -> Operation:
@@ -132,6 +135,7 @@ def operation(
             problems=tuple(problems),
             example=example or {},
             example_body=example_body,
+            links=links or {},
         )
 
     return declare

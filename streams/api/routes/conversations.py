@@ -171,7 +171,16 @@ async def get_window(call: Call, wanted: WindowParameters) -> MessageWindow:
         raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
 
 
-@operation("GET", "/v1/conversations", scope=Scope.READ, example={"user_id": "ada"})
+@operation(
+    "GET",
+    "/v1/conversations",
+    scope=Scope.READ,
+    example={"user_id": "ada"},
+    links={
+        name: {"conversation_id": "/conversations/0/conversation_id", "user_id": "/conversations/0/user_id"}
+        for name in ("get_conversation", "get_summaries", "export_conversation")
+    },
+)
 async def list_conversations(call: Call, wanted: ConversationsParameters) -> ConversationsAnswer:
     """The conversations of a person, the one with the latest message first, a page at a time."""
     found: Conversations = call.part("conversations")
@@ -190,7 +199,17 @@ async def list_conversations(call: Call, wanted: ConversationsParameters) -> Con
     )
 
 
-@operation("POST", "/v1/conversations", scope=Scope.WRITE, status=201, example_body={"user_id": "ada"})
+@operation(
+    "POST",
+    "/v1/conversations",
+    scope=Scope.WRITE,
+    status=201,
+    example_body={"user_id": "ada"},
+    links={
+        "get_conversation": {"conversation_id": "/conversation_id"},
+        "delete_conversation": {"conversation_id": "/conversation_id"},
+    },
+)
 async def new_conversation(call: Call, body: NewConversation) -> Begun:
     """A name for a new conversation, which no other has. It begins with its first message."""
     return Begun(conversation_id=str(uuid4()), user_id=body.user_id, tenant_id=body.tenant_id)

@@ -67,7 +67,16 @@ class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     known: bool
 
 
-@operation("GET", "/v1/facts", scope=Scope.READ, example={"user_id": "ada"})
+@operation(
+    "GET",
+    "/v1/facts",
+    scope=Scope.READ,
+    example={"user_id": "ada"},
+    links={
+        name: {"fact_id": "/facts/0/fact_id", "user_id": "/facts/0/user_id"}
+        for name in ("get_fact", "correct_fact", "forget_fact")
+    },
+)
 async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
     """The facts about a person that hold, or those of another status, a page at a time."""
     facts: Facts = call.part("facts")

@@ -135,7 +135,7 @@ class TopicParameters(Parameters, frozen=True, kw_only=True):
     topic: str
 
 
-@operation("GET", "/v1/dead-letters", scope=Scope.OPERATE)
+@operation("GET", "/v1/dead-letters", scope=Scope.OPERATE, links={"list_letters": {"topic": "/groups/0/topic"}})
 async def list_groups(call: Call) -> LetterGroups:
     """What could not be processed, by topic, reason and stage."""
     letters: LetterQueues = call.part("letters")
@@ -162,6 +162,13 @@ async def list_groups(call: Call) -> LetterGroups:
     scope=Scope.OPERATE,
     example={"topic": "chat.messages.v1", "reason": "invalid_json"},
     problems=[UNKNOWN_LETTER],
+    links={
+        "get_letter": {
+            "topic": "/letters/0/topic",
+            "partition": "/letters/0/partition",
+            "offset": "/letters/0/offset",
+        }
+    },
 )
 async def list_letters(call: Call, wanted: LetterParameters) -> LetterList:
     """The dead letters of a topic, the latest first."""

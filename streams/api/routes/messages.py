@@ -87,6 +87,12 @@ def idempotency_key(call: Call) -> str:
         "user_id": "ada",
         "messages": [{"conversation_id": "c-1", "role": "user", "content": "I'm allergic to peanuts."}],
     },
+    links={
+        "get_progress": {"position": "/messages/0/position"},
+        "get_conversation": {"conversation_id": "/messages/0/conversation_id"},
+        "get_log": {"conversation_id": "/messages/0/conversation_id"},
+        "close_conversation": {"conversation_id": "/messages/0/conversation_id"},
+    },
 )
 async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     """Have messages remembered, up to 1,000 at once.

@@ -63,7 +63,15 @@ class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     next: str | None
 
 
-@operation("GET", "/v1/people", scope=Scope.READ)
+@operation(
+    "GET",
+    "/v1/people",
+    scope=Scope.READ,
+    links={
+        name: {"user_id": "/people/0/user_id"}
+        for name in ("get_person", "export_person", "list_facts", "list_conversations")
+    },
+)
 async def list_people(call: Call, wanted: PeopleParameters) -> PeopleAnswer:
     """The people of a tenant who took part in conversations that are kept, by name, a page at a time."""
     log: Log = call.part("log")

@@ -1,0 +1,127 @@
+"""Whatever is sent to a serve that runs, step by step or at random: no 5xx, and no answer that is undescribed.
+
+``SWITCHBOARD_TEST_SCHEMA_SECONDS``: for how long (``make soak``: an hour), each round with another seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from serve_rig import ServeRig, eventually
+
+from streams.api.catalog import OPERATIONS
+from streams.api.openapi import openapi
+
+pytestmark = pytest.mark.kafka
+
+#: Without an end of their own (tests/unit/test_api_schema.py has what they refuse), or seconds long.
+ENDLESS = {"get_events", "get_turn_events", "post_turn"}
+
+#: These read whole topics, for what they erase.
+SLOW = {"delete_person", "delete_conversation"}
+
+CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+
+_ANSWER_SECONDS = 60
+
+schema = schemathesis.openapi.from_dict(openapi([each for each in OPERATIONS if each.name not in ENDLESS]))
+
+
+def at_random(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@pytest.fixture(scope="module")
+def serving(deployment: ServeRig) -> ServeRig:
+    deployment.need("ingest", "memory", "recall")
+    return deployment
+
+
+@pytest.fixture
+def token(serving: ServeRig) -> Iterator[str]:
+    """A token of one person, while everybody needs one."""
+    told = json.loads(serving.command("token", "create", "--user", "ada", "--json").stdout)
+
+    def status() -> int:
+        with serving.client() as client:
+            return client.get("/v1/session").status_code
+
+    eventually(lambda: status() == 401, "a token is needed")
+    yield told["token"]
+    assert serving.command("token", "revoke", told["token_id"]).returncode == 0
+    eventually(lambda: status() == 200, "none is needed any more")
+
+
+def try_each(url: str, headers: dict[str, str], examples: int, number: int) -> None:
+    """Send to each operation what is right and what is wrong."""
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        slow = operation.definition.raw["operationId"] in SLOW
+
+        @seed(number)
+        @at_random(1 if slow else examples)
+        @given(case=st.data())
+        def tried(case: Any, operation: Any = operation) -> None:
+            made = case.draw(operation.as_strategy())
+            answer = made.call(base_url=url, headers=headers, timeout=_ANSWER_SECONDS)
+            made.validate_response(answer, checks=CHECKS)
+
+        tried()
+
+
+def follow_links(url: str, headers: dict[str, str], examples: int, number: int) -> None:
+    """Ask on with what was answered."""
+
+    class Followed(schema.as_state_machine()):  # type: ignore[misc]  # made at run time
+        def get_call_kwargs(self, case: schemathesis.Case) -> dict[str, Any]:
+            return {"base_url": url, "headers": headers, "timeout": _ANSWER_SECONDS}
+
+        def validate_response(self, response: Any, case: schemathesis.Case, **_: Any) -> None:
+            case.validate_response(response, checks=CHECKS)
+
+    asked = settings(at_random(examples), stateful_step_count=6)
+    seed(number)(Followed).run(settings=asked)
+
+
+@pytest.mark.parametrize("examples", [4])
+def test_every_answer_is_described_and_none_is_our_mistake(serving: ServeRig, examples: int) -> None:
+    try_each(serving.url, {}, examples, 1)
+
+
+def test_what_is_answered_can_be_asked_on_with(serving: ServeRig) -> None:
+    follow_links(serving.url, {}, 12, 1)
+
+
+def test_with_a_token_of_one_person_and_with_none(serving: ServeRig, token: str) -> None:
+    try_each(serving.url, {"authorization": f"Bearer {token}"}, 2, 2)
+    try_each(serving.url, {}, 1, 3)
+
+
+@pytest.mark.soak
+def test_for_as_long_as_one_likes(serving: ServeRig) -> None:
+    until = time.monotonic() + float(os.environ.get("SWITCHBOARD_TEST_SCHEMA_SECONDS", "3600"))
+    number = 10
+    while time.monotonic() < until:
+        number += 1
+        try_each(serving.url, {}, 50, number)
+        follow_links(serving.url, {}, 50, number)
