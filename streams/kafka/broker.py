@@ -192,28 +192,52 @@ async def committed(settings: Settings, group: str) -> dict[TopicPartition, int]
     return {place: each.offset for place, each in found.items() if each.offset >= 0}
 
 
+class Standing(NamedTuple):
+    """How far groups have read, and where topics end (offsets summed over partitions), at one moment."""
+
+    lags: list[GroupLag]
+    ends: dict[str, int]
+
+
 async def group_lags(settings: Settings, sources: Mapping[str, Sequence[str]]) -> list[GroupLag]:
     """Return one row per group and each of its ``sources`` (group -> topics) that exists."""
+    async with administering(settings) as client, reading(settings) as consumer:
+        return (await standing(client, consumer, sources)).lags
+
+
+async def standing(
+    client: AIOKafkaAdminClient,
+    consumer: AIOKafkaConsumer,
+    sources: Mapping[str, Sequence[str]],
+    topics: Iterable[str] = (),
+) -> Standing:
+    """Return how far groups are in their ``sources`` (group -> topics), and where those ``topics`` end that
+    there are.
+    """
     committed: dict[str, Mapping[TopicPartition, Any]] = {}
-    async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
+    async with asyncio.timeout(ANSWER_SECONDS):
         for group in sources:
             try:
                 committed[group] = await client.list_consumer_group_offsets(group)
             except GroupCoordinatorNotAvailableError:
                 committed[group] = {}  # a broker on which no group has ever committed
         present = {topic["topic"]: len(topic["partitions"]) for topic in await client.describe_topics(None)}
-    wanted = {topic for topics in sources.values() for topic in topics if topic in present}
-    partitions = [TopicPartition(topic, number) for topic in wanted for number in range(present[topic])]
-    async with reading(settings) as consumer:
-        ends = await ends_of(consumer, partitions)
-        starts = await beginnings_of(consumer, partitions)
-    rows = []
-    for group, topics in sources.items():
-        for topic in topics:
-            if topic in wanted:
-                places = [place for place in partitions if place.topic == topic]
-                rows.append(_lag(group, topic, places, committed[group], starts, ends))
-    return rows
+    read = {topic for names in sources.values() for topic in names if topic in present}
+    shown = [topic for topic in topics if topic in present]
+    places = {topic: _places(topic, present[topic]) for topic in {*read, *shown}}
+    ends = await ends_of(consumer, [place for each in places.values() for place in each])
+    starts = await beginnings_of(consumer, [place for topic in read for place in places[topic]])
+    lags = [
+        _lag(group, topic, places[topic], committed[group], starts, ends)
+        for group, names in sources.items()
+        for topic in names
+        if topic in read
+    ]
+    return Standing(lags, {topic: sum(ends[place] for place in places[topic]) for topic in shown})
+
+
+def _places(topic: str, partitions: int) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for number in range(partitions)]
 
 
 def _lag(

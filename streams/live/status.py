@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
 import msgspec
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
 
-from models.errors import DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable
 from streams.kafka import broker
 from streams.settings import Settings
 from streams.telemetry import services
@@ -62,11 +63,14 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status:
-    """Looks at the services and the broker."""
+    """Looks at the services and the broker, over connections that it keeps; close it at the end."""
 
     def __init__(self, settings: Settings, catalog: Catalog) -> None:
         self._settings = settings
         self._catalog = catalog
+        self._asking = asyncio.Lock()
+        self._connections = AsyncExitStack()
+        self._clients: tuple[AIOKafkaAdminClient, AIOKafkaConsumer] | None = None
 
     async def now(self) -> Overview:
         """Return how things are.  A broker that does not answer is part of that, not an error."""
@@ -81,13 +85,24 @@ class Status:
             broker=trouble or "ok",
         )
 
+    async def close(self) -> None:
+        """Let go of the broker."""
+        self._clients = None
+        await self._connections.aclose()
+
     async def _ask_broker(self) -> tuple[list[GroupStatus], dict[str, int], str]:
         names = {spec.name: spec.contract_name for spec in self._catalog.all()}
         sources = services.sources_by_group(self._settings)
-        try:
-            rows, ends = await asyncio.gather(broker.group_lags(self._settings, sources), self._ends())
-        except DependencyUnavailable as error:
-            return [], {}, str(error)
+        topics = [spec.name for spec in self._catalog.all() if not spec.is_changelog]
+        async with self._asking:
+            try:
+                async with broker.answering(self._settings):
+                    found = await broker.standing(*await self._connected(), sources, topics)
+            except BaseException as error:  # what is left of the connections is anybody's guess
+                await self.close()
+                if isinstance(error, DependencyUnavailable | ConfigurationError):
+                    return [], {}, str(error)
+                raise
         groups = [
             GroupStatus(
                 group=row.group,
@@ -98,20 +113,17 @@ class Status:
                 lag=row.lag,
                 started=row.started,
             )
-            for row in rows
+            for row in found.lags
         ]
-        return groups, ends, ""
+        return groups, {names[topic]: end for topic, end in found.ends.items()}, ""
 
-    async def _ends(self) -> dict[str, int]:
-        specs = {spec.name: spec for spec in self._catalog.all() if not spec.is_changelog}
-        present = await broker.partitions_of(self._settings, specs)
-        places = [TopicPartition(name, number) for name, count in present.items() for number in range(count)]
-        async with broker.reading(self._settings) as consumer:
-            ends: Mapping[TopicPartition, int] = await broker.ends_of(consumer, places)
-        totals = dict.fromkeys((specs[name].contract_name for name in present), 0)
-        for place, end in ends.items():
-            totals[specs[place.topic].contract_name] += end
-        return totals
+    async def _connected(self) -> tuple[AIOKafkaAdminClient, AIOKafkaConsumer]:
+        if self._clients is None:
+            self._clients = (
+                await self._connections.enter_async_context(broker.administering(self._settings)),
+                await self._connections.enter_async_context(broker.reading(self._settings)),
+            )
+        return self._clients
 
 
 def _of_service(report: services.Report) -> ServiceStatus:

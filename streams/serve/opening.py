@@ -50,7 +50,7 @@ async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitSta
     parts = await open_parts(settings, metrics, resources)
     await open_chats(settings, metrics, parts, resources)
     catalog = catalog_for(settings)
-    live = Live(settings, catalog, Status(settings, catalog))
+    live = Live(settings, catalog, parts.status)
     live.start()
     resources.push_async_callback(live.stop)
     parts.live = live
@@ -87,6 +87,8 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
     remembered = await open_remembered(settings, metrics, resources)
     sender, lookup = Sender(settings), Lookup(settings)
     resources.push_async_callback(sender.close)
+    status = Status(settings, catalog)
+    resources.push_async_callback(status.close)
     contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)
     return Parts(
         search=remembered.search,
@@ -97,7 +99,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         understanding=Understanding(remembered.search, remembered.log),
         contexts=contexts,
         history=History(settings, catalog, lookup),
-        status=Status(settings, catalog),
+        status=status,
         letters=LetterQueues(settings),
         sender=sender,
         conversations=Conversations(settings, remembered.log, sender, lookup),

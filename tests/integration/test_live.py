@@ -54,6 +54,7 @@ async def serving(settings: Settings) -> AsyncIterator[tuple[ApiServer, Live]]:
     finally:
         await server.stop()
         await live.stop()
+        await status.close()
 
 
 def message(number: int, conversation: str = "c-1", **other: Any) -> ChatMessage:
