@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from typing import Annotated
-from uuid import uuid4
 
 import msgspec
 from starlette.responses import Response
 
-from models.errors import ConfigurationError, NotFound
+from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from models.summaries import Summary
 from processors.conversations.token_table import TableRange
@@ -20,7 +18,6 @@ from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
 from streams.conversations import Conversations, Listed, OpenWindow, Said, Tokens
-from streams.erasing import Remaining
 from streams.exporting import Exported
 from streams.printing import encode_json
 from streams.windows import WindowRetriever
@@ -98,59 +95,6 @@ class SummariesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     summaries: list[Summary]
 
 
-class NewConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose it will be."""
-
-    user_id: Identifier
-    tenant_id: Identifier = DEFAULT_TENANT
-
-
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """The name of a conversation that nothing was said in yet."""
-
-    conversation_id: str
-    user_id: str
-    tenant_id: str
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What will be done as soon as it is read."""
-
-    conversation_id: str
-    tenant_id: str
-    asked: str
-
-
-class Erased(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked to be erased.
-
-    ``gone``: from where, as soon as the services have read it, within seconds.  What lies in topics remains to
-    their readers: in ``compacted`` ones until then, in others until ``kept`` says, by topic.
-    """
-
-    conversation_ids: list[str]
-    user_id: str
-    tenant_id: str
-    gone: list[str]
-    compacted: datetime
-    kept: dict[str, datetime]
-
-
-_GONE = ["search", "facts", "windows", "vectors", "contexts", "conversations"]
-
-
-def erased(conversation_ids: list[str], user_id: str, tenant_id: str, left: Remaining) -> Erased:
-    """Return the answer to what was erased."""
-    return Erased(
-        conversation_ids=conversation_ids,
-        user_id=user_id,
-        tenant_id=tenant_id,
-        gone=_GONE,
-        compacted=left.compacted,
-        kept=left.kept,
-    )
-
-
 @operation(
     "GET",
     "/v1/conversations/{conversation_id}/window",
@@ -200,22 +144,6 @@ async def list_conversations(call: Call, wanted: ConversationsParameters) -> Con
 
 
 @operation(
-    "POST",
-    "/v1/conversations",
-    scope=Scope.WRITE,
-    status=201,
-    example_body={"user_id": "ada"},
-    links={
-        "get_conversation": {"conversation_id": "/conversation_id"},
-        "delete_conversation": {"conversation_id": "/conversation_id"},
-    },
-)
-async def new_conversation(call: Call, body: NewConversation) -> Begun:
-    """A name for a new conversation, which no other has. It begins with its first message."""
-    return Begun(conversation_id=str(uuid4()), user_id=body.user_id, tenant_id=body.tenant_id)
-
-
-@operation(
     "GET",
     "/v1/conversations/{conversation_id}/export",
     scope=Scope.READ,
@@ -227,7 +155,7 @@ async def new_conversation(call: Call, body: NewConversation) -> Begun:
 async def export_conversation(call: Call, wanted: ConversationParameters) -> Response:
     """A conversation as lines of JSON: each message with its tokens and metadata, then the summaries."""
     found: Conversations = call.part("conversations")
-    await _checked(found, wanted)
+    await checked(found, wanted)
     lines = [
         encode_json(each) + b"\n" for each in await found.exported(wanted.tenant_id, wanted.conversation_id)
     ]
@@ -245,7 +173,7 @@ async def export_conversation(call: Call, wanted: ConversationParameters) -> Res
 async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAnswer:
     """A conversation: its messages a page at a time, its tokens, and the window that is still open."""
     found: Conversations = call.part("conversations")
-    total = await _checked(found, wanted)
+    total = await checked(found, wanted)
     first = 0
     if wanted.cursor is not None:
         last = after(f"messages {wanted.conversation_id}", wanted.cursor)
@@ -275,49 +203,14 @@ async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAn
 async def get_summaries(call: Call, wanted: ConversationParameters) -> SummariesAnswer:
     """The summaries of a conversation, each with the range of messages that it stands for."""
     found: Conversations = call.part("conversations")
-    await _checked(found, wanted)
+    await checked(found, wanted)
     summaries = await found.summaries(wanted.tenant_id, wanted.conversation_id)
     return SummariesAnswer(
         conversation_id=wanted.conversation_id, tenant_id=wanted.tenant_id, summaries=summaries
     )
 
 
-@operation(
-    "POST",
-    "/v1/conversations/{conversation_id}/close",
-    scope=Scope.WRITE,
-    status=202,
-    example={"conversation_id": "c-1", "user_id": "ada"},
-)
-async def close_conversation(call: Call, wanted: ConversationParameters) -> Asked:
-    """End the open window of a conversation now, so that facts come of its last messages; it may go on."""
-    found: Conversations = call.part("conversations")
-    if call.caller.user_id is not None:
-        await _checked(found, wanted)
-    await found.close(wanted.tenant_id, wanted.conversation_id)
-    return Asked(conversation_id=wanted.conversation_id, tenant_id=wanted.tenant_id, asked="close")
-
-
-@operation(
-    "DELETE",
-    "/v1/conversations/{conversation_id}",
-    scope=Scope.WRITE,
-    status=202,
-    example={"conversation_id": "c-1", "user_id": "ada"},
-    problems=[UNKNOWN_CONVERSATION],
-)
-async def delete_conversation(call: Call, wanted: ConversationParameters) -> Erased:
-    """Forget what was said in a conversation so far, or with `user_id` what that person said in it."""
-    found: Conversations = call.part("conversations")
-    await _checked(found, wanted)
-    try:
-        left = await found.erase(wanted.tenant_id, wanted.conversation_id, wanted.user_id or "")
-    except ConfigurationError as error:
-        raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
-    return erased([wanted.conversation_id], wanted.user_id or "", wanted.tenant_id, left)
-
-
-async def _checked(found: Conversations, wanted: ConversationParameters | PageParameters) -> int:
+async def checked(found: Conversations, wanted: ConversationParameters | PageParameters) -> int:
     try:
         return await found.check(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
     except NotFound as error:

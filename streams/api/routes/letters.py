@@ -2,91 +2,33 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 
 from models.errors import ConfigurationError, NotFound
 from streams import dead_letters
+from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_LETTER, Problem
+from streams.api.routes.letter_answers import (
+    LetterGroup,
+    LetterGroups,
+    LetterList,
+    LetterRecord,
+    Settled,
+    WholeLetter,
+    row_of,
+    text_of,
+    time_of,
+)
 from streams.letter_queues import LetterQueues
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 #: Most letters that one call settles: each is confirmed by the broker before the next.
 _MOST_AT_ONCE = 1000
-
-
-class LetterGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Letters of one topic that have reason and stage in common; ``message``: that of the latest."""
-
-    topic: str
-    reason: str
-    stage: str
-    count: int
-    first_at: datetime
-    last_at: datetime
-    message: str
-
-
-class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A dead letter.
-
-    ``partition`` and ``offset`` are its place in the queue; ``source`` is where the record lay, as far as the
-    letter says.  ``refused``: how often a record like it was, this time included; ``not_retryable``: why it
-    cannot be tried again, empty if it can.  ``size`` in bytes.
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    at: datetime
-    reason: str
-    message: str
-    stage: str
-    source: str
-    attempts: str
-    size: int
-    refused: int
-    not_retryable: str
-
-
-class LetterGroups(msgspec.Struct, frozen=True, kw_only=True):
-    """All that lies in the queues and is not settled."""
-
-    groups: list[LetterGroup]
-
-
-class LetterList(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of letters, the latest first.  ``next``: the cursor of the page behind it, if there is one."""
-
-    letters: list[LetterRow]
-    next: str | None
-
-
-class LetterRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The record of a letter; what is no UTF-8 shows as ``\\xff`` in ``key``, ``text`` and headers.
-
-    ``complete``: all of it was kept.
-    """
-
-    key: str | None
-    text: str | None
-    hex: str | None
-    headers: list[tuple[str, str | None]]
-    complete: bool
-
-
-class WholeLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """A letter with its record; none, if parts of it are missing or damaged."""
-
-    letter: LetterRow
-    record: LetterRecord | None
 
 
 class LetterPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,13 +44,6 @@ class Which(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     places: Annotated[list[LetterPlace], msgspec.Meta(max_length=_MOST_AT_ONCE)] = []
     reason: str = ""
     stage: str = ""
-
-
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """The letters that were settled.  ``left``: how many of them remain: at most 1,000 are at once."""
-
-    letters: list[LetterRow]
-    left: int
 
 
 class LetterParameters(Parameters, frozen=True, kw_only=True):
@@ -147,8 +82,8 @@ async def list_groups(call: Call) -> LetterGroups:
                 reason=each.reason,
                 stage=each.stage,
                 count=each.count,
-                first_at=_time(each.first_at),
-                last_at=_time(each.last_at),
+                first_at=time_of(each.first_at),
+                last_at=time_of(each.last_at),
                 message=each.message,
             )
             for each in found
@@ -176,12 +111,14 @@ async def list_letters(call: Call, wanted: LetterParameters) -> LetterList:
     found = sorted(
         await _matching(letters, wanted.topic, wanted.reason, wanted.stage), key=_newest, reverse=True
     )
+    listed = f"letters {wanted.topic} {wanted.reason} {wanted.stage}"
     if wanted.cursor:
-        before = _read_cursor(wanted.cursor)
+        before = _before(after(listed, wanted.cursor))
         found = [each for each in found if _newest(each) < before]
     page = found[: wanted.limit]
-    following = _cursor(page[-1]) if len(found) > len(page) else None
-    return LetterList(letters=[_row(each, letters) for each in page], next=following)
+    last = " ".join(map(str, _newest(page[-1]))) if page else ""
+    following = cursor_of(listed, last) if len(found) > len(page) else None
+    return LetterList(letters=[row_of(each, letters) for each in page], next=following)
 
 
 @operation(
@@ -200,13 +137,13 @@ async def get_letter(call: Call, wanted: OneLetter) -> WholeLetter:
         raise Problem(UNKNOWN_LETTER, f"{error}.") from error
     record = whole.record
     return WholeLetter(
-        letter=_row(whole.letter, letters),
+        letter=row_of(whole.letter, letters),
         record=record
         and LetterRecord(
-            key=_text(record.key),
-            text=_text(record.value),
+            key=text_of(record.key),
+            text=text_of(record.value),
             hex=None if record.value is None else record.value.hex(" "),
-            headers=[(name, _text(value)) for name, value in record.headers],
+            headers=[(name, text_of(value)) for name, value in record.headers],
             complete=record.complete,
         ),
     )
@@ -234,7 +171,7 @@ async def retry_letters(call: Call, wanted: TopicParameters, body: Which) -> Set
         raise Problem(UNKNOWN_LETTER, f"{error}.") from error
     except ConfigurationError as error:
         raise Problem(CONFLICT, f"{error}.") from error
-    return Settled(letters=[_row(each, letters) for each in done], left=left)
+    return Settled(letters=[row_of(each, letters) for each in done], left=left)
 
 
 @operation(
@@ -254,7 +191,7 @@ async def drop_letters(call: Call, wanted: TopicParameters, body: Which) -> Sett
         done = await letters.drop(wanted.topic, places)
     except NotFound as error:
         raise Problem(UNKNOWN_LETTER, f"{error}.") from error
-    return Settled(letters=[_row(each, letters) for each in done], left=left)
+    return Settled(letters=[row_of(each, letters) for each in done], left=left)
 
 
 async def _places(
@@ -280,42 +217,12 @@ async def _matching(
     return [each for each in found if reason in ("", each.reason) and stage in ("", each.stage)]
 
 
-def _row(letter: dead_letters.Letter, letters: LetterQueues) -> LetterRow:
-    return LetterRow(
-        topic=letters.contract_name(letter.queue),
-        partition=letter.partition,
-        offset=letter.offset,
-        at=_time(letter.at),
-        reason=letter.reason,
-        message=letter.message,
-        stage=letter.stage,
-        source=" / ".join(filter(None, (letter.topic, letter.source_partition, letter.source_offset))),
-        attempts=letter.attempts,
-        size=letter.size,
-        refused=letter.refused,
-        not_retryable=letter.retryable,
-    )
-
-
-def _time(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="backslashreplace")
-
-
 def _newest(letter: dead_letters.Letter) -> tuple[int, int, int]:
     return letter.at, letter.partition, letter.offset
 
 
-def _cursor(letter: dead_letters.Letter) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(_newest(letter))).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str) -> tuple[int, int, int]:
-    try:
-        decoded = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        return msgspec.json.decode(decoded, type=tuple[int, int, int])
-    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
-        raise Problem(INVALID_REQUEST, "This cursor is none of ours: take the `next` of a page.") from error
+def _before(item: str) -> tuple[int, ...]:
+    numbers = item.split()
+    if len(numbers) != 3 or not all(each.isdecimal() and len(each) < 20 for each in numbers):
+        raise Problem(INVALID_REQUEST, "cursor is none of ours: take the `next` of a page.")
+    return tuple(map(int, numbers))

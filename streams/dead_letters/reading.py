@@ -1,50 +1,31 @@
-"""What became of dead letters: listed, shown, tried again, dropped.
-
-A queue is a topic, so nothing in it is ever changed.  A letter that was tried again or dropped gets a *mark*
-behind
-it in its own partition (a record without value, with the headers ``dlq_settled``: ``retried`` or ``dropped``,
-and
-``dlq_of``: the offset of the letter); who lists the letters leaves out those that are marked.  A record that is
-refused again makes a new letter; how often that was, is told by what it holds.
-
-A record that is tried again has its own key, value and headers and goes to the partition of its key.  Of its
-headers
-only ``dlq_*`` are taken off, and those of a copy that was sent to another partition: it is no copy any more.
-"""
+"""Reading dead letters: put together again where they were split, without those that are settled."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import TopicPartition
 
-from models.errors import ConfigurationError, NotFound
-from streams import kafka
+from models.errors import NotFound
 from streams.kafka import broker
 from streams.runtime.deadletters import (
     DLQ_SUFFIX,
     HEADER_PREFIX,
-    LARGEST_LETTER,
     DeadRecord,
     join_parts,
     why_of,
 )
-from streams.runtime.partitioner import partition_of
 from streams.runtime.records import REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER, Headers, SourceRecord, header
 from streams.settings import Settings
 from streams.topics import TopicSpec, catalog_for
 
 SETTLED, OF = "dlq_settled", "dlq_of"
-RETRIED, DROPPED = b"retried", b"dropped"
-
 _WHY_COUNT = 7
-_COPY = (REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER)
+COPY = (REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER)
 
 
 class Place(NamedTuple):
@@ -294,56 +275,8 @@ def _fingerprint(first: SourceRecord, record: DeadRecord | None) -> bytes:
     """Return what tells a record from another, wherever it lay."""
     if record is None:
         return f"{first.partition}:{first.offset}".encode()
-    own = [each for each in record.headers if each[0] not in _COPY]
+    own = [each for each in record.headers if each[0] not in COPY]
     return hashlib.blake2b(repr((record.key, record.value, own)).encode(), digest_size=16).digest()
-
-
-async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
-    """Send the records of letters to where they lay, by key, and mark the letters; return these.
-
-    Each is marked only when the broker has its record, so a letter may be sent twice and is never lost.
-
-    Raises:
-        NotFound: no such letter.  Nothing was sent.
-        ConfigurationError: one of them cannot be tried again.  Nothing was sent.
-        DependencyUnavailable: the broker does not take them.
-    """
-    found = await read_letters(settings, queue.name, wanted)
-    for letter, _ in found:
-        if letter.retryable:
-            raise ConfigurationError(f"{letter.place} of {queue.name} cannot be retried: {letter.retryable}")
-    topic = catalog_for(settings).name(queue.dead_letter_of)
-    partitions = (await broker.partitions_of(settings, [topic])).get(topic)
-    if partitions is None:
-        raise NotFound(f"{topic}, where they belong, does not exist: `switchboard topics apply` creates it")
-    async with _producing(settings) as producer:
-        for letter, record in found:
-            assert record is not None  # or it would not be retryable
-            await _send(producer, topic, record, partitions, letter)
-            await _mark(producer, letter, RETRIED)
-    return [letter for letter, _ in found]
-
-
-async def drop(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
-    """Mark letters as done with.  Their records stay in the queue as long as it keeps any (30 days).
-
-    Raises :class:`NotFound`, :class:`DependencyUnavailable` as :func:`retry`.
-    """
-    found = await read_letters(settings, queue.name, wanted, with_records=False)
-    async with _producing(settings) as producer:
-        for letter, _ in found:
-            await _mark(producer, letter, DROPPED)
-    return [letter for letter, _ in found]
-
-
-@asynccontextmanager
-async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
-    # As large as the largest letter that is kept whole: the topic's own limit is of what is compressed.
-    client = kafka.make_producer(
-        settings, "switchboard-dlq", max_request_size=LARGEST_LETTER + 2**20, compression_type="gzip"
-    )
-    async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
-        yield producer
 
 
 async def _records(
@@ -362,20 +295,3 @@ async def _records(
         ):
             for record in batch:
                 yield record
-
-
-async def _send(
-    producer: AIOKafkaProducer, topic: str, record: DeadRecord, partitions: int, letter: Letter
-) -> None:
-    place = letter.partition % partitions if record.key is None else partition_of(record.key, partitions)
-    headers = [each for each in record.headers if each[0] not in _COPY]
-    async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
-        await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
-
-
-async def _mark(producer: AIOKafkaProducer, letter: Letter, what: bytes) -> None:
-    headers = [(SETTLED, what), (OF, str(letter.offset).encode())]
-    async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
-        await producer.send_and_wait(
-            letter.queue, None, key=str(letter.place).encode(), partition=letter.partition, headers=headers
-        )
