@@ -9,7 +9,9 @@ Source: CloudEvents 1.0.2, "Kafka Protocol Binding", section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache
 
@@ -20,6 +22,24 @@ _CONTENT_TYPE = "content-type"
 
 #: Attributes that describe one event, so that no other event may inherit them.
 _OWN = frozenset({"id", "source", "specversion", "type", "subject", "time", "datacontenttype", "dataschema"})
+
+
+_traceparent: ContextVar[str] = ContextVar("traceparent", default="")
+
+
+@contextmanager
+def caused_by(traceparent: str) -> Iterator[None]:
+    """Whatever is written inside, and by the tasks that begin there, is of this trace (W3C Trace Context)."""
+    token = _traceparent.set(traceparent)
+    try:
+        yield
+    finally:
+        _traceparent.reset(token)
+
+
+def traceparent() -> str:
+    """Return the trace that this is done for; ``""``: for none."""
+    return _traceparent.get()
 
 
 def incoming(headers: Iterable[tuple[str, bytes | None]] | None) -> dict[str, str] | None:
@@ -59,6 +79,7 @@ def outgoing(
     ``event_type`` are constants of the stage (``/switchboard/ingest``, ``memory.window.v1``); ``subject`` is
     what the event is about (the conversation, the fact); ``time`` is when it happened, with an offset.
     ``cause`` are the attributes (:func:`incoming`) of the record that caused it: its extensions are kept.
+    Without one it is of the trace of :func:`caused_by`.
     """
     headers = [("ce_id", event_id.encode()), *_constants(event_type, source)]
     if subject is not None:
@@ -67,6 +88,8 @@ def outgoing(
         headers.append(("ce_time", time.isoformat().encode()))
     if cause:
         headers += [(_PREFIX + name, value.encode()) for name, value in cause.items() if name not in _OWN]
+    elif trace := _traceparent.get():
+        headers.append((_PREFIX + "traceparent", trace.encode()))
     return headers
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer
@@ -47,10 +47,8 @@ class Sender:
         self._producer: AIOKafkaProducer | None = None
         self._connecting = asyncio.Lock()
 
-    async def send(self, records: Sequence[Outgoing], traceparent: str = "") -> list[Sent]:
+    async def send(self, records: Sequence[Outgoing]) -> list[Sent]:
         """Write records, in order, and return where each stands once the broker has confirmed them all.
-
-        ``traceparent`` (W3C Trace Context) goes with them, and with whatever follows from them.
 
         Raises:
             DependencyUnavailable: not all are confirmed; some may be there all the same.
@@ -58,8 +56,7 @@ class Sender:
         try:
             async with asyncio.timeout(self._patience):
                 producer = await self._connected()
-                cause = {"traceparent": traceparent} if traceparent else {}
-                waiting = [await self._enqueue(producer, record, cause) for record in records]
+                waiting = [await self._enqueue(producer, record) for record in records]
                 confirmed = await asyncio.gather(*waiting)
         except (KafkaError, OSError) as error:  # TimeoutError is one
             raise kafka.refusal(error, self._settings) or DependencyUnavailable(
@@ -75,13 +72,9 @@ class Sender:
         if producer is not None:
             await kafka.close(producer)
 
-    async def _enqueue(
-        self, producer: AIOKafkaProducer, record: Outgoing, cause: Mapping[str, str]
-    ) -> asyncio.Future[Sent]:
+    async def _enqueue(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[Sent]:
         spec = self._catalog.get(record.topic)
-        headers = cloudevents.outgoing(
-            spec.event_type, _SOURCE, record.event_id, subject=record.subject, cause=cause
-        )
+        headers = cloudevents.outgoing(spec.event_type, _SOURCE, record.event_id, subject=record.subject)
         future: asyncio.Future[Sent] = await producer.send(
             spec.name,
             record.value,

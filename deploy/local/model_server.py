@@ -50,12 +50,13 @@ Script = Callable[[Mapping[str, Any]], str | None]
 
 
 class Call(NamedTuple):
-    """A call that arrived: which method of which model, with which body, and what became of it."""
+    """A call that arrived: which method of which model, with which body, what became of it, and its trace."""
 
     method: str
     model: str
     body: Mapping[str, Any]
     fault: Fault | None
+    traceparent: str = ""
 
 
 class ModelServer:
@@ -126,7 +127,7 @@ class ModelServer:
         body = json.loads(await request.body() or b"{}")
         method, model = request.path_params["method"], request.path_params["model"]
         fault = self._always or (self._faults.popleft() if self._faults else None)
-        self.calls.append(Call(method, model, body, fault))
+        self.calls.append(Call(method, model, body, fault, request.headers.get("traceparent", "")))
         if fault is Fault.SLOW:
             await asyncio.sleep(_SLOW_SECONDS)
         if (refused := self._refusal(request, model, fault)) is not None:

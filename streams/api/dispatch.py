@@ -27,8 +27,9 @@ from streams.api.problems import (
     TOO_LARGE,
     Problem,
 )
-from streams.api.tracing import span
+from streams.api.tracing import span, traceparent_of
 from streams.api.usage import usage
+from streams.cloudevents import caused_by
 from streams.printing import encode_json, printable
 
 #: Longest body (bytes).
@@ -111,7 +112,8 @@ async def answer(
         _check_json(found, request, needed=False)
     if found.body is not None:
         given["body"] = await _body(found, found.body, request, caller.narrow)
-    result = await found.handler(Call(request, caller, parts, access, stopping), **given)
+    with caused_by(traceparent_of(request)):
+        result = await found.handler(Call(request, caller, parts, access, stopping), **given)
     if isinstance(result, Response):
         return result
     headers = {"cache-control": "no-store"}

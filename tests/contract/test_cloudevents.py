@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from streams.cloudevents import incoming, outgoing
+from streams.cloudevents import caused_by, incoming, outgoing
 
 EVENT = [
     ("ce_specversion", b"1.0"),
@@ -112,3 +113,17 @@ def test_outputs_are_events_to_the_next_stage_after_a_trip_through_a_record_batc
     attributes = incoming(record.headers)
     assert attributes is not None
     assert (attributes["id"], attributes["subject"], attributes["correlationid"]) == ("w-1", "c-1", "7")
+
+
+async def test_what_is_written_for_a_trace_is_of_it_by_whichever_task_and_nothing_after_it():
+    async def written() -> dict[str, bytes]:
+        return dict(outgoing("chat.message.v1", "/switchboard/serve", "m-1"))
+
+    with caused_by("00-1-2-01"):
+        later = asyncio.create_task(written())
+        inherited = dict(
+            outgoing("chat.message.v1", "/switchboard/serve", "m-1", cause={"traceparent": "other"})
+        )
+    assert (await later)["ce_traceparent"] == b"00-1-2-01"
+    assert inherited["ce_traceparent"] == b"other"
+    assert "ce_traceparent" not in await written()

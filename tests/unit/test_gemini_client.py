@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,6 +15,7 @@ from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction
 from streams.adapters.gemini.client import Declined, GeminiClient, Said, Throttled
+from streams.cloudevents import caused_by
 from streams.settings import Settings
 
 PROMPT = extraction.prompt([examples.window()])
@@ -60,6 +62,16 @@ async def test_what_is_sent(client: GeminiClient, server: ModelServer) -> None:
     assert config["maxOutputTokens"] == PROMPT.most_tokens
     assert 0 in config["thinkingConfig"].values()
     assert "mara" not in json.dumps(call.body), "who it is about leaves the machine"
+
+
+async def test_a_call_belongs_to_the_trace_that_it_is_made_for(
+    client: GeminiClient, server: ModelServer
+) -> None:
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    with caused_by(trace):
+        await asyncio.create_task(ask(client))
+    await ask(client)
+    assert [call.traceparent for call in server.calls] == [trace, ""]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from google.genai import errors, types
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts.prompt import Prompt
+from streams.cloudevents import traceparent
 from streams.settings import Settings
 
 DEPENDENCY = "gemini"
@@ -102,6 +103,8 @@ class _Bounded(httpx.AsyncByteStream):
 
 class _Transport(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if trace := traceparent():
+            request.headers["traceparent"] = trace
         response = await super().handle_async_request(request)
         response.stream = _Bounded(response.stream)
         return response

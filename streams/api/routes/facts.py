@@ -15,7 +15,6 @@ from models.ports import FactFilter
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_FACT, Problem
 from streams.api.routes.messages import idempotency_key
-from streams.api.tracing import traceparent_of
 from streams.commands import COMMANDS
 from streams.correcting import correcting
 from streams.fact_uses import Use
@@ -177,7 +176,7 @@ async def correct_fact(call: Call, wanted: FactParameters, body: NewValue) -> Co
         raise Problem(kind, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     command = asked.command
     record = Outgoing(COMMANDS, command.conversation_id.encode(), encode_json(command), command.command_id)
-    await sender.send([record], traceparent_of(call.request))
+    await sender.send([record])
     return Corrected(
         fact_id=fact.fact_id,
         user_id=fact.user_id,

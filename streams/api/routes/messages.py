@@ -15,7 +15,6 @@ from models.messages import DEFAULT_TENANT, ChatMessage, Identifier, Role, Times
 from processors.text.validation import decode_chat_message
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, NOT_ALLOWED, UNKNOWN_POSITION, Problem
-from streams.api.tracing import traceparent_of
 from streams.progress import Progress, ProgressReader
 from streams.sending import Outgoing, Sender
 
@@ -109,7 +108,7 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
             INVALID_REQUEST, "Two messages of a conversation have the same message_id: each has its own."
         )
     records = [_record(call, each, number) for number, each in enumerate(messages)]
-    sent = await sender.send(records, traceparent_of(call.request))
+    sent = await sender.send(records)
     return MessagesAccepted(
         messages=[
             Accepted(
