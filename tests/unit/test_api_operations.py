@@ -19,11 +19,12 @@ from starlette.routing import Route
 from models.messages import Identifier
 from streams.api.app import Mounted, create_api
 from streams.api.catalog import OPERATIONS
+from streams.api.cursors import after, cursor_of
 from streams.api.dispatch import MOST_BYTES
 from streams.api.openapi import openapi
 from streams.api.operations import Call, Operation, Parameters, Scope, operation
 from streams.api.parts import Parts
-from streams.api.problems import CONFLICT, GENERAL
+from streams.api.problems import CONFLICT, GENERAL, Problem
 from streams.api.server import serve
 from streams.api.usage import call_of, usage
 
@@ -177,6 +178,19 @@ async def test_what_is_wrong_is_a_problem_of_its_own(
     assert told["advice"]
     if status == 405:
         assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+async def test_of_a_field_that_is_given_twice_the_last_counts_for_everybody(client: httpx.AsyncClient) -> None:
+    """What is allowed is decided by what is used: no part of ours reads another of the two."""
+    answer = await client.post("/v1/things/t", content=b'{"text":"a","text":"b"}', headers=JSON)
+    assert (answer.status_code, answer.json()["text"]) == (202, "b")
+
+
+@pytest.mark.parametrize("sent", ["", "x", "AAAA", "\u2603", cursor_of("people", "ada"), "=" * 50, "%00"])
+def test_a_cursor_of_another_list_is_none_of_this(sent: str) -> None:
+    assert after("people", cursor_of("people", "ada")) == "ada"
+    with pytest.raises(Problem, match="cursor"):
+        after("conversations", sent)
 
 
 async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:
