@@ -35,6 +35,16 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
         assert (down.status_code, down.json()["part"]) == (503, "recall"), down.text
         assert "switchboard worker recall" in down.json()["detail"]
         assert ask(deployment, "/v1/openapi.json").status_code == 200
+        said = {
+            "conversation_id": "c-down",
+            "role": "user",
+            "content": "Somebody is there.",
+            "user_id": "ada-down",
+        }
+        with deployment.client() as client:
+            assert client.post("/v1/messages", json={"messages": [said]}).status_code == 202, (
+                "it needs Kafka only"
+            )
         assert deployment.health("serve", "/readyz").is_success, "what is down is not its own"
         deployment.start("recall")
         assert ask(deployment, "/v1/search", q="peanuts", user_id="ada").status_code == 200
