@@ -6,20 +6,25 @@ import asyncio
 from datetime import UTC, datetime
 
 import msgspec
+from aiokafka import TopicPartition
 
-from models.errors import NotFound
-from models.messages import Role
+from models.errors import DependencyUnavailable, InvalidRecord, NotFound
+from models.messages import ChatMessage, Role
 from models.summaries import Summary
 from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
+from processors.text.validation import decode
 from streams import commands, conversation_states, erasing, exporting
 from streams.adapters.tokenizer import cl100k_counter
+from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
 from streams.summary_topic import summaries_of
+
+MESSAGES = "chat.messages.v1"
 
 #: Conversations of one person that are listed; the log holds those of the last months.
 MOST_LISTED = 10_000
@@ -28,6 +33,10 @@ MOST_LISTED = 10_000
 _LATEST_TURNS = 50
 
 _TITLE_CHARACTERS = 60
+
+
+class NotReadYet(NotFound):
+    """Something was said in a conversation, and nobody has read it yet."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,15 +128,32 @@ class Conversations:
 
         Raises:
             NotFound: there is no such conversation, or the person takes no part in it.
+            NotReadYet: it began a moment ago.
         """
         length = await self._log.length(tenant_id, conversation_id)
         # Of one that was erased the log still knows how long it was.
         there = length and await self._log.last_turns(tenant_id, conversation_id, _LATEST_TURNS)
         takes_part = user_id is None or await self._log.takes_part(tenant_id, user_id, conversation_id)
+        if not length and await self._waits(tenant_id, user_id, conversation_id):
+            raise NotReadYet(f"what was said in conversation {conversation_id} is not read yet: a moment")
         if not there or not takes_part:
             whose = f"{user_id} takes part in no" if user_id is not None else "there is no"
             raise NotFound(f"{whose} conversation {conversation_id} of tenant {tenant_id} that is still kept")
         return length
+
+    async def _waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:
+        """Tell whether something was said there, to this person, that the recall service has not read."""
+        try:
+            found = await self._lookup.find(MESSAGES, conversation_id.encode(), newest=1)
+            if found is None or not found.records:
+                return False
+            record = found.records[-1]
+            message = decode(ChatMessage, record.value)
+            read = await broker.committed(self._settings, self._settings.group("recall"))
+        except (DependencyUnavailable, InvalidRecord):
+            return False  # then it is as unknown as any other
+        theirs = message.tenant_id == tenant_id and user_id in (None, message.user_id)
+        return theirs and record.offset >= read.get(TopicPartition(record.topic, record.partition), 0)
 
     async def overview(self, tenant_id: str, conversation_id: str) -> Overview:
         """Return how far a conversation has come.

@@ -69,6 +69,11 @@ UNKNOWN_CONVERSATION = Kind(
     HTTPStatus.NOT_FOUND,
     "Check the names; a conversation is known as soon as its first message was read.",
 )
+NOT_READ_YET = Kind(
+    "not-read-yet",
+    HTTPStatus.NOT_FOUND,
+    "Ask again in a moment; `GET /v1/progress` says how far a message has come.",
+)
 UNKNOWN_LETTER = Kind(
     "unknown-letter",
     HTTPStatus.NOT_FOUND,

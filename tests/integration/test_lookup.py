@@ -12,11 +12,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 
 from deploy.local.kafka import LocalKafka
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, NotFound
+from streams.conversations import Conversations, NotReadYet
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
+from streams.sending import Sender
 from streams.settings import Settings
 from streams.topics import admin
 from streams.topics.catalog import catalog_for
@@ -175,3 +177,51 @@ async def test_places_are_kept_of_no_more_records_than_there_is_room_for(
 async def test_a_broker_that_is_not_there_is_named() -> None:
     with pytest.raises(DependencyUnavailable):
         await Lookup(Settings(bootstrap_servers="127.0.0.1:9")).find(MESSAGES, b"c")
+
+
+class NothingRead:
+    """The log before the recall service has read anything."""
+
+    async def length(self, tenant_id: str, conversation_id: str) -> int:
+        return 0
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        return False
+
+
+async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings: Settings) -> None:
+    name = "lookup-5"
+    said = {
+        "message_id": "m",
+        "conversation_id": name,
+        "user_id": "ada",
+        "role": "user",
+        "content": "Hello.",
+        "sent_at": "2026-03-01T00:00:00Z",
+    }
+    place = await write(settings, MESSAGES, name, [(name, said)])
+    sender = Sender(settings)
+    found = Conversations(settings, NothingRead(), sender, Lookup(settings))  # type: ignore[arg-type]
+    for user in ("ada", None):
+        with pytest.raises(NotReadYet):
+            await found.check("default", user, name)
+    for tenant, user, conversation in (
+        ("default", "bob", name),
+        ("acme", "ada", name),
+        ("default", "ada", "c"),
+    ):
+        with pytest.raises(NotFound) as caught:
+            await found.check(tenant, user, conversation)
+        assert not isinstance(caught.value, NotReadYet)
+    reader = AIOKafkaConsumer(
+        bootstrap_servers=settings.bootstrap_servers,
+        group_id=settings.group("recall"),
+        enable_auto_commit=False,
+    )
+    await reader.start()
+    reader.assign([place])
+    await reader.commit({place: (await reader.end_offsets([place]))[place]})
+    await reader.stop()
+    with pytest.raises(NotFound) as caught:
+        await found.check("default", "ada", name)
+    assert not isinstance(caught.value, NotReadYet), "it was read, and is not there: it was erased"

@@ -10,7 +10,7 @@ import msgspec
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Scope, operation
-from streams.api.problems import UNKNOWN_CONVERSATION, Problem
+from streams.api.problems import NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.api.routes.conversations import ConversationParameters, checked
 from streams.conversations import Conversations
 from streams.erasing import Remaining
@@ -107,7 +107,7 @@ async def close_conversation(call: Call, wanted: ConversationParameters) -> Aske
     scope=Scope.WRITE,
     status=202,
     example={"conversation_id": "c-1", "user_id": "ada"},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def delete_conversation(call: Call, wanted: ConversationParameters) -> Erased:
     """Forget what was said in a conversation so far, or with `user_id` what that person said in it."""

@@ -15,9 +15,9 @@ from processors.conversations.token_table import TableRange
 from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow
 from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import INVALID_REQUEST, UNKNOWN_CONVERSATION, Problem
+from streams.api.problems import INVALID_REQUEST, NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
-from streams.conversations import Conversations, Listed, OpenWindow, Said, Tokens
+from streams.conversations import Conversations, Listed, NotReadYet, OpenWindow, Said, Tokens
 from streams.exporting import Exported
 from streams.printing import encode_json
 from streams.windows import WindowRetriever
@@ -148,7 +148,7 @@ async def list_conversations(call: Call, wanted: ConversationsParameters) -> Con
     "/v1/conversations/{conversation_id}/export",
     scope=Scope.READ,
     example={"conversation_id": "c-1", "user_id": "ada"},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
     media_type="application/x-ndjson",
     answer=Exported,
 )
@@ -168,7 +168,7 @@ async def export_conversation(call: Call, wanted: ConversationParameters) -> Res
     "/v1/conversations/{conversation_id}",
     scope=Scope.READ,
     example={"conversation_id": "c-1", "user_id": "ada"},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAnswer:
     """A conversation: its messages a page at a time, its tokens, and the window that is still open."""
@@ -198,7 +198,7 @@ async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAn
     "/v1/conversations/{conversation_id}/summaries",
     scope=Scope.READ,
     example={"conversation_id": "c-1", "user_id": "ada"},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def get_summaries(call: Call, wanted: ConversationParameters) -> SummariesAnswer:
     """The summaries of a conversation, each with the range of messages that it stands for."""
@@ -213,5 +213,7 @@ async def get_summaries(call: Call, wanted: ConversationParameters) -> Summaries
 async def checked(found: Conversations, wanted: ConversationParameters | PageParameters) -> int:
     try:
         return await found.check(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
+    except NotReadYet as error:
+        raise Problem(NOT_READ_YET, f"{error}.") from error
     except NotFound as error:
         raise Problem(UNKNOWN_CONVERSATION, f"{error}: check the names.") from error
