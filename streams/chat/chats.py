@@ -112,7 +112,7 @@ class Chats:
             DependencyUnavailable: what was said could not be written.
         """
         place = (tenant_id, conversation_id)
-        if (there := self._busy.get(place)) is not None:
+        while (there := self._busy.get(place)) is not None:
             before = self._turns.get(there)
             if before is None or before.ended is None:
                 raise TurnRunning(there)
