@@ -113,10 +113,10 @@ class Chats:
         """
         place = (tenant_id, conversation_id)
         while (there := self._busy.get(place)) is not None:
-            before = self._turns.get(there)
-            if before is None or before.ended is None:
+            before, holding = self._turns.get(there), self._holding.get(there)
+            if before is None or before.ended is None or holding is None:
                 raise TurnRunning(there)
-            await asyncio.wait([self._holding[there]])  # it only lets go
+            await asyncio.wait([holding])  # it only lets go
         again, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
         # Nobody else may begin one while the broker is waited for.
         self._busy[place] = turn_id
