@@ -34,6 +34,9 @@ _LATEST_TURNS = 50
 
 _TITLE_CHARACTERS = 60
 
+#: How long it may take to tell what is not read yet from what is not there.
+_WAITS_SECONDS = 3.0
+
 
 class NotReadYet(NotFound):
     """Something was said in a conversation, and nobody has read it yet."""
@@ -144,13 +147,14 @@ class Conversations:
     async def _waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:
         """Tell whether something was said there, to this person, that the recall service has not read."""
         try:
-            found = await self._lookup.find(MESSAGES, conversation_id.encode(), newest=1)
-            if found is None or not found.records:
-                return False
-            record = found.records[-1]
-            message = decode(ChatMessage, record.value)
-            read = await broker.committed(self._settings, self._settings.group("recall"))
-        except (DependencyUnavailable, InvalidRecord):
+            async with asyncio.timeout(_WAITS_SECONDS):
+                found = await self._lookup.find(MESSAGES, conversation_id.encode(), newest=1)
+                if found is None or not found.records:
+                    return False
+                record = found.records[-1]
+                message = decode(ChatMessage, record.value)
+                read = await broker.committed(self._settings, self._settings.group("recall"))
+        except (DependencyUnavailable, InvalidRecord, TimeoutError):
             return False  # then it is as unknown as any other
         theirs = message.tenant_id == tenant_id and user_id in (None, message.user_id)
         return theirs and record.offset >= read.get(TopicPartition(record.topic, record.partition), 0)

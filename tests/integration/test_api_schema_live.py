@@ -26,7 +26,7 @@ from serve_rig import ServeRig, eventually
 from streams.api.catalog import OPERATIONS
 from streams.api.openapi import openapi
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
 #: Without an end of their own (tests/unit/test_api_schema.py has what they refuse), or seconds long.
 ENDLESS = {"get_events", "get_turn_events", "post_turn"}
@@ -117,7 +117,6 @@ def test_with_a_token_of_one_person_and_with_none(serving: ServeRig, token: str)
     try_each(serving.url, {}, 1, 3)
 
 
-@pytest.mark.soak
 def test_for_as_long_as_one_likes(serving: ServeRig) -> None:
     until = time.monotonic() + float(os.environ.get("SWITCHBOARD_TEST_SCHEMA_SECONDS", "3600"))
     number = 10
