@@ -200,6 +200,10 @@ async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings:
         "sent_at": "2026-03-01T00:00:00Z",
     }
     place = await write(settings, MESSAGES, name, [(name, said)])
+    reader = AIOKafkaConsumer(bootstrap_servers=settings.bootstrap_servers, group_id=settings.group("recall"))
+    await reader.start()
+    reader.assign([place])
+    await reader.commit({place: 0})
     sender = Sender(settings)
     found = Conversations(settings, NothingRead(), sender, Lookup(settings))  # type: ignore[arg-type]
     for user in ("ada", None):
@@ -213,13 +217,6 @@ async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings:
         with pytest.raises(NotFound) as caught:
             await found.check(tenant, user, conversation)
         assert not isinstance(caught.value, NotReadYet)
-    reader = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers,
-        group_id=settings.group("recall"),
-        enable_auto_commit=False,
-    )
-    await reader.start()
-    reader.assign([place])
     await reader.commit({place: (await reader.end_offsets([place]))[place]})
     await reader.stop()
     with pytest.raises(NotFound) as caught:
