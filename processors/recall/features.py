@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import msgspec
@@ -65,26 +66,31 @@ class Feature(NamedTuple):
 #: ``meaning``: cosine; ``words``, ``around``: BM25 of the text, and of it with its neighbours, each of the best
 #: candidate's; ``speaker``: said by who is asked about; ``question``: only asks (1), or ends with a question (a
 #: half); ``length``: log of 1 + words, up to 20; ``time``: names one, and the question asks for it; ``near``:
-#: the best cosine among other candidates within 12 turns; ``session``: the best cosine in its session;
-#: ``instruction``: the person says what every answer shall be like; ``graph``: says what is tied to whom
-#: the question names (chosen: what is tied is too rare for a fit).  ``requested_...``: the same as the
+#: the best cosine among other candidates within 12 turns; ``session``, ``session_meaning``: the best cosine in
+#: its session, and the mean one; ``session_words``: the share of the question's words (by rarity) that stand in
+#: its session; ``instruction``: the person says what every answer shall be like; ``recounted_instruction``: the
+#: same where it is asked what was said, which an instruction does not bear on; ``graph``: says what is tied to
+#: whom the question names (chosen: what is tied is too rare for a fit).  ``requested_...``: the same as the
 #: feature of that name where something is requested rather than asked, else 0: the words of a request say what
 #: is wanted, less what was said.
 FEATURES: Mapping[str, Feature] = {
-    "meaning": Feature(0.511, 0.238, 0.105),
-    "words": Feature(0.228, 0.164, 0.191),
-    "around": Feature(0.478, 0.228, 0.208),
-    "speaker": Feature(1.014, 0.497, 0.412),
-    "question": Feature(-0.019, 0.182, 0.270),
-    "length": Feature(0.300, 2.606, 0.329),
-    "time": Feature(0.135, 0.051, 0.053),
-    "near": Feature(0.200, 0.360, 0.101),
-    "session": Feature(0.525, 0.377, 0.102),
-    "instruction": Feature(0.084, 0.005, 0.039),
+    "meaning": Feature(0.537, 0.238, 0.107),
+    "words": Feature(0.228, 0.166, 0.190),
+    "around": Feature(0.352, 0.228, 0.208),
+    "speaker": Feature(1.023, 0.490, 0.410),
+    "question": Feature(-0.014, 0.179, 0.268),
+    "length": Feature(0.282, 2.606, 0.327),
+    "time": Feature(0.137, 0.051, 0.053),
+    "near": Feature(0.193, 0.364, 0.102),
+    "session": Feature(0.307, 0.379, 0.103),
+    "session_meaning": Feature(0.177, 0.238, 0.060),
+    "session_words": Feature(0.271, 0.405, 0.154),
+    "instruction": Feature(0.108, 0.005, 0.035),
+    "recounted_instruction": Feature(-0.041, 0.003, 0.020),
     "graph": Feature(1.0, 0.0, 1.0),
-    "requested_speaker": Feature(-0.125, 0.170, 0.087),
-    "requested_words": Feature(-0.089, 0.039, 0.053),
-    "requested_around": Feature(-0.086, 0.054, 0.060),
+    "requested_speaker": Feature(-0.133, 0.169, 0.087),
+    "requested_words": Feature(-0.091, 0.040, 0.053),
+    "requested_around": Feature(-0.072, 0.054, 0.060),
 }
 
 
@@ -138,11 +144,12 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
     words = _Words(question.text, candidates)
     most_alone, most_around = (max(bm25) or 1.0 for bm25 in (words.alone, words.around))
     near = _near(candidates, cosines) if known else [FEATURES["near"].mean] * len(candidates)
-    session = _best_of_session(candidates, cosines) if known else [FEATURES["session"].mean] * len(candidates)
+    session = _of_sessions(candidates, cosines, words, bool(known))
     found = []
     for position, each in enumerate(candidates):
         alone, around = words.alone[position] / most_alone, words.around[position] / most_around
         speaker = float(_is_asked(question, each))
+        instruction = float(each.role is Role.USER and _STANDING.search(each.text) is not None)
         values = {
             "meaning": cosines[position],
             "words": alone,
@@ -152,8 +159,9 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
             "length": _length(each, words.counts[position]),
             "time": float(question.when and _TIME.search(each.text) is not None),
             "near": near[position],
-            "session": session[position],
-            "instruction": float(each.role is Role.USER and _STANDING.search(each.text) is not None),
+            **session[position],
+            "instruction": instruction,
+            "recounted_instruction": instruction * question.recounts,
             "graph": float(each.tied),
             "requested_speaker": speaker * question.request,
             "requested_words": alone * question.request,
@@ -233,13 +241,30 @@ def sessions(candidates: Sequence[Candidate]) -> list[list[int]]:
     return found
 
 
-def _best_of_session(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:
-    """Return the best cosine in the session of each; what has no place counts by itself."""
-    found = list(cosines)
+def _of_sessions(
+    candidates: Sequence[Candidate], cosines: Sequence[float], words: _Words, known: bool
+) -> list[dict[str, float]]:
+    """Return what is seen of the session of each; ``known``: there are cosines.
+
+    What has no place is as near as itself, and else like the turns here.
+    """
+    usual = {name: FEATURES[name].mean for name in ("session", "session_meaning", "session_words")}
+    found = [usual] * len(candidates)
+    turns: list[int] = []
     for session in sessions(candidates):
-        best = max(cosines[at] for at in session)
+        held = frozenset[str]().union(*(words.held[candidates[at].text] for at in session))
+        seen = usual | {"session_words": words.share(held)}
+        if known:
+            near = [cosines[at] for at in session]
+            seen |= {"session": max(near), "session_meaning": fmean(near)}
         for at in session:
-            found[at] = best
+            found[at] = seen
+        turns += session
+    if turns:
+        usual = {name: fmean(found[at][name] for at in turns) for name in usual}
+    for at, each in enumerate(candidates):
+        if each.index is None:
+            found[at] = usual | {"session": cosines[at]} if known else usual
     return found
 
 
@@ -256,7 +281,7 @@ class _Words:
         seen = Counter(word for text in texts for word in counts[text])
         rarity = {word: math.log1p((len(texts) - seen[word] + 0.5) / (seen[word] + 0.5)) for word in asked}
         average = max(1.0, sum(length.values()) / max(1, len(texts)))
-        whole = sum(rarity.values())
+        self._whole = sum(rarity.values())
         self.rarity: Mapping[str, float] = rarity
         self.held = {text: frozenset(times) for text, times in counts.items()}
 
@@ -272,7 +297,8 @@ class _Words:
         self.alone = [bm25((each.text,), average) for each in candidates]
         self.around = [bm25((each.before, each.text, each.after), 3 * average) for each in candidates]
         self.counts = [length[each.text] for each in candidates]
-        self.coverage = [
-            sum(rarity[word] for word in sorted(self.held[each.text])) / whole if whole else 0.0
-            for each in candidates
-        ]
+        self.coverage = [self.share(self.held[each.text]) for each in candidates]
+
+    def share(self, words: Iterable[str]) -> float:
+        """Return which share of the question's words these are, by rarity."""
+        return sum(self.rarity[word] for word in sorted(words)) / self._whole if self._whole else 0.0

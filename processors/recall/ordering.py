@@ -61,9 +61,9 @@ def put_in_order(
 ) -> None:
     """Add to the candidates' parts what their order asks for."""
     _facts_first(candidates, seen, parts)
-    if _VALUE.search(question.text) and not _PAST.search(question.text):
+    if _VALUE.search(question.query) and not _PAST.search(question.query):
         _latest_first(question, candidates, parts)
-    elif _BROAD.search(question.text):
+    elif _BROAD.search(question.query):
         _spread(candidates, parts)
 
 

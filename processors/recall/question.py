@@ -12,6 +12,7 @@ import msgspec
 
 from models.messages import Role
 from models.statements import Precision
+from processors.recall.framing import TALK, subject_of
 from processors.text.calendar import add_months
 from processors.text.dates import find_dates
 from processors.text.stemming import stem_of
@@ -45,6 +46,11 @@ _OF_THE_PAST = re.compile(
     r"|remember|remind|summar\w+|order|so far|over time)\b",
     re.IGNORECASE,
 )
+_OF_TALK = re.compile(
+    rf"\b(?:brought|bring) up\b|\bhow many (?:different|times)\b|\b(?:our|my|these|the) (?:\w+ ){{0,2}}{TALK}\b"
+    r"|\b(?:i|we|you)(?:['’]ve| have| had)? (?:covered|asked)\b",
+    re.IGNORECASE,
+)
 #: What the assistant said is asked for, or what both did.
 _OF_BOTH = re.compile(
     r"\b(?:did|have|had|were) you (?:\w+ )?(?:recommend|suggest|advi[sc]|propos|g[ia]ve|sa(?:y|id)|t[eo]ld?l?\b"
@@ -52,6 +58,9 @@ _OF_BOTH = re.compile(
     r"|\byour (?:advice|recommendation|suggestion|explanation|answer|reply)\w*|\bsummar(?:y|i[sz]e)\b",
     re.IGNORECASE,
 )
+#: With fewer words a subject says too little to stand for its question.
+_LEAST_WORDS = 2
+
 _MINE = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
 
 
@@ -62,16 +71,20 @@ class InvalidQuestion(ValueError):
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question that was read.
 
-    ``text`` is the question without the names of known speakers: what is embedded, and compared by words.
+    ``query`` is the question as it was asked; ``text`` is what it is about, without the names of known speakers
+    and the words that only ask: what is embedded, and compared by words.
     ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
-    ``when``: it asks for a time; ``request``: it wants something to be done, or recommended.
+    ``when``: it asks for a time; ``request``: it wants something to be done, or recommended; ``recounts``: it
+    asks for what was said or done.
     """
 
+    query: str
     text: str
     asked: str = ""
     role: Role | None = None
     when: bool = False
     request: bool = False
+    recounts: bool = False
 
 
 def cleaned(query: str) -> str:
@@ -113,19 +126,25 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     if named:
         names = "|".join(re.escape(name) for name in sorted(named, key=len, reverse=True))
         text = " ".join(re.sub(rf"(?<!\w)(?P<name>{names})(?:['’]s)?(?!\w)", take, query, flags=re.I).split())
-    if not words_of(text):
+    subject = subject_of(text)
+    if len(words_of(subject)) >= _LEAST_WORDS:
+        text = subject
+    elif not words_of(text):
         text = query
     # Several are asked about, or one whose name two have: no turn is preferred.
     one = next(iter(asked)) if len(asked) == 1 else ""
     role = Role.USER if not asked or (not one and _MINE.search(query)) else None
     if _OF_BOTH.search(query):
         role = None
+    of_the_past = _OF_THE_PAST.search(query) is not None
     return Question(
+        query=query,
         text=text,
         asked=one,
         role=role,
         when=_WHEN.match(query) is not None,
-        request=_REQUEST.search(query) is not None and _OF_THE_PAST.search(query) is None,
+        request=_REQUEST.search(query) is not None and not of_the_past,
+        recounts=of_the_past or _OF_TALK.search(query) is not None,
     )
 
 

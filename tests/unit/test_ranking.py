@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.messages import Role
 from processors.recall.answering import Trees
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, Question, cleaned, read
+from processors.recall.question import InvalidQuestion, cleaned, read
 from processors.recall.ranking import STEEPNESS, rank
 from processors.recall.signs import NAMES
 
@@ -45,7 +45,30 @@ def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     ],
 )
 def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None) -> None:
-    assert read(query, ["Mara Voss", "Will"]) == Question(text=text, asked=asked, role=role)
+    found = read(query, ["Mara Voss", "Will"])
+    assert (found.query, found.text, found.asked, found.role) == (query, text, asked, role)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("Hey, can you please recommend a quiet hotel near the lake?", "a quiet hotel near the lake?"),
+        (
+            "Can you list the order in which I brought up different aspects of the herb garden throughout our "
+            "conversations, in order? Mention ONLY and ONLY five items.",
+            "the herb garden?",
+        ),
+        ("What price did I mention for the oak table?", "What price for the oak table?"),
+        ("Give me a short summary of how my pottery classes went so far.", "my pottery classes went."),
+        ("Do you have any tips for sharp knives?", "sharp knives?"),
+        ("What did you recommend?", "What did you recommend?"),
+        ("Can you summarize our conversations?", "Can you summarize our conversations?"),
+        ("Can you swim?", "Can you swim?"),
+        ("Who covered the herb garden?", "Who covered the herb garden?"),
+    ],
+)
+def test_a_question_is_compared_without_the_words_that_only_ask(query: str, text: str) -> None:
+    assert read(query).text == text
 
 
 def test_a_name_that_two_share_prefers_neither() -> None:
@@ -119,6 +142,22 @@ def test_a_session_is_as_near_as_its_best_turn_and_ends_with_a_long_silence() ->
         Candidate(text="e", role=Role.USER, cosine=0.8),
     ]
     assert values("tea", *candidates, name="session") == [0.6, 0.6, 0.2, 0.5, 0.8]
+    means = [0.45, 0.45, 0.2, 0.5]
+    assert values("tea", *candidates, name="session_meaning") == pytest.approx([*means, sum(means) / 4])
+
+
+def test_a_session_has_the_words_of_all_its_turns() -> None:
+    candidates = [
+        turn("green hills", 1),
+        turn("a cup of tea", 2),
+        turn("tea again", 3, said_at=SESSION_GAP + 1),
+        Candidate(text="green tea", role=Role.USER, cosine=0.8),
+    ]
+    shares = values("green tea", *candidates, name="session_words")
+    assert shares[:2] == [1.0, 1.0]
+    assert 0 < shares[2] < 1
+    assert shares[3] == pytest.approx(sum(shares[:3]) / 3), "a fact stands in no session: it is like the turns"
+    assert values("green tea", candidates[3], name="session_words") == [FEATURES["session_words"].mean]
 
 
 def test_what_every_answer_shall_be_like_bears_on_what_it_is_about() -> None:
@@ -130,6 +169,24 @@ def test_what_every_answer_shall_be_like_bears_on_what_it_is_about() -> None:
     ]
     assert values("trips", *map(turn, texts), name="instruction") == [1.0, 1.0, 0.0, 0.0]
     assert values("trips", turn(texts[0], role=Role.ASSISTANT), name="instruction") == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("query", "recounts"),
+    [
+        ("Which trips did I plan?", True),
+        ("List what came up in our conversations about trips.", True),
+        ("How many different trips are there?", True),
+        ("How do I plan trips?", False),
+        ("Which trips are cheap?", False),
+    ],
+)
+def test_an_instruction_does_not_answer_what_was_said(query: str, recounts: bool) -> None:
+    standing = turn("Always give prices in euros when I ask about trips.")
+    other = turn("The trips go to the lake and to the hills.", 1)
+    assert read(query).recounts is recounts
+    assert values(query, standing, other, name="recounted_instruction") == [float(recounts), 0.0]
+    assert FEATURES["recounted_instruction"].weight < 0 < FEATURES["instruction"].weight
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ LoCoMo counts categories 1 to 4 and BEAM all kinds but abstention; the others ar
 answers: how many come back empty, and what that costs of the others.
 
 ``left out``: with weights that were chosen without the conversation that is asked about; the shipped weights
-have seen all of these.  ``--train`` (``make train``) prints the weights of the ranking and writes those of
-whether anything answers.  ``--cache`` keeps vectors between runs.
+have seen all of these.  ``--train`` (``make train``) measures nothing: it prints the weights of the ranking and
+writes those of whether anything answers.  ``--cache`` keeps vectors between runs.
 ``--sample N``: only the first N people of each set.  Exits 2 if no set is there.
 """
 
@@ -38,9 +38,7 @@ _FOLDS = 10
 _FLOORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
-async def measure(
-    folder: Path, names: Sequence[str], cache: Path | None, sample: int, train: bool
-) -> dict[str, Any]:
+async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> dict[str, Any]:
     """Return all figures."""
     sets = {name: people[: sample or None] for name, people in load(folder, names).items()}
     found: dict[str, Any] = {"sets": {}}
@@ -68,11 +66,22 @@ async def measure(
         found["left_out"] = left_out(cases)
     found["worst"] = worst(outcomes)
     found["seconds"] = time.perf_counter() - began
-    if train and cases:
-        weights = fitting.fit(cases)
-        print(fitting.written(weights))
-        print(f"wrote {fitting.save(weights)}")
     return found
+
+
+async def train(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> None:
+    """Choose the weights on all questions; print them and write them."""
+    cases: list[fitting.Case] = []
+    with tempfile.TemporaryDirectory(prefix="switchboard-recall-") as place:
+        async with opened(Path(place), cache) as memory:
+            for name, people in load(folder, names).items():
+                people = people[: sample or None]
+                for person in people:
+                    await memory.remember(person.messages)
+                cases += await gathered(memory, name, people)
+    weights = fitting.fit(cases)
+    print(fitting.written(weights))
+    print(f"wrote {fitting.save(weights)}")
 
 
 async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchType) -> list[Outcome]:
@@ -193,7 +202,11 @@ def main(arguments: list[str]) -> int:
         files = ", ".join(SETS[name][0] for name in given.only)
         print(f"none of {files} is in {given.folder}", file=sys.stderr)
         return 2
-    found = asyncio.run(measure(given.folder, given.only, given.cache, given.sample, given.train))
+    of = (given.folder, given.only, given.cache, given.sample)
+    if given.train:
+        asyncio.run(train(*of))
+        return 0
+    found = asyncio.run(measure(*of))
     print(table(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=2), encoding="utf-8")
