@@ -33,15 +33,16 @@ from models.vectors import EmbeddingResult, Saying, VectorKind
 from processors.embedding.vectors import pack
 from processors.embedding.wording import request_for_fact
 from processors.facts.confidence import ACTIVE_FROM, has_faded
+from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from processors.merging.plan import CLUSTERS_LIMIT
 from processors.merging.support import SUPPORT_LIMIT
 from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.agents.memory.commands import COMMANDS, Commands
-from streams.agents.memory.consolidating import CONSOLIDATION, QUESTIONS, REPORTS
+from streams.agents.memory.consolidating import CHANGED_LIMIT, CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
-from streams.agents.memory.facts import EMBEDDINGS, FACTS, Facts
+from streams.agents.memory.facts import EMBEDDINGS, FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.embedding_requests import key_of
 from streams.erasures import Erasing
@@ -826,6 +827,79 @@ def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:
 def separate(harness: Harness, text: str, user: str = "ada") -> None:
     step = consolidate(user, step=Step.SEPARATE, step_id=f"separate-{text}", fact_id=_id(text))
     harness.take(harness.record(step, CONSOLIDATION))
+
+
+class TestHalfStored:
+    """A crash between the line of the fact that stays, which is stored first, and the other one."""
+
+    def half(self, harness: Harness, step: ConsolidationStep) -> tuple[Record, Fact]:
+        """Do a step, and lose all that was stored of it but the first line."""
+        before, record = len(harness.changelog), harness.record(step, CONSOLIDATION)
+        harness.feed(record)
+        assert len(harness.changelog) > before + 1
+        harness.recover(before + 1)
+        return record, harness.fact("User loves hiking")
+
+    def told(self, harness: Harness) -> None:
+        # More evidence than a fact names: what is let go of is told from what is new by nothing but the mark.
+        for number in range(PROVENANCE_LIMIT + 5):
+            harness.take(harness.record(candidate("User likes hiking", number)))
+        harness.know("User loves hiking", 100, NEARBY, confidence=0.9)
+
+    def test_a_merge_is_counted_once(self, harness: Harness) -> None:
+        self.told(harness)
+        pair = _id("User loves hiking"), _id("User likes hiking")
+        record, stays = self.half(harness, consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1]))
+        assert stays.evidence_count == PROVENANCE_LIMIT + 6
+        harness.feed(record)
+        assert harness.fact("User loves hiking") == stays
+        assert harness.fact("User likes hiking").merged_into_id == stays.fact_id
+        line = line_state(harness, stays.fact_id).fact(stays.fact_id)
+        assert line is not None and line.evidence_count == stays.evidence_count
+
+    def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
+        self.told(harness)
+        pair = _id("User loves hiking"), _id("User likes hiking")
+        merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
+        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.take(harness.record(candidate("User loves hiking", 101)))
+        step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=pair[1])
+        record, stays = self.half(harness, step)
+        assert stays.evidence_count == 2
+        harness.feed(record)
+        assert harness.fact("User loves hiking") == stays
+        back = harness.fact("User likes hiking")
+        assert (back.merged_into_id, back.evidence_count) == (None, PROVENANCE_LIMIT + 5)
+
+
+def line_state(harness: Harness, fact_id: str) -> Line:
+    found = harness.stored(STATE, lambda key: key == fact_id.encode())[fact_id.encode()]
+    assert isinstance(found, Line)
+    return found
+
+
+def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harness) -> None:
+    """Two facts of ten say the same; no step looks at more changed facts than its limit."""
+    chance, count = np.random.default_rng(3), 3 * CHANGED_LIMIT
+    vectors = chance.standard_normal((count, 64)).astype(np.float32)
+    vectors[1::10] = vectors[::10]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    records = []
+    for number in range(count):
+        verb = "loves" if number % 10 == 1 else "likes"
+        text = f"User {verb} thing{number - (number % 10 == 1)}"
+        records.append((candidate(text, number), result(text, vectors[number].tolist())))
+    for start in range(0, count, 500):
+        some = records[start : start + 500]
+        harness.feed(*[harness.record(said) for said, _ in some])
+        harness.feed(*[harness.record(made, EMBEDDINGS) for _, made in some])
+    harness.take(harness.record(consolidate(), CONSOLIDATION))
+    reports = [each for each in harness.values(REPORTS, ConsolidationReport) if each.changed]
+    assert [each.changed for each in reports] == [CHANGED_LIMIT] * 3
+    merged = [fact for fact in harness.topic().values() if fact is not None and fact.merged_into_id is not None]
+    assert len(merged) == count // 10
+    (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
+    assert person.changed == ()
 
 
 class TestSeparating:
