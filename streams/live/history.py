@@ -73,12 +73,11 @@ class History:
         """
         try:
             async with asyncio.timeout(_READ_SECONDS):
-                said = await self._read(
-                    replace(interest, kinds=OF_THE_CONVERSATION), interest.conversation_id, limit
-                )
+                of_all = replace(interest, kinds=OF_THE_CONVERSATION)
+                said = await self._read(of_all, interest.conversation_id)
                 people = sorted({each.user_id for part in said for each in part.seen if each.user_id})
                 about = [replace(interest, user_id=name, kinds=OF_ITS_PEOPLE) for name in people]
-                learned = await asyncio.gather(*(self._read(each, each.user_id, limit) for each in about))
+                learned = await asyncio.gather(*(self._read(each, each.user_id) for each in about))
         except TimeoutError:
             raise DependencyUnavailable(
                 "kafka", f"reading the log of the conversation took more than {_READ_SECONDS:g} s: try again"
@@ -90,7 +89,7 @@ class History:
             tenant_id=interest.tenant_id,
             people=people,
             events=events[-limit:],
-            earlier=max(0, len(events) - limit) + sum(part.earlier for part in parts),
+            earlier=max(0, len(events) - limit),
             read=sorted({part.place for part in parts}, key=lambda place: (place.topic, place.partition)),
             policy=Policy(
                 window_size=self._settings.window_size,
@@ -100,31 +99,30 @@ class History:
             ),
         )
 
-    async def _read(self, interest: Interest, name: str, limit: int) -> list[_Part]:
+    async def _read(self, interest: Interest, name: str) -> list[_Part]:
         """Read the topics that hold what is wanted, all of which are routed by ``name``."""
         topics = [
             topic
             for topic, about in TOPICS.items()
             if topic in self._catalog and any(interest.wants(kind) for kind in about.kinds)
         ]
-        read_all = await asyncio.gather(*(self._part(interest, topic, name, limit) for topic in topics))
+        read_all = await asyncio.gather(*(self._part(interest, topic, name) for topic in topics))
         return [part for part in read_all if part is not None]
 
-    async def _part(self, interest: Interest, topic: str, name: str, limit: int) -> _Part | None:
-        found = await self._lookup.find(topic, name.encode(), newest=limit)
+    async def _part(self, interest: Interest, topic: str, name: str) -> _Part | None:
+        found = await self._lookup.find(topic, name.encode())
         if found is None:
             return None
         seen = [read(record, topic, self._count) for record in found.records]
         ours = [each for each in seen if each is not None and _concerns(interest, each)]
-        return _Part(Place(topic, found.partition, found.read_to), ours, found.earlier)
+        return _Part(Place(topic, found.partition, found.read_to), ours)
 
 
 class _Part(NamedTuple):
-    """What one topic has of it, and how many older records were left out."""
+    """What one topic has of it."""
 
     place: Place
     seen: list[Seen]
-    earlier: int
 
 
 def _concerns(interest: Interest, seen: Seen) -> bool:

@@ -200,7 +200,11 @@ async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings:
         "sent_at": "2026-03-01T00:00:00Z",
     }
     place = await write(settings, MESSAGES, name, [(name, said)])
-    reader = AIOKafkaConsumer(bootstrap_servers=settings.bootstrap_servers, group_id=settings.group("recall"))
+    reader = AIOKafkaConsumer(
+        bootstrap_servers=settings.bootstrap_servers,
+        group_id=settings.group("recall"),
+        enable_auto_commit=False,
+    )
     await reader.start()
     reader.assign([place])
     await reader.commit({place: 0})

@@ -314,15 +314,10 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
         second.conversation = chat.conversation
         refused = second.post("And now?")
         assert refused.status_code == 409 and refused.json()["turn_id"] == turn
-        elsewhere = Chat(deployment, deployment.url, chat.user)
-        elsewhere.conversation = chat.conversation
-        refused = elsewhere.post("And now, at another serve?")
-        assert refused.status_code == 409 and refused.json()["turn_id"] == turn
         stopped = second.http.post(f"/v1/turns/{turn}/stop", json={"user_id": chat.user})
         assert stopped.json()["status"] in ("stopped", "answered")
         rest = list(events)
     assert rest[-1][0] == "end" and rest[-1][1]["status"] == stopped.json()["status"]
-    assert "at another serve" not in str(chat.said()), "what is refused is not said"
     went_on = second.say("I live in Porto, with my sister.")
     assert one(went_on, "end")["status"] == "answered", "the conversation goes on"
 
