@@ -19,7 +19,7 @@ from processors.recall.question import Question
 STEEPNESS = 0.25
 
 #: What the graph adds says which is better, and not whether anything answers: the chance was fitted without it.
-_GRAPH = "graph"
+GRAPH = "graph"
 
 
 class Ranked(NamedTuple):
@@ -43,14 +43,14 @@ def rank(question: Question, candidates: Sequence[Candidate], floor: float = FLO
     if not seen:
         return []
     parts = [
-        {name: FEATURES[name].part(value) for name, value in each.values.items() if name != _GRAPH}
+        {name: FEATURES[name].part(value) for name, value in each.values.items() if name != GRAPH}
         for each in seen
     ]
     chance = chance_of_answer(question, candidates, seen, parts)
     if chance < floor:
         return []
     for each, part in zip(seen, parts, strict=True):
-        part[_GRAPH] = FEATURES[_GRAPH].part(each.values[_GRAPH])
+        part[GRAPH] = FEATURES[GRAPH].part(each.values[GRAPH])
     put_in_order(question, candidates, seen, parts)
     sums = [sum(each.values()) for each in parts]
     best = max(sums)

@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 
 #: How much all questions of a set count.
 COUNTS = {"locomo": 1.0, "beam": 0.7, "carmem": 0.3, "prefeval": 0.2}
+#: Whose weights are fitted; the weight of the graph is chosen, and does not tell whether anything answers.
+FITTED = tuple(name for name in FEATURES if name != ranking.GRAPH)
 _STEPS, _PENALTY = 150, 1e-3
 _TREES, _DEPTH = 120, 3
 
@@ -42,7 +44,7 @@ class Case(NamedTuple):
     asked: Asked
     gathered: Gathered
     seen: list[Seen]
-    values: Floats  # (turns, features)
+    values: Floats  # (turns, fitted features)
     right: list[int]  # positions of turns among the evidence
 
 
@@ -56,10 +58,10 @@ class Weights(NamedTuple):
 def case(set_: str, group: str, asked: Asked, gathered: Gathered) -> Case:
     """Return a case; facts are ranked like turns and teach nothing, they are too few."""
     seen = features(gathered.question, gathered.candidates)
-    values = np.array([[each.values[name] for name in FEATURES] for each in seen])
+    values = np.array([[each.values[name] for name in FITTED] for each in seen])
     turns = [at for at, each in enumerate(gathered.candidates) if each.index is not None]
     right = [n for n, at in enumerate(turns) if {*gathered.candidates[at].message_ids} & {*asked.evidence}]
-    taught = values[turns] if turns else np.empty((0, len(FEATURES)))
+    taught = values[turns] if turns else np.empty((0, len(FITTED)))
     return Case(set_, group, asked, gathered, seen, taught, right)
 
 
@@ -71,7 +73,7 @@ def fit(cases: Sequence[Case]) -> Weights:
     for each in cases:
         if not len(each.values) or each.set not in tell:
             continue
-        parts = [{name: chosen[name].part(value) for name, value in one.values.items()} for one in each.seen]
+        parts = [{name: chosen[name].part(one.values[name]) for name in FITTED} for one in each.seen]
         seen = signs(each.gathered.question, each.gathered.candidates, each.seen, parts)
         found.append([seen[name] for name in NAMES])
         answered.append(bool(each.asked.evidence))
@@ -94,7 +96,7 @@ def _fit_features(cases: Sequence[Case]) -> dict[str, Feature]:
         weight * ((each.values[each.right] - mean) / spread).mean(axis=0)
         for each, weight in zip(used, weights, strict=True)
     )
-    found = np.full(len(FEATURES), 0.2)
+    found = np.full(len(FITTED), 0.2)
     first, second = np.zeros_like(found), np.zeros_like(found)
     for step in range(1, _STEPS + 1):  # Adam
         scores = rows @ found
@@ -104,7 +106,8 @@ def _fit_features(cases: Sequence[Case]) -> dict[str, Feature]:
         slope = slope / weights.sum() + _PENALTY * found
         first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
         found = found - 0.05 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
-    return _features(FEATURES, found, mean, spread)
+    fitted = _features(FITTED, found, mean, spread)
+    return {name: fitted.get(name, feature) for name, feature in FEATURES.items()}
 
 
 def _fit_trees(rows: Floats, answered: NDArray[np.bool_], sets: Sequence[str]) -> Trees:
