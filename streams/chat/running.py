@@ -32,8 +32,8 @@ _FILTER_SECONDS = 8.0
 #: How long a summary is waited for at the end of a turn that made one due (seconds).
 _SUMMARY_SECONDS = 6.0
 
-#: Of what was left out of the prompt, so many items are kept with the message.
-_LEFT_OUT_KEPT = 10
+#: Of what was left out of the prompt, and of what was said already, so much is kept with the message.
+_LEFT_OUT_KEPT, _DUPLICATES_KEPT = 10, 10
 
 
 class Means(NamedTuple):
@@ -59,6 +59,7 @@ class RunningTurn:
         self._means = means
         self._known = known
         self._counted: SessionTokens | None = None
+        self._duplicates: list[ContentDuplicationEvent] = []
         self._said = ""
         self._shown = ""
         self._sequence = 0
@@ -158,6 +159,7 @@ class RunningTurn:
         while not self._is_final:
             told = await queue.get()
             if isinstance(told, ContentDuplicationEvent):
+                self._duplicates.append(told)
                 await self._tell("duplicate", told)
             elif isinstance(told, ResponseChunk):
                 self._shown += told.text
@@ -184,6 +186,8 @@ class RunningTurn:
             metadata["stopped"] = True
         else:
             metadata["answer"] = _kept(answer)
+        if self._duplicates:
+            metadata["duplicates"] = [_repeated(each) for each in self._duplicates[:_DUPLICATES_KEPT]]
         message = ChatMessage(
             message_id=self.names.answer_id,
             conversation_id=self.names.conversation_id,
@@ -266,3 +270,13 @@ def _kept(answer: Answer) -> dict[str, Any]:
     assert isinstance(told, dict)
     del told["text"]
     return told
+
+
+def _repeated(event: ContentDuplicationEvent) -> dict[str, Any]:
+    """Return what a page needs to show a repeat beside what it repeats."""
+    return {
+        "duplicate_sentence": event.duplicate_sentence,
+        "similar_sentence": event.similar_sentence,
+        "similarity_score": event.similarity_score,
+        "kept": event.kept,
+    }

@@ -1,4 +1,4 @@
-"""The chat page, by keyboard alone."""
+"""The chat page: a session by keyboard alone, a question asked back, a serve that is restarted underneath."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from looking import Tab
+from looking import Tab, Visitor, speak
 from playwright.sync_api import Page, expect
 from serve_rig import ServeRig
 
@@ -19,6 +19,11 @@ def say(page: Page, text: str, turn: int) -> None:
     page.get_by_label("Say something").focus()
     page.keyboard.insert_text(text)
     page.keyboard.press("Enter")
+    ended(page, turn)
+
+
+def ended(page: Page, turn: int) -> None:
+    """Wait until so many turns of the person are shown, and none is on its way."""
     expect(page.locator("article.turn.user")).to_have_count(turn)
     expect(page.locator("article.turn.assistant[aria-busy=true]")).to_have_count(0)
     expect(page.get_by_role("button", name="Send")).to_be_enabled()
@@ -49,6 +54,8 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     assert falls == 2, counts
     expect(page.locator("details", has_text="summaries of this session: 2")).to_be_visible()
     tab.check()
+    page.locator("li[aria-current] summary").focus()
+    page.keyboard.press("Enter")
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Export as JSONL").focus()
         page.keyboard.press("Enter")
@@ -60,3 +67,63 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))
+
+
+def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    page = tab.open("/chat?user_id=edda")
+    page.get_by_role("button", name="+ New").first.click()
+    say(page, "My sister Anna met her friend Julia in Leeds.", 1)
+    say(page, "What is her job?", 2)
+    choices = page.get_by_role("group", name="Which of these do you mean?")
+    expect(choices.get_by_role("button")).to_have_count(2)
+    expect(page.locator("article.turn.user").last.locator("summary")).to_contain_text("ambiguous · 2 readings")
+    tab.check()
+    second = choices.get_by_role("button").nth(1)
+    reading = second.inner_text().removeprefix("2. ")
+    second.click()
+    ended(page, 3)
+    expect(page.locator("article.turn.user").last).to_contain_text(reading)
+    expect(choices).to_have_count(0)
+    answer = page.locator("article.turn.assistant").last
+    expect(answer).not_to_contain_text("Which of these")
+    answer.locator("summary", has_text="prompt:").click()
+    expect(answer.locator(".tier", has_text="recent")).to_contain_text("in the prompt")
+
+
+def test_a_serve_restarted_in_the_middle_of_a_turn_loses_nothing_and_doubles_nothing(
+    visitor: Visitor, rig: ServeRig
+) -> None:
+    rig.need("respond")
+    chat, watching = visitor.tab(), visitor.tab()
+    for each in (chat, watching):
+        each.forgive("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "503")
+        each.forgive("ERR_CONNECTION_RESET")
+    page = chat.open("/chat/finn-travels?user_id=finn&fresh=1")
+    say(page, "I was in Ankara.", 1)
+    log = watching.open("/conversations/finn-travels")
+    expect(log.locator(".livemark")).to_have_text("live")
+    expect(log.locator(".message")).to_have_count(2)
+
+    page.get_by_label("Say something").fill("Where was I?")
+    with page.expect_response(re.compile("/turns$")):
+        page.keyboard.press("Enter")
+    rig.stop("serve")
+    expect(log.locator(".livemark")).to_contain_text("connecting again")
+    expect(log.locator(".message", has_text="Ankara").first).to_be_visible()
+    speak(rig, "finn-travels", "finn", [("user", "Then in Izmir.")])
+    rig.start("serve")
+
+    # Whether the answer was whole when it was stopped is a matter of luck; the question is kept either way.
+    again = page.get_by_role("button", name="Try again")
+    expect(page.locator("article.turn.assistant[aria-busy=true]")).to_have_count(0)
+    expect(again.or_(page.locator("article.turn.assistant").nth(1)).first).to_be_visible()
+    if again.is_visible():
+        again.click()
+    ended(page, 3)
+    expect(page.locator("article.turn.assistant")).to_have_count(2)
+    for said in ("I was in Ankara.", "Where was I?", "Then in Izmir."):
+        expect(page.locator("article.turn.user", has_text=said)).to_have_count(1)
+        expect(log.locator(".message.user", has_text=said)).to_have_count(1)
+    expect(log.locator(".message")).to_have_count(5)
+    expect(log.locator(".livemark")).to_have_text("live")

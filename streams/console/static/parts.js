@@ -1,6 +1,6 @@
 // What several pages draw: states, times, ids, bars, curves.
 
-import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { path } from "./api.js";
 
 export { html };
@@ -114,6 +114,18 @@ export const LiveMark = ({ state }) => {
   return html`<span class="livemark" role="status"><i class="dot ${tone}" aria-hidden="true"></i>${text}</span>`;
 };
 
+/** Whether the page is as narrow as a telephone. */
+export function useNarrow() {
+  const query = useMemo(() => matchMedia("(max-width: 760px)"), []);
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
+
 /* ---- drawing ----------------------------------------------------------------------------------------------- */
 
 /** Part of a whole as a bar; the number stands beside it, so the bar is decoration. */
@@ -184,12 +196,4 @@ export function announce(text) {
   const wait = lastSaid + 5000 - Date.now();
   if (wait <= 0) say();
   else waiting = setTimeout(say, wait);
-}
-
-
-export function download(name, text, type = "application/json") {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = Object.assign(document.createElement("a"), { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

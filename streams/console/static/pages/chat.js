@@ -1,9 +1,9 @@
 // A chat with memory: each turn shows what was understood, what was sent to the model, what was said already.
 
-import { html, useEffect, useMemo, useReducer, useRef, useState } from "../vendor/preact-htm.js";
+import { html, useEffect, useReducer, useRef, useState } from "../vendor/preact-htm.js";
 import { address, get, getAll, path, Problem, request, send, useData } from "../api.js";
 import { readEvents, useLive } from "../live.js";
-import { announce, Ask, Bar, Chip, ConversationLink, Empty, FactLink, number, plural, Said, share, Shown, Trouble } from "../parts.js";
+import { announce, Ask, Bar, Chip, Empty, number, plural, Said, share, Shown, Trouble, useNarrow } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
 import { Summary } from "./conversation.js";
 import { Tiers } from "./person.js";
@@ -42,10 +42,13 @@ function New({ user }) {
 
 function List({ user, current }) {
   const data = useData(`list ${user} ${current}`, (signal) => get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal }));
+  const narrow = useNarrow();
+  const list = html`<${Shown} of=${data} what="conversations">${(found) => html`<ul class="chatlist">${found.conversations.map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
+      <a href=${address(path`/chat/${each.conversation_id}`, { user_id: user })} title=${each.title || each.conversation_id}><${Said} text=${each.title || each.conversation_id} /></a>
+      <${Menu} id=${each.conversation_id} title=${each.title} user=${user} gone=${() => (each.conversation_id === current ? go(address("/chat", { user_id: user })) : data.reload())} /></li>`)}</ul>
+      ${found.conversations.length === 0 && html`<p class="muted">None yet.</p>`}${found.next && html`<p class="muted">The newest 100. <a href=${address("/conversations", { user_id: user })}>All of them</a></p>`}`}<//>`;
   return html`<aside class="panel" aria-label="Conversations"><p class="tools"><${New} user=${user} /></p>
-    <${Shown} of=${data} what="conversations">${(found) => html`<ul class="chatlist">${found.conversations.map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
-      <a href=${address(path`/chat/${each.conversation_id}`, { user_id: user })}><${Said} text=${each.title || each.conversation_id} /></a></li>`)}</ul>
-      ${found.conversations.length === 0 && html`<p class="muted">None yet.</p>`}${found.next && html`<p class="muted">The newest 100. <a href=${address("/conversations", { user_id: user })}>All of them</a></p>`}`}<//></aside>`;
+    ${narrow && current ? html`<details><summary>other conversations</summary>${list}</details>` : list}</aside>`;
 }
 
 /* ---- one conversation ------------------------------------------------------------------------------------------- */
@@ -187,48 +190,62 @@ function Turns({ id, user, found, state, at, summaries, say }) {
     text.current.value = "";
     say({ content, user_id: user });
   };
+  useEffect(() => {
+    // What was not taken for certain goes back into the box.
+    if (state.trouble && turn?.said && !turn.turn_id && text.current && !text.current.value) text.current.value = turn.said;
+  }, [state.trouble]);
   const choose = (reading) => {
     say({ content: reading, user_id: user });
     text.current?.focus();
   };
   const last = shown.at(-1);
+  const quotes = !turn && answerOf(last)?.by === "builtin";
   return html`
     ${tokens && html`<p class="tokens"><span>Context: <strong class="num">${number(tokens.total)} / ${number(tokens.threshold)} tokens</strong></span> <${Bar} value=${tokens.total} most=${tokens.threshold} tone=${tokens.total > tokens.threshold * 0.9 ? "wide warn" : "wide"} />
       <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}
     <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
       ${shown.length === 0 && !turn && html`<p class="muted">Nothing was said yet.</p>`}
-      ${shown.map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
+      ${shown.map((each, number) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[number + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
       ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`}
       ${state.trouble && html`<${Trouble} problem=${state.trouble} />`}
     </div>
     <${Summaries} list=${summaries} />
+    ${quotes && html`<p class="muted lead">No language model is set up: what is answered is a quotation of what is remembered, with its sources, or that nothing is.</p>`}
     <form class="say" onSubmit=${submit}>
       <textarea ref=${text} name="content" aria-label="Say something" placeholder="say something …" dir="auto" rows="2" onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && submit(event)}></textarea>
       <span class="tools"><button class="main" disabled=${state.busy}>Send ⏎</button>
         <button type="button" disabled=${!state.busy || !turn?.turn_id} onClick=${() => send("POST", path`/v1/turns/${turn.turn_id}/stop`, { user_id: user }).catch(() => {})}>Stop</button></span>
-    </form>
-    <${Menu} id=${id} user=${user} />`;
+    </form>`;
 }
 
-function Menu({ id, user }) {
+function Menu({ id, title, user, gone }) {
   const remove = async () => {
     await send("DELETE", address(path`/v1/conversations/${id}`, { user_id: user }));
-    go(address("/chat", { user_id: user }));
+    gone();
   };
-  return html`<p class="tools"><a class="button" href=${address(path`/v1/conversations/${id}/export`, { user_id: user })} download=${`${id}.jsonl`}>Export as JSONL</a>
-    <${Ask} label="Delete …" tone="danger" question="What was said here, and every fact that rests on it alone, goes from search now and from the log as it ages." confirm="Delete it" act=${remove} /></p>`;
+  return html`<details class="menu"><summary aria-label=${`Export or delete “${title || id}”`}>⋮</summary><p class="tools"><a class="button" href=${address(path`/v1/conversations/${id}/export`, { user_id: user })} download=${`${id}.jsonl`}>Export as JSONL</a>
+    <${Ask} label="Delete …" tone="danger" question="What was said in it, and every fact that rests on it alone, goes from search now and from the log as it ages." confirm="Delete it" act=${remove} /></p></details>`;
 }
 
-function Message({ each, id, lit, choose, summary }) {
-  const answer = each.metadata?.answer;
-  const understanding = each.metadata?.understanding ?? each.metadata?.query_analysis ?? answer?.understanding;
+const answerOf = (message) => message?.metadata?.answer;
+
+/** What stands above the readings, where they follow as buttons. */
+function above(text, understanding) {
+  const at = text.indexOf(understanding.possible_interpretations?.[0] || text);
+  return at > 0 ? text.slice(0, at).replace(/\s*1[.)]\s*$/, "") : text;
+}
+
+function Message({ each, id, lit, choose, understood, summary }) {
+  const answer = answerOf(each);
+  const asks = choose && answer?.understanding?.is_ambiguous && answer.kind === "clarifying";
   return html`<article class="turn ${each.role}" id=${`m-${each.message_id}`} aria-current=${lit ? "true" : undefined}>
       <div class="meta"><strong>${each.role === "user" ? "you" : each.role === "assistant" ? "it" : each.role}</strong><a href=${address(path`/conversations/${id}`, { at: each.message_id })}>#${each.index}</a>
         ${each.is_summarized && html`<${Chip}>summarized<//>`}<span class="end num">${each.token_count != null ? `${each.token_count} tok` : ""}</span></div>
-      <div class="text"><${Said} text=${each.content} /></div>
-      ${understanding && html`<${Understanding} of=${understanding} />`}
-      ${choose && understanding?.is_ambiguous && html`<${Choices} of=${understanding} choose=${choose} />`}
-      ${answer && html`<${Answer} of=${answer} />`}</article>
+      <div class="text"><${Said} text=${asks ? above(each.content, answer.understanding) : each.content} /></div>
+      ${understood && html`<${Understanding} of=${understood} />`}
+      ${asks && html`<${Choices} of=${answer.understanding} choose=${choose} />`}
+      <${Duplicates} list=${each.metadata?.duplicates} />
+      ${answer && html`<${Prompt} of=${answer.prompt} searches=${answer.searches} />`}</article>
     ${summary && html`<p class="threshold">summarized: #${summary.from_index}–#${summary.to_index} → ${plural(summary.tokens, "token")}</p>`}`;
 }
 
@@ -237,11 +254,11 @@ function Turn({ turn, busy, user, choose, again }) {
   return html`${turn.said && html`<article class="turn user"><div class="meta"><strong>you</strong></div><div class="text"><${Said} text=${turn.said} /></div>
       ${turn.understanding && html`<${Understanding} of=${turn.understanding} />`}</article>`}
     <article class="turn assistant" aria-busy=${busy ? "true" : "false"}><div class="meta"><strong>it</strong>${busy && html`<span>${turn.again ? "connecting again …" : !turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …"}</span>`}</div>
-      <div class="text"><${Said} text=${turn.text} /></div>
-      ${turn.duplicates.map((each) => html`<p class="said-already" key=${each.event_id}>${each.kept ? html`<${Said} text=${each.duplicate_sentence} />` : html`<s><${Said} text=${each.duplicate_sentence} /></s>`} (${each.kept ? "kept, though like what was said" : "said already"}, ${share(each.similarity_score)}: “<${Said} text=${each.similar_sentence} />”)</p>`)}
+      <div class="text"><${Said} text=${turn.end && clarifying ? above(turn.text, turn.understanding) : turn.text} /></div>
+      <${Duplicates} list=${turn.duplicates} />
       ${turn.end && clarifying && html`<${Choices} of=${turn.understanding} choose=${choose} />`}
       ${turn.notices.map((each) => html`<p class="warn"><${Said} text=${each.message} /></p>`)}
-      ${turn.prompt && html`<${Prompt} of=${turn.prompt} searches=${turn.searches} items=${turn.message?.metadata?.answer?.items} />`}
+      ${turn.prompt && html`<${Prompt} of=${answerOf(turn.message)?.prompt ?? turn.prompt} searches=${turn.searches} />`}
       ${turn.end && turn.end.status !== "answered" && turn.end.status !== "clarifying" && html`<p class="warn" role="alert">${turn.end.status}${turn.end.message ? ": " : ""}<${Said} text=${turn.end.message} /> ${turn.end.try_again && html`<button onClick=${again}>Try again</button>`}</p>`}</article>
     ${turn.summary && html`<p class="threshold">summarized: #${turn.summary.from_index}–#${turn.summary.to_index}, ${number(turn.summary.tokens_before)} → ${number(turn.summary.tokens_after)} tokens</p>`}`;
 }
@@ -257,6 +274,10 @@ function Understanding({ of }) {
     <dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${Array.isArray(value) ? html`<ul>${value.map((each) => html`<li><${Said} text=${typeof each === "string" ? each : each.text ?? JSON.stringify(each)} /></li>`)}</ul>` : html`<${Said} text=${value} />`}</dd>`)}</dl></details>`;
 }
 
+function Duplicates({ list = [] }) {
+  return list.map((each, at) => html`<p class="said-already" key=${at}>${each.kept ? html`<${Said} text=${each.duplicate_sentence} />` : html`<s><${Said} text=${each.duplicate_sentence} /></s>`} (${each.kept ? "kept, though like what was said" : "said already"}, ${share(each.similarity_score)}: “<${Said} text=${each.similar_sentence} />”)</p>`);
+}
+
 function Choices({ of, choose }) {
   const readings = of.possible_interpretations ?? [];
   const asks = of.clarifying_questions ?? [];
@@ -266,22 +287,13 @@ function Choices({ of, choose }) {
     ${asks.map((each) => html`<p><${Said} text=${each} /></p>`)}<p class="muted">or say it in your own words</p></div>`;
 }
 
-function Prompt({ of, searches = [], items }) {
-  const quoted = new Set((items ?? []).filter((each) => each.quoted).map((each) => each.id));
-  const context = useMemo(() => ({ ...of, items: (of.items ?? []).map((each) => ({ ...each, quoted: each.quoted || quoted.has(each.id) })) }), [of, items]);
-  const used = of.items?.filter((each) => !each.left_out).length ?? 0;
-  return html`<details><summary>prompt: ${number(of.tokens)} of ${number(of.budget)} tokens · ${plural(used, "item")}</summary>
+/** *Found* is what a search returned, *in the prompt* what was sent, *quoted* what the answer has. */
+function Prompt({ of, searches = [] }) {
+  const found = of.items.filter((each) => each.tier !== "recent" && each.tier !== "system");
+  const count = (test) => number(found.filter(test).length);
+  return html`<details><summary>prompt: ${number(of.tokens)} of ${number(of.budget)} tokens${found.length ? ` · of ${plural(found.length, "memory", "memories")} found ${count((each) => !each.left_out)} in the prompt, ${count((each) => each.quoted)} quoted` : ""}</summary>
     ${searches.map((each) => html`<p class="muted">search_memory “<${Said} text=${each.query} />” (${each.search_type}): ${plural(each.found.length, "result")}${each.problem ? html` — <${Said} text=${each.problem} />` : ""}</p>`)}
-    <${Tiers} context=${context} /></details>`;
-}
-
-function Answer({ of }) {
-  const items = (of.items ?? []).filter((each) => each.tier !== "recent" && each.tier !== "system");
-  if (!items.length) return null;
-  const count = (test) => items.filter(test).length;
-  return html`<details><summary>${count((each) => each.quoted)} quoted · ${count((each) => !each.left_out)} in the prompt · ${items.length} found</summary>
-    <ul class="prompt-items">${items.map((each) => html`<li class=${each.left_out ? "faded" : ""}><span>${each.tier === "facts" ? html`<${FactLink} fact=${{ fact_id: each.id, statement: each.text, user_id: of.user_id ?? "" }}><${Said} text=${each.text} /><//>` : html`<${Said} text=${each.text} />`}
-      ${each.quoted ? html` <${Chip} tone="accent">quoted<//>` : each.left_out ? html` <${Chip}>left out<//>` : html` <${Chip} tone="good">in the prompt<//>`} ${each.conversation_id && html`<${ConversationLink} id=${each.conversation_id} at=${each.message_ids?.[0]}>where<//>`}</span></li>`)}</ul></details>`;
+    <${Tiers} context=${of} /></details>`;
 }
 
 function Summaries({ list }) {

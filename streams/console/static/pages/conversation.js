@@ -1,11 +1,12 @@
 // One conversation: messages, the windows that they fell into, what came of it. Live, or played again from the log.
 
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
-import { address, get, path, send, useData } from "../api.js";
+import { address, get, path, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Ask, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
+import { announce, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import { blank, fold, openWindow, tokensOf } from "../story.js";
+import { CloseNow } from "./waits.js";
 
 const MOST_ROWS = 1000;
 const MOST_EVENTS = 6000;
@@ -174,7 +175,7 @@ function Story({ id, story, policy, live, at }) {
       const end = row(inside.at(-1));
       return html`<div key=${each.id} class="window ${index % 2 ? "odd" : "even"} ${on(each.ids)}" tabindex="0" data-row style=${over(row(inside[0]), end)} ...${light(each.ids)}
           title=${`${each.id}: messages ${each.from} to ${each.to}, ${each.overlap} of them were in the window before`}>
-          <strong>w${index + 1}</strong> ${each.reason}<br />${each.from}–${each.to}${each.overlap ? html`<br /><span class="muted">overlap ${each.overlap}</span>` : ""}
+          <strong>w${index + 1}</strong> ${each.reason}<br />${each.from}–${each.to}${each.read ? html`<br /><span class="muted" title="from the window to what was learned of it">read in ${took(each)}</span>` : ""}${each.overlap ? html`<br /><span class="muted">overlap ${each.overlap}</span>` : ""}
         </div>
         <div class="outcome" key=${`o-${each.id}`} style=${outcome(row(inside[each.overlap] ?? inside[0]), end)}>
           ${found.length === 0 ? html`<p class="muted">w${index + 1}: nothing learned</p>` : found.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}
@@ -190,8 +191,11 @@ function Story({ id, story, policy, live, at }) {
   </div>${waiting > 0 && html`<button class="waiting main" onClick=${toEnd}>↓ ${plural(waiting, "new message")}</button>`}`;
 }
 
-const CloseNow = ({ id }) =>
-  html`<${Ask} label="close it now" question="Close the conversation here? What is open is read at once." confirm="Close" act=${() => send("POST", path`/v1/conversations/${id}/close`)} />`;
+/** How long a window waited until it was read. */
+function took({ at, read }) {
+  const ms = Math.max(0, Date.parse(read) - Date.parse(at));
+  return ms < 1000 ? `${ms} ms` : ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60000)} min`;
+}
 
 function Outcome({ one, story, light, on }) {
   const fact = story.facts.get(one.factId);

@@ -29,7 +29,7 @@ function List({ user }) {
   const data = useData(user, (signal) => getAll("/v1/conversations", { user_id: user, limit: 200 }, "conversations", signal));
   return html`<${Shown} of=${data} what="conversations">${(found) => found.conversations.length === 0
     ? html`<${Empty} title="No conversations"><p>Nothing was said by or to <${Said} text=${user} /> that is still kept. <a href="/people">Who there is</a>.</p><//>`
-    : html`<p class="muted">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} />${found.more ? ", and more" : ""}</p>
+    : html`<p class="muted lead">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} />${found.more ? ", and more" : ""}</p>
       <div class="tablebox"><table class="cards"><thead><tr><th>conversation</th><th>begins</th><th class="num">messages</th><th class="num">last said</th></tr></thead>
       <tbody>${found.conversations.map((each) => html`<tr key=${each.conversation_id}>
         <td><a class="id" data-row href=${`/conversations/${encodeURIComponent(each.conversation_id)}`}><${Said} text=${each.conversation_id} /></a></td>

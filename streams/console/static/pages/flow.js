@@ -1,9 +1,9 @@
 // The picture of the README, drawn from what the services say now.
 
-import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { get, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Curve, Empty, LiveMark, number, plural, Shown, When } from "../parts.js";
+import { announce, Curve, Empty, LiveMark, number, plural, Shown, useNarrow, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 
 // What stands where: [id, kind, name, x, y] on a field of 1160 x 430, and of 360 x 1010 for narrow pages.
@@ -128,17 +128,6 @@ function Drawing({ status, history, narrow, letters }) {
         : html`<${TopicBox} name=${name} status=${status} history=${history} letters=${letters[name] ?? 0} x=${x} y=${y} />`;
     })}
   </svg>`;
-}
-
-function useNarrow() {
-  const query = useMemo(() => matchMedia("(max-width: 760px)"), []);
-  const [narrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setNarrow(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return narrow;
 }
 
 /** What to do about what is not well, in the order in which it matters. */

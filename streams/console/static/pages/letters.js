@@ -31,7 +31,7 @@ function Outcome({ sent, again }) {
 function Groups({ groups, query, reload, retried }) {
   const count = groups.reduce((sum, each) => sum + each.count, 0);
   const chosen = groups.find((each) => each.topic === query.topic && each.reason === query.reason);
-  return html`<p class="muted">${plural(count, "dead letter")} in ${plural(groups.length, "group")}</p>
+  return html`<p class="muted lead">${plural(count, "dead letter")} in ${plural(groups.length, "group")}</p>
     <div class="tablebox"><table class="cards"><thead><tr><th>topic</th><th>reason</th><th class="num">letters</th><th>last</th><th>what to do</th></tr></thead>
     <tbody>${groups.map((each) => html`<tr key=${each.topic + each.reason}>
       <td class="mono">${each.topic}</td><td><a data-row href=${address("/dead-letters", { topic: each.topic, reason: each.reason })} aria-current=${each === chosen ? "true" : undefined}>${each.reason}</a></td>

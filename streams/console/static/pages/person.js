@@ -3,11 +3,15 @@
 import { html, useMemo, useState } from "../vendor/preact-htm.js";
 import { address, get, getAll, path, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, LiveMark, number, plural, Said, share, Shown, When } from "../parts.js";
+import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, LiveMark, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
+import Graph from "./graph.js";
+import { Nearest } from "./people.js";
+import { Waits } from "./waits.js";
 
 const TABS = [["", "facts"], ["timeline", "timeline"], ["graph", "graph"], ["context", "context now"]];
 const DAY = 86400000;
+const SIGNS = { merged_into: "⇢", superseded: "⇥", ended: "■" };
 export const TONES = { active: "good", superseded: "", contradicted: "warn", ended: "", merged_into: "", deprecated: "bad" };
 
 export default function Person({ id }) {
@@ -66,17 +70,17 @@ export function asOf(fact, time, clock) {
 
 function Memory({ id, found, changes, tab, query }) {
   const facts = useMemo(() => merged(found.facts, changes), [found, changes]);
-  if (!facts.length) {
+  if (!facts.length && tab !== "graph") {
     return html`<${Empty} title=${found.known ? "No facts yet" : "Nobody of this name"}>
-      <p>${found.known
-        ? "Something was said, and nothing was learned of it yet: a window is read when it has ten messages, or its conversation has been silent for a while."
-        : "Nothing was ever said by or to them."} <a href=${address("/conversations", { user_id: id })}>Their conversations</a> say what waits.</p><//>`;
+      ${found.known
+        ? html`<p>Something was said, and nothing was learned of it yet.</p><${Waits} user=${id} />`
+        : html`<p>Nothing was ever said by or to them. <a href="/people">Who there is</a>.</p><${Nearest} name=${id} to=${(name) => path`/people/${name}`} />`}<//>`;
   }
   const clock = query.clock === "true" ? "true" : "known";
-  const times = facts.flatMap((each) => [Date.parse(each.learned_at), Date.parse(each.valid_from)]);
-  const first = Math.floor(Math.min(...times) / DAY) * DAY;
   const last = Math.ceil(Date.now() / DAY) * DAY;
-  const time = query.as_of ? Math.min(last, Date.parse(query.as_of)) : last;
+  const began = (each) => (clock === "known" ? [each.learned_at] : [each.valid_from, ...each.past.map((one) => one.valid_from)]);
+  const first = Math.floor(Math.min(last - DAY, ...facts.flatMap(began).map(Date.parse)) / DAY) * DAY;
+  const time = query.as_of ? Math.max(first, Math.min(last, Date.parse(query.as_of) || last)) : last;
   const today = time >= last;
   const seen = facts.map((each) => (today && clock === "known" ? each : asOf(each, time, clock))).filter(Boolean);
   const slider = html`<div class="tools">
@@ -87,7 +91,7 @@ function Memory({ id, found, changes, tab, query }) {
       <label><input type="radio" name="clock" checked=${clock === "true"} onChange=${() => setQuery({ clock: "true" })} />was true</label>
       <label><input type="radio" name="clock" checked=${clock === "known"} onChange=${() => setQuery({ clock: "" })} />was known</label></span></div>`;
   if (tab === "timeline") return html`${slider}<${Timeline} facts=${facts} time=${time} first=${first} last=${last} clock=${clock} />`;
-  if (tab === "graph") return html`${slider}<${Graph} id=${id} facts=${seen.filter((each) => each.status === "active")} />`;
+  if (tab === "graph") return html`${slider}<${Graph} id=${id} query=${query} as=${{ time, clock }} round=${Object.keys(changes).length} />`;
   return html`${slider}<${Table} facts=${seen} all=${facts.length} query=${query} />`;
 }
 
@@ -108,86 +112,51 @@ function Table({ facts, all, query }) {
       : html`<div class="tablebox"><table class="cards"><thead><tr><th class="num">conf</th><th>kind</th><th>statement</th><th>since</th><th class="num">said</th><th>last change</th><th>course</th></tr></thead>
       <tbody>${rows.map((each) => html`<tr key=${each.fact_id} class=${each.status === "active" ? "" : "faded"}>
         <td class="num">${share(each.confidence)}</td><td>${each.kind}</td>
-        <td class="wide"><span data-row-holder><${FactLink} fact=${each} /></span> ${each.status !== "active" && html`<${Chip} tone=${TONES[each.status]}>✗ ${each.status.replace("_", " ")}${each.valid_to ? ` ${day(each.valid_to)}` : ""}<//>`} ${each.tentative && html`<${Chip}>tentative<//>`}</td>
+        <td class="wide"><span data-row-holder><${FactLink} fact=${each} /></span> ${each.status !== "active" && html`<${Chip} tone=${TONES[each.status]}>${SIGNS[each.status] ?? "✗"} ${each.status.replace("_", " ")}${each.valid_to ? ` ${day(each.valid_to)}` : ""}<//>`} ${each.tentative && html`<${Chip}>tentative<//>`}</td>
         <td data-label="since">${day(each.valid_from)}</td><td class="num" data-label="said">${each.evidence_count}×</td><td>${each.change}</td>
         <td><${Curve} values=${(each.changes ?? []).map((one) => one.confidence_after)} width=${64} /></td></tr>`)}</tbody></table></div>`}`;
 }
 
 /** Each fact a bar: when it was true, or from when on it was known. */
 function Timeline({ facts, time, first, last, clock }) {
+  const narrow = useNarrow();
   const rows = [...facts].sort((a, b) => Date.parse(a.valid_from) - Date.parse(b.valid_from)).slice(0, 200);
-  const [left, width, step] = [300, 860, 22];
-  const earliest = clock === "true" ? Math.min(first, ...rows.flatMap((each) => each.past.map((one) => Date.parse(one.valid_from)))) : first;
-  const x = (value) => left + ((Math.max(earliest, Math.min(last, value)) - earliest) / Math.max(last - earliest, 1)) * (width - left - 10);
+  // On a telephone a statement stands above its bar, else beside it.
+  const [left, width, step, letters, marked] = narrow ? [0, 360, 40, 50, 3] : [300, 860, 22, 44, 5];
+  const x = (value) => left + ((Math.max(first, Math.min(last, value)) - first) / Math.max(last - first, 1)) * (width - left - 10);
   const height = rows.length * step + 34;
-  const marks = Array.from({ length: 5 }, (_, at) => earliest + ((last - earliest) * at) / 4);
+  const marks = Array.from({ length: marked }, (_, at) => first + ((last - first) * at) / (marked - 1));
   return html`<section class="panel"><svg class="timeline" viewBox="0 0 ${width} ${height}" role="group" aria-label=${`Timeline of ${plural(rows.length, "fact")}; the tab facts has the same as a table`}>
-    ${marks.map((each, at) => html`<g><line class="grid" x1=${x(each)} x2=${x(each)} y1="18" y2=${height} /><text class="small" x=${x(each)} y="12" text-anchor=${at === 4 ? "end" : at ? "middle" : "start"}>${day(each)}</text></g>`)}
+    ${marks.map((each, at) => html`<g><line class="grid" x1=${x(each)} x2=${x(each)} y1="18" y2=${height} /><text class="small" x=${x(each)} y="12" text-anchor=${at === marked - 1 ? "end" : at ? "middle" : "start"}>${day(each)}</text></g>`)}
     ${rows.map((each, at) => {
       const y = 24 + at * step;
       const spans = clock === "true"
         ? [...each.past.map((one) => [one.valid_from, one.valid_to]), [each.valid_from, each.valid_to]]
         : [[each.learned_at, each.status === "active" ? null : each.changed_at]];
-      const text = each.statement.length > 44 ? `${each.statement.slice(0, 43)}…` : each.statement;
+      const text = each.statement.length > letters ? `${each.statement.slice(0, letters - 1)}…` : each.statement;
       return html`<g key=${each.fact_id}><a href=${address(path`/facts/${each.fact_id}`, { user_id: each.user_id })}><title>${each.statement}</title><text x="0" y=${y + 12} direction="auto">${text}</text>
-        ${spans.map(([from, to]) => html`<rect class="span ${to ? "over" : ""}" x=${x(Date.parse(from))} y=${y + 3} height="11" rx="3" width=${Math.max(3, x(to ? Date.parse(to) : last) - x(Date.parse(from)))} opacity=${0.35 + each.confidence * 0.65} />`)}</a></g>`;
+        ${spans.map(([from, to]) => html`<rect class="span ${to ? "over" : ""}" x=${x(Date.parse(from))} y=${y + (narrow ? 18 : 3)} height="11" rx="3" width=${Math.max(3, x(to ? Date.parse(to) : last) - x(Date.parse(from)))} opacity=${0.35 + each.confidence * 0.65} />`)}</a></g>`;
     })}
-    <line class="now" x1=${x(time)} x2=${x(time)} y1="16" y2=${height} /></svg></section>`;
-}
-
-/** Who and what a person's facts speak of: subjects around the person, values around subjects. */
-function Graph({ id, facts }) {
-  const subjects = new Map();
-  for (const each of facts) {
-    const name = each.subject === "user" || each.subject === "self" ? "" : each.subject;
-    if (!subjects.has(name)) subjects.set(name, []);
-    subjects.get(name).push(each);
-  }
-  const own = subjects.get("") ?? [];
-  const others = [...subjects].filter(([name]) => name);
-  const kinds = new Map();
-  for (const each of own) {
-    if (!kinds.has(each.kind)) kinds.set(each.kind, []);
-    kinds.get(each.kind).push(each);
-  }
-  const hubs = [...[...kinds].map(([name, list]) => ({ name, list, kind: true })), ...others.map(([name, list]) => ({ name, list }))];
-  if (!hubs.length) return html`<${Empty} title="Nothing held then" />`;
-  const [width, height] = [1000, 640];
-  const [cx, cy] = [width / 2, height / 2];
-  const shown = hubs.slice(0, 12);
-  return html`<section class="panel"><svg class="graph" viewBox="0 0 ${width} ${height}" role="group" aria-label="What the facts speak of; the tab facts has the same as a table">
-    ${shown.map((hub, at) => {
-      const turn = (at / shown.length) * 2 * Math.PI - Math.PI / 2;
-      const [hx, hy] = [cx + Math.cos(turn) * 150, cy + Math.sin(turn) * 130];
-      const leaves = [...hub.list].sort((a, b) => b.confidence - a.confidence).slice(0, 6);
-      const apart = Math.min(0.42, (2 * Math.PI) / shown.length / Math.max(leaves.length, 1));
-      return html`<g key=${hub.name}><line x1=${cx} y1=${cy} x2=${hx} y2=${hy} />
-        ${leaves.map((fact, n) => {
-          const angle = turn + (n - (leaves.length - 1) / 2) * apart;
-          const [x, y] = [cx + Math.cos(angle) * 330, cy + Math.sin(angle) * 280];
-          const text = fact.value || fact.statement;
-          return html`<g><line x1=${hx} y1=${hy} x2=${x} y2=${y} stroke-width=${0.6 + fact.confidence * 1.4} />
-            <a href=${address(path`/facts/${fact.fact_id}`, { user_id: fact.user_id })}><title>${fact.statement}</title><circle cx=${x} cy=${y} r="4" />
-            <text x=${x + (x < cx ? -8 : 8)} y=${y + 4} text-anchor=${x < cx ? "end" : "start"} class="small">${text.length > 26 ? `${text.slice(0, 25)}…` : text}</text></a></g>`;
-        })}
-        <circle cx=${hx} cy=${hy} r="7" /><text x=${hx} y=${hy - 11} text-anchor="middle">${hub.name}${hub.list.length > 6 ? ` (${hub.list.length})` : ""}</text></g>`;
-    })}
-    <circle class="self" cx=${cx} cy=${cy} r="11" /><text x=${cx} y=${cy + 28} text-anchor="middle">${id}</text></svg>
-    ${hubs.length > 12 && html`<p class="muted">${hubs.length - 12} more are left out of the drawing.</p>`}</section>`;
+    <line class="now" x1=${x(time)} x2=${x(time)} y1="16" y2=${height} /></svg>
+    ${facts.length > rows.length && html`<p class="muted">The first 200 of ${number(facts.length)}; the tab facts has all.</p>`}</section>`;
 }
 
 /* ---- the prompt laid open --------------------------------------------------------------------------------------- */
 
 const LEFT_OUT = { no_room: "no room", too_large: "too large", like_another: "says the same as another", enough: "enough of its kind", unlike: "nothing to do with what was said", ended: "no longer holds", erased: "erased" };
 
+/** A tier in words: what it takes of what it may take, and how much of it. */
+const told = (tier, use) =>
+  `${tier} · ${number(use?.tokens ?? 0)} of ${number(use?.limit ?? 0)} tokens · ${use?.items ? `${plural(use.items, "item")} in the prompt` : "nothing in the prompt"}${use?.left_out ? `, ${use.left_out} left out` : ""}`;
+
 export function Tiers({ context }) {
   const tiers = new Map(context.tiers.map((each) => [each.tier, []]));
   for (const each of context.items) (tiers.get(each.tier) ?? tiers.set(each.tier, []).get(each.tier)).push(each);
   const use = new Map(context.tiers.map((each) => [each.tier, each]));
   return html`<p>prompt: <strong>${number(context.tokens)} of ${number(context.budget)} tokens</strong> <${Bar} value=${context.tokens} most=${context.budget} tone="wide" /></p>
-    ${[...tiers].map(([tier, items]) => html`<details key=${tier} open=${tier !== "recent"}><summary>${tier} · ${number(use.get(tier)?.tokens ?? 0)} of ${number(use.get(tier)?.limit ?? 0)} tokens · ${plural(use.get(tier)?.items ?? 0, "item")} in the prompt${use.get(tier)?.left_out ? `, ${use.get(tier).left_out} left out` : ""}</summary>
+    ${[...tiers].map(([tier, items]) => items.length === 0 ? html`<p class="muted tier" key=${tier}>${told(tier, use.get(tier))}</p>` : html`<details class="tier" key=${tier} open=${tier !== "recent"}><summary>${told(tier, use.get(tier))}</summary>
       <ul class="prompt-items">${items.map((each) => html`<li key=${each.id} class=${each.left_out ? "faded" : ""}><span class="num muted">${each.tokens} tok</span>
-        <span><${Said} text=${each.text} /> ${each.quoted && html`<${Chip} tone="accent">quoted<//>`} ${each.left_out ? html`<${Chip}>found, left out: ${LEFT_OUT[each.left_out] ?? each.left_out}<//>` : html`<${Chip} tone="good">in the prompt<//>`}
+        <span><${Said} text=${each.text} /> ${each.quoted && html`<${Chip} tone="accent">quoted${each.n ? ` [${each.n}]` : ""}<//>`} ${each.left_out ? html`<${Chip}>found, left out: ${LEFT_OUT[each.left_out] ?? each.left_out}<//>` : html`<${Chip} tone="good">in the prompt<//>`}
         ${each.conversation_id && html` <${ConversationLink} id=${each.conversation_id} at=${each.message_ids?.[0]}>where<//>`}</span></li>`)}</ul></details>`)}`;
 }
 

@@ -2,10 +2,20 @@
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { address, send, useData } from "../api.js";
-import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
+import { Bar, Chip, ConversationLink, Empty, FactLink, PersonLink, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
+import { Nearest } from "./people.js";
+import { Waits } from "./waits.js";
 
 const TYPES = ["both", "facts", "episodes", "turns"];
+
+// Of a score so many parts are shown at once; what they say of what was found.
+const MOST_PARTS = 4;
+const WORDS = {
+  meaning: "how near in meaning to the question", words: "which words of the question it has", around: "how well what was said before and after it answers",
+  speaker: "who said it", session: "how well its whole conversation answers", time: "whether it is of the time asked about", near: "whether better answers stand beside it",
+  length: "how long it is", question: "whether it asks something itself", instruction: "whether it is an order to the assistant",
+};
 
 export default function Search() {
   const { query } = useRoute();
@@ -46,7 +56,7 @@ function Found({ found, query }) {
   if (scope.as_of) about.push(`as of ${scope.as_of}`);
   if (scope.kinds?.length) about.push(scope.kinds.join(", "));
   const times = found.explain?.milliseconds ?? {};
-  return html`<p class="muted">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${Object.keys(times).length ? ` (${Object.entries(times).map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
+  return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${Object.keys(times).length ? ` (${Object.entries(times).map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
     ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
     ${found.explain?.left_out?.length > 0 && html`<p class="muted">left out: ${found.explain.left_out.map((each) => `${each.count} ${each.why}`).join(" · ")}</p>`}`;
 }
@@ -54,21 +64,22 @@ function Found({ found, query }) {
 function Result({ each, at }) {
   const parts = Object.entries(each.parts).filter(([, value]) => Math.abs(value) >= 0.005).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const most = Math.max(...parts.map(([, value]) => Math.abs(value)), 0.01);
+  const draw = ([name, value]) => html`<span title=${WORDS[name]}>${name.replaceAll("_", " ")} <${Bar} value=${Math.abs(value)} most=${most} tone=${value < 0 ? "warn" : ""} /> <span class="num">${value < 0 ? "−" : "+"}${share(Math.abs(value))}</span></span>`;
   return html`<li><div class="line"><span class="num muted">${at + 1}</span><strong class="num">${share(each.score)}</strong>
       <span class="text">${each.fact ? html`<${FactLink} fact=${each.fact} />` : html`<${ConversationLink} id=${each.conversation_id} at=${each.message_ids[0]}><${Said} text=${each.text} /><//>`}</span><${Chip}>${each.kind}<//></div>
-    <div class="parts">${parts.map(([name, value]) => html`<span>${name.replaceAll("_", " ")} <${Bar} value=${Math.abs(value)} most=${most} tone=${value < 0 ? "warn" : ""} /> <span class="num">${value < 0 ? "−" : "+"}${share(Math.abs(value))}</span></span>`)}
+    <div class="parts">${parts.slice(0, MOST_PARTS).map(draw)}
       ${each.fact && html`<span>confidence ${share(each.fact.confidence)}</span><span>since <${When} at=${each.fact.valid_from} /></span>`}
-      <${ConversationLink} id=${each.conversation_id} at=${each.message_ids[0]}>where it was said<//></div></li>`;
+      <${ConversationLink} id=${each.conversation_id} at=${each.message_ids[0]}>where it was said<//></div>
+    ${parts.length > MOST_PARTS && html`<details class="rest"><summary>${parts.length - MOST_PARTS} that weigh less</summary><div class="parts">${parts.slice(MOST_PARTS).map(draw)}</div></details>`}</li>`;
 }
 
 function Nothing({ found, query }) {
   const name = html`<${Said} text=${query.user_id} />`;
   if (found.empty === "unknown_person") {
-    const near = found.explain?.nearest ?? found.nearest ?? [];
-    return html`<${Empty} title="Nobody of that name"><p>Nothing was ever said by or to ${name}.${near.length ? html` Did you mean ${near.map((each) => html`<a href=${address("/search", { ...query, user_id: each })}><${Said} text=${each} /></a> `)}?` : html` <a href="/people">Who there is</a>.`}</p><//>`;
+    return html`<${Empty} title="Nobody of that name"><p>Nothing was ever said by or to ${name}. <a href="/people">Who there is</a>.</p>
+      <${Nearest} name=${query.user_id} to=${(other) => address("/search", { ...query, user_id: other })} /><//>`;
   }
   if (found.empty === "unknown_conversation") return html`<${Empty} title="No such conversation"><p>Nothing was said in it by or to ${name}.</p><//>`;
-  const waits = found.waiting ?? found.explain?.waiting ?? [];
   return html`<${Empty} title="Nothing of what is known answers"><p>There is a memory of ${name}, and nothing in it answers this. <a href=${address(`/people/${encodeURIComponent(query.user_id)}`)}>What is known</a>.</p>
-    ${waits.length > 0 && html`<p>${plural(waits.length, "conversation")} waits to be read: ${waits.map((each) => html`<${ConversationLink} id=${each.conversation_id} /> (${number(each.messages)} messages) `)}</p>`}<//>`;
+    <${Waits} user=${query.user_id} /><//>`;
 }
