@@ -181,7 +181,7 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     tab.check()
     expect(page.get_by_text("Did you mean")).to_have_count(0)
     speak(rig, "hal-one", "hal", [("user", "Hello there.")])
-    page = tab.open("/search?q=anything&user_id=hal")
+    page = tab.open("/search?q=anything&user_id=hal&search_type=facts")
     expect(page.locator("main")).to_contain_text("Nothing of what is known answers")
     page = tab.open("/people/hal?tab=graph")
     expect(page.locator("main")).to_contain_text("Nobody in it yet")
