@@ -121,6 +121,7 @@ class Done(BaseModel):
 
     done: str
     position: str = Field(default="", description="partition:offset of the message in the log")
+    fact_id: str = Field(default="", description="the fact that takes the place of the corrected one")
 
 
 def memory(result: dict[str, Any]) -> Memory:

@@ -30,16 +30,30 @@ class Ask:
         """Return what a ``GET`` answers.  Raises :class:`ToolError` with what to do."""
         return await self._send("GET", path, params=self._whose(parameters))
 
-    async def post(self, path: str, body: Mapping[str, Any] | None = None, key: str = "") -> dict[str, Any]:
-        """Return what a ``POST`` answers; ``key`` makes a repetition count once.  Raises as :meth:`get`."""
+    async def post(
+        self, path: str, body: Mapping[str, Any] | None = None, key: str = "", *, whose: str = "body"
+    ) -> dict[str, Any]:
+        """Return what a ``POST`` answers; ``key`` makes a repetition count once.  Raises as :meth:`get`.
+
+        ``whose``: where the operation takes the person from, the ``body`` or the ``query``.
+        """
         if body is None:
             return await self._send("POST", path, params=self._whose({}))
         headers = {"content-type": "application/json"} | ({"idempotency-key": key} if key else {})
-        return await self._send("POST", path, content=msgspec.json.encode(self._whose(body)), headers=headers)
+        content = msgspec.json.encode(self._whose(body) if whose == "body" else body)
+        params = self._whose({}) if whose == "query" else {}
+        return await self._send("POST", path, params=params, content=content, headers=headers)
 
     async def delete(self, path: str) -> dict[str, Any]:
         """Return what a ``DELETE`` answers.  Raises as :meth:`get`."""
         return await self._send("DELETE", path, params=self._whose({}))
+
+    async def person(self) -> str:
+        """Return whose memory this is, which the connection or its token says.  Raises as :meth:`get`."""
+        person = self._user_id or (await self.get("/v1/session")).get("user_id")
+        if not person:
+            raise ToolError(_NO_PERSON)
+        return str(person)
 
     def _whose(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return ({"user_id": self._user_id} if self._user_id else {}) | dict(given)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from serve_rig import ServeRig, eventually
 
 pytestmark = pytest.mark.kafka
@@ -44,12 +47,27 @@ def over_http(rig: ServeRig) -> Client:
     return Client(f"{rig.url}/mcp?user_id=ada-mcp")
 
 
-def over_stdio(rig: ServeRig) -> Client:
+def over_stdio(rig: ServeRig, **more: object) -> Client:
     arguments = ["-m", "streams.cli", "mcp", "--user", "ada-mcp", "--url", rig.url]
     root = str(Path(__file__).parents[2])
     return Client(
-        StdioServerParameters(command=sys.executable, args=arguments, env=rig.environment(), cwd=root)
+        StdioServerParameters(command=sys.executable, args=arguments, env=rig.environment(**more), cwd=root)
     )
+
+
+@asynccontextmanager
+async def with_token(rig: ServeRig, token: str, query: str = "") -> AsyncIterator[Client]:
+    headers = {"authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        over = streamable_http_client(f"{rig.url}/mcp{query}", http_client=http)
+        async with Client(over) as client:
+            yield client
+
+
+def why(answer: Any) -> str:
+    """What an error says; it must be one."""
+    assert answer.is_error
+    return str(answer.content[0].text)
 
 
 @pytest.mark.parametrize("way", [over_http, over_stdio])
@@ -114,3 +132,56 @@ async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> Non
         await asyncio.to_thread(eventually, lambda: stated("red") and not stated("teal"), "it is superseded")
         old = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
         assert old["status"] == "superseded" and old["history"]
+
+
+async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
+    """Last of the file: as long as there are tokens, everybody needs one."""
+
+    def create(*arguments: str) -> dict[str, str]:
+        done = known.command("token", "create", "--json", *arguments)
+        assert done.returncode == 0, done.stderr
+        made: dict[str, str] = json.loads(done.stdout)
+        return made
+
+    def all_known() -> bool:
+        return all(status(each["token"]) == 200 for each in tokens) and status("") == 401
+
+    def status(token: str) -> int:
+        with known.client(headers={"authorization": f"Bearer {token}"} if token else {}) as client:
+            return client.get("/v1/session").status_code
+
+    tokens = [create("--user", "ada-mcp", "--scope", "read"), create("--user", "eve-mcp"), create()]
+    try:
+        await asyncio.to_thread(eventually, all_known, "serve knows the tokens, and asks for one")
+        ada, eve, anybody = (each["token"] for each in tokens)
+        question = {"query": "What is she allergic to?"}
+        async with with_token(known, ada) as client:
+            answer = await client.call_tool("search_memory", question)
+            assert "peanuts" in answer.structured_content["memories"][0]["text"]
+            [fact] = (await client.call_tool("list_facts", {"limit": 1})).structured_content["facts"]
+            assert "write" in why(await client.call_tool("remember", {"text": "I like tea."}))
+        async with with_token(known, eve) as client:
+            found = (await client.call_tool("search_memory", question)).structured_content
+            assert found["memories"] == [] and found["empty"]
+            for tool, given in (
+                ("get_fact", {"fact_id": fact["fact_id"]}),
+                ("correct", {"fact_id": fact["fact_id"], "text": "I live in Rome."}),
+                ("forget", {"fact_id": fact["fact_id"]}),
+                ("get_window", {"conversation_id": "mcp-c", "first": 0}),
+                ("get_context", {"conversation_id": "mcp-c"}),
+            ):
+                assert "peanuts" not in why(await client.call_tool(tool, given))
+            with pytest.raises(MCPError, match="eve-mcp"):
+                await client.read_resource("switchboard://people/ada-mcp/facts")
+        async with with_token(known, eve, "?user_id=ada-mcp") as client:
+            assert "eve-mcp" in why(await client.call_tool("search_memory", question))
+        async with with_token(known, anybody) as client:
+            assert "--user NAME" in why(await client.call_tool("search_memory", question))
+        async with over_stdio(known, api_token=eve) as client:
+            assert "eve-mcp" in why(await client.call_tool("search_memory", question))
+        async with over_stdio(known) as client:
+            assert "token" in why(await client.call_tool("search_memory", question))
+    finally:
+        for each in tokens:
+            known.command("token", "revoke", each["token_id"])
+        await asyncio.to_thread(eventually, lambda: status("") == 200, "nobody needs one any more")

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.applications import Starlette
@@ -162,7 +162,7 @@ async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
             answer = await client.call_tool(tool, given)
             assert answer.is_error
             assert said in answer.content[0].text  # type: ignore[union-attr]
-    assert not [what for what, *_ in api.asked if what.startswith("POST")]
+    assert "POST /v1/messages" not in [what for what, *_ in api.asked]
 
 
 async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> None:
@@ -190,9 +190,14 @@ async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> 
 
 async def test_forgetting_asks_where_the_client_can(api: Api) -> None:
     api.answers["DELETE /v1/facts/f-1"] = 202, {}
+    api.answers["GET /v1/facts/f-1"] = 200, FACT
+
+    def forgotten() -> int:
+        return [what for what, *_ in api.asked].count("DELETE /v1/facts/f-1")
+
     async with connected() as client:
         answer = await client.call_tool("forget", {"fact_id": "f-1"})
-    assert not answer.is_error and len(api.asked) == 1
+    assert not answer.is_error and forgotten() == 1
 
     from mcp.types import ElicitResult
 
@@ -206,15 +211,43 @@ async def test_forgetting_asks_where_the_client_can(api: Api) -> None:
         async with connected(elicitation_callback=on_question) as client:
             answer = await client.call_tool("forget", {"fact_id": "f-1"})
             assert not answer.is_error
-        assert len(api.asked) == 1 + agreed
-    assert asked == ["Shall the fact f-1 be forgotten? It cannot be brought back."] * 2
+            assert (await client.call_tool("forget", {"fact_id": "nope"})).is_error
+        assert forgotten() == 1 + agreed
+    question = "Shall “Lives in Lisbon \\x1b[31m” be forgotten? It cannot be brought back."
+    assert asked == [question] * 2
 
 
-async def test_resources(api: Api) -> None:
+async def test_a_correction_is_an_operation_of_its_own(api: Api) -> None:
+    told = {"instead": "f-2", "statement": "Lives in Munich", "ends": False}
+    api.answers["POST /v1/facts/f-1/correct"] = 202, told
+    async with connected() as client:
+        answer = await client.call_tool("correct", {"fact_id": "f-1", "text": "I live in Munich now."})
+        assert answer.structured_content["fact_id"] == "f-2"
+        assert answer.structured_content["done"].endswith("Lives in Munich")
+        api.answers["POST /v1/facts/f-1/correct"] = 202, {"instead": "", "statement": "", "ends": True}
+        ended = await client.call_tool("correct", {"fact_id": "f-1", "text": "I don't live there any more."})
+        assert "ends" in ended.structured_content["done"]
+    [(_, _, query, body), _] = api.asked
+    assert (query, json.loads(body)) == ({"user_id": "ada"}, {"text": "I live in Munich now."})
+
+
+async def test_resources_are_those_of_the_person_of_the_connection(api: Api) -> None:
     api.answers["GET /v1/facts"] = 200, {"facts": [FACT], "next": None, "known": True}
+    api.answers["GET /v1/session"] = 200, {"user_id": None}
     async with connected() as client:
         read = await client.read_resource("switchboard://people/ada/facts")
         assert json.loads(read.contents[0].text)["facts"][0]["fact_id"] == "f-1"  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="switchboard://people/ada/facts"):
+            await client.read_resource("switchboard://people/bob/facts")
+    async with connected("") as client:
+        with pytest.raises(MCPError, match="--user NAME"):
+            await client.read_resource("switchboard://people/bob/facts")
+        api.answers["GET /v1/session"] = 200, {"user_id": "bob"}
+        await client.read_resource("switchboard://people/bob/facts")
+    assert [query for what, _, query, _ in api.asked if what == "GET /v1/facts"] == [
+        {"user_id": "ada", "limit": "200"},
+        {"limit": "200"},
+    ]
 
 
 async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:

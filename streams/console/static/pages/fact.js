@@ -49,8 +49,8 @@ function Whole({ fact, answer, live, reload }) {
       ${fact.version > changes.length && changes.length > 0 && html`<p class="muted">The last ${changes.length} of ${fact.version} changes.</p>`}</section></div>
     <section class="panel"><h2>Evidence · ${plural(fact.evidence_count, "time")} said</h2>
       <ul>${sources.map((each) => html`<li key=${each.window_id + each.message_ids.join()} class="results"><blockquote>“<${Said} text=${each.quote} />”</blockquote>
-        <p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} />
-        · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p></li>`)}</ul></section>
+        ${each.corrected_by ? html`<p class="muted">corrected by hand, by <${Said} text=${each.corrected_by} />, <${When} at=${each.sent_at} /></p>` : html`<p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} />
+        · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p>`}</li>`)}</ul></section>
     <${Uses} uses=${answer.uses} />`;
 }
 
@@ -66,16 +66,13 @@ function Actions({ fact, reload }) {
   const [open, setOpen] = useState(false);
   const correct = async (event) => {
     event.preventDefault();
-    const content = new FormData(event.target).get("content").trim();
-    // A conversation of its own, over with this message: a window of one, read at once.
-    const conversation = `correction-${fact.fact_id}-${Date.now()}`;
-    const person = { user_id: fact.user_id };
+    const text = new FormData(event.target).get("text").trim();
     try {
-      const taken = await send("POST", "/v1/messages", { ...person, messages: [{ conversation_id: conversation, message_id: conversation, role: "user", content, metadata: { via: "console" } }] });
-      await get(address("/v1/progress", { ...person, position: taken.messages[0].position, wait: 2 }));
-      await send("POST", address(path`/v1/conversations/${conversation}/close`, person));
+      const told = await send("POST", address(path`/v1/facts/${fact.fact_id}/correct`, { user_id: fact.user_id }), { text });
       setOpen(false);
-      setSaid("Said. It is read now: what it states takes the place of this fact if both are about the same thing.");
+      setSaid(told.ends
+        ? "Corrected: it ends, and nothing takes its place."
+        : html`Corrected: <${FactLink} fact=${{ fact_id: told.instead, user_id: fact.user_id, statement: told.statement }} /> takes its place within seconds.`);
       reload();
     } catch (problem) {
       setSaid(problem.message || "Nothing answers.");
@@ -89,7 +86,7 @@ function Actions({ fact, reload }) {
   return html`<div class="tools">
     <button aria-expanded=${open} onClick=${() => setOpen(!open)}>Correct …</button>
     <${Ask} label="Forget …" tone="danger" question="It goes from search at once, and what it said from the log within a day or so. What was said in the conversation stays." confirm="Forget it" act=${forget} />
-    ${said && html`<p role="status"><${Said} text=${said} /></p>`}</div>
-    ${open && html`<form class="signin" onSubmit=${correct}><label>What is true instead, in the person's own words <input name="content" required size="44" maxlength="4000" placeholder="I live in Munich now." /></label><button class="main">Say it</button>
-      <p class="muted">It is a message like any other, in a conversation of its own. What it states appears in the history of both facts.</p></form>`}`;
+    ${said && html`<p role="status"><span dir="auto">${said}</span></p>`}</div>
+    ${open && html`<form class="signin" onSubmit=${correct}><label>What is true instead: a value, or in the person's own words <input name="text" required size="44" maxlength="1024" placeholder="I live in Munich now." /></label><button class="main">Correct it</button>
+      <p class="muted">What you say takes the place of this fact, by your hand: the history of both says so.</p></form>`}`;
 }

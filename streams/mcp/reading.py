@@ -1,0 +1,173 @@
+"""Tools that read: search, context, windows, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context, MCPServer
+from pydantic import Field
+
+from processors.text.tokens import TokenCounter
+from streams.mcp import answers
+from streams.mcp.answers import ContextText, FactDetail, FactLine, FactList, Found, Said, Window, fitting
+from streams.mcp.asking import Ask, segment
+from streams.mcp.hints import Asking, hints
+
+_EMPTY = {
+    "unknown_person": "Nothing was ever said by this person, or learned of them.",
+    "unknown_conversation": "There is no such conversation.",
+    "nothing_found": "There are memories of this person, and none answers this.",
+}
+
+
+def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> None:
+    """Add them to a server."""
+
+    @server.tool(title="Search memory", annotations=hints("Search memory", reads=True))
+    async def search_memory(
+        ctx: Context[Any, Any],
+        query: Annotated[str, Field(description="Natural language, e.g. 'what does she like to eat?'")],
+        search_type: Annotated[
+            Literal["facts", "episodes", "both"], Field(description="What to search")
+        ] = "both",
+        limit: Annotated[int, Field(ge=1, le=50, description="Most results")] = 5,
+    ) -> Found:
+        """Search semantic facts and what was said in earlier conversations, best first.
+
+        Example: search_memory(query="user's work projects", search_type="facts", limit=3).
+        """
+        found = await asking(ctx).get("/v1/search", q=query, search_type=search_type, limit=limit)
+        memories = [answers.memory(each) for each in found["results"]]
+        empty = (
+            ""
+            if memories
+            else _EMPTY.get(found.get("empty") or "", f"Nothing was found ({found.get('empty')}).")
+        )
+
+        def make(some: Sequence[Any], left: int) -> Found:
+            more = f"{left} more did not fit: ask more narrowly, or with a smaller limit" if left else ""
+            return Found(memories=list(some), empty=empty, next=more)
+
+        return fitting(memories, make, count)
+
+    @server.tool(title="Context for the next turn", annotations=hints("Context for the next turn", reads=True))
+    async def get_context(
+        ctx: Context[Any, Any],
+        conversation_id: Annotated[str, Field(description="The conversation that goes on")],
+    ) -> ContextText:
+        """What should be known before the next turn of a conversation: instructions, facts, what was said
+        before.
+
+        Example: get_context(conversation_id="c-1").
+        """
+        found = await asking(ctx).get("/v1/context", conversation_id=conversation_id)
+        lines = str(found.get("prompt", "")).split("\n")
+
+        def make(some: Sequence[Any], left: int) -> ContextText:
+            more = f"{left} more lines did not fit" if left else ""
+            return ContextText(status=found["status"], prompt="\n".join(some), next=more)
+
+        return fitting(lines, make, count)
+
+    @server.tool(title="What was said around it", annotations=hints("What was said around it", reads=True))
+    async def get_window(
+        ctx: Context[Any, Any],
+        conversation_id: Annotated[str, Field(description="As search_memory says")],
+        first: Annotated[int, Field(ge=0, description="Index of the first message, as search_memory says")],
+        last: Annotated[
+            int | None, Field(ge=0, description="Index of the last one; without: the first")
+        ] = None,
+        turns: Annotated[int, Field(ge=0, le=50, description="Turns to show on each side")] = 3,
+    ) -> Window:
+        """The messages around a place in a conversation.
+
+        Example: get_window(conversation_id="c-1", first=10, turns=3).
+        """
+        end = first if last is None else last
+        path = f"/v1/conversations/{segment(conversation_id)}/window"
+        found = await asking(ctx).get(path, first=first, last=end, turns=turns)
+        said = [
+            Said(index=each["index"], role=each["role"], text=each["text"], sent_at=each["sent_at"])
+            for each in found["messages"]
+        ]
+
+        def make(some: Sequence[Any], left: int) -> Window:
+            following = ""
+            if some and left:
+                following = f"get_window(first={some[-1].index + 1}, last={said[-1].index}, turns=0)"
+            if left and not some:
+                following = "one message alone is too long: see the resource of the conversation"
+            return Window(conversation_id=conversation_id, messages=list(some), next=following)
+
+        return fitting(said, make, count)
+
+    @server.tool(title="A fact and its evidence", annotations=hints("A fact and its evidence", reads=True))
+    async def get_fact(
+        ctx: Context[Any, Any], fact_id: Annotated[str, Field(description="As search_memory or list_facts say")]
+    ) -> FactDetail:
+        """One fact with its history and the sentences that it came from.
+
+        Example: get_fact(fact_id="1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e").
+        """
+        fact = await asking(ctx).get(f"/v1/facts/{segment(fact_id)}")
+        evidence = [
+            answers.Evidence(
+                quote=answers.preview(each["quote"]),
+                conversation_id=each["conversation_id"],
+                said_at=each["sent_at"],
+            )
+            for each in reversed(fact.get("provenance", []))
+        ]
+
+        def make(some: Sequence[Any], left: int) -> FactDetail:
+            return FactDetail(
+                **{name: fact[name] for name in ("fact_id", "statement", "kind", "status", "confidence")},
+                valid_from=fact.get("valid_from") or "",
+                valid_to=fact.get("valid_to") or "",
+                superseded_by=fact.get("superseded_by") or "",
+                evidence=list(some),
+                history=[
+                    answers.FactChange(
+                        change=each["change"], at=each["at"], confidence=each["confidence_after"]
+                    )
+                    for each in reversed(fact.get("changes", []))
+                ],
+                next=f"{left} older sentences did not fit" if left else "",
+            )
+
+        return fitting(evidence, make, count)
+
+    @server.tool(title="All facts", annotations=hints("All facts", reads=True))
+    async def list_facts(
+        ctx: Context[Any, Any],
+        limit: Annotated[int, Field(ge=1, le=200, description="Most facts")] = 50,
+        cursor: Annotated[str, Field(description="`next` of the answer before")] = "",
+    ) -> FactList:
+        """The facts about the person that hold, a page at a time.
+
+        Example: list_facts(limit=20), then list_facts(limit=20, cursor=next).
+        """
+        return await facts_of(asking(ctx), count, limit, cursor)
+
+
+async def facts_of(ask: Ask, count: TokenCounter, limit: int, cursor: str = "") -> FactList:
+    """Return a page of the facts that hold, as many as fit into an answer."""
+    more: dict[str, str | int] = {"start": cursor} if cursor else {}
+    found = await ask.get("/v1/facts", limit=limit, **more)
+    lines = [
+        FactLine(
+            fact_id=fact["fact_id"],
+            statement=answers.preview(fact["statement"]),
+            kind=fact["kind"],
+            confidence=fact["confidence"],
+            since=fact["valid_from"],
+        )
+        for fact in found["facts"]
+    ]
+
+    def make(some: Sequence[Any], left: int) -> FactList:
+        after = found["facts"][len(some)]["fact_id"] if left else found.get("next") or ""
+        return FactList(facts=list(some), known=found["known"], next=after)
+
+    return fitting(lines, make, count)
