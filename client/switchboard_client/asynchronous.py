@@ -14,7 +14,7 @@ from switchboard_client.calls import Calls, history
 from switchboard_client.core import Call, Policy, Response, Send, TransportError, Wait, carry_out
 from switchboard_client.streaming import TurnStream
 from switchboard_client.synchronous import _arguments, _failed, _response
-from switchboard_client.types import Added, Change, Context, Event, Fact, Message, Search
+from switchboard_client.types import Added, Change, Context, Correction, Event, Fact, Message, Search
 
 T = TypeVar("T")
 
@@ -93,17 +93,30 @@ class AsyncSwitchboard:
         """Return the changes of a fact, the latest last."""
         return history(await self.fact(fact_id))
 
+    async def correct(self, fact_id: str, text: str, *, idempotency_key: str = "") -> Correction:
+        """Say what holds instead of a fact, as a value or in the person's own words."""
+        return await self._do(self._calls.correct(fact_id, text, idempotency_key))
+
+    async def forget(self, fact_id: str) -> None:
+        """Forget a fact: it is gone from search within seconds."""
+        await self._do(self._calls.forget(fact_id))
+
+    async def close_conversation(self, conversation_id: str) -> None:
+        """Say that a conversation is over: its last messages are read now, not when it has been silent."""
+        await self._do(self._calls.close_conversation(conversation_id))
+
     async def progress(self, position: str, *, wait: float = 0) -> dict[str, Any]:
         """Say how far a message has come: read, in the open window, extracted, searchable, or refused."""
         return await self._do(self._calls.progress(position, wait))
 
-    async def turn(
-        self, conversation_id: str, content: str, *, choice: int | None = None, turn_id: str = ""
-    ) -> AsyncIterator[Event]:
-        """Say something and yield the events of its answer; a broken stream is taken up where it broke off."""
-        turn_id = turn_id or f"t-{uuid4().hex}"
-        said = self._calls.turn(conversation_id, content, turn_id, choice)
-        stream = TurnStream(self._calls, said, turn_id, self._policy, random.random)
+    async def turn(self, conversation_id: str, content: str, *, turn_id: str = "") -> AsyncIterator[Event]:
+        """Say something and yield the events of its answer; a broken stream is taken up where it broke off.
+
+        ``turn_id``: a name of your own; the same again with the same content is said once.
+        """
+        stream = TurnStream(
+            self._calls, conversation_id, content, turn_id or f"t-{uuid4().hex}", self._policy, random.random
+        )
         while not stream.is_done():
             try:
                 async with self._http.stream(**_arguments(stream.request())) as answer:

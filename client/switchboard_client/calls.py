@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 
 from switchboard_client.core import Call, Request
-from switchboard_client.types import Added, Change, Context, Fact, Message, Page, Search
+from switchboard_client.types import Added, Change, Context, Correction, Fact, Message, Page, Search
 
 #: Messages of one call at most.
 MOST_MESSAGES = 1000
@@ -61,22 +61,37 @@ class Calls:
         """One fact, whatever its status, with evidence and changes."""
         return Call(self._get(f"/v1/facts/{segment(fact_id)}", {}), Fact)
 
+    def correct(self, fact_id: str, text: str, idempotency_key: str = "") -> Call[Correction]:
+        """Say what holds instead of a fact."""
+        path = f"/v1/facts/{segment(fact_id)}/correct"
+        headers = {"idempotency-key": idempotency_key or uuid4().hex}
+        return Call(self._post(path, {"text": text}, headers, self._whose({})), Correction)
+
+    def forget(self, fact_id: str) -> Call[dict[str, Any]]:
+        """Forget a fact."""
+        path = f"/v1/facts/{segment(fact_id)}"
+        return Call(Request("DELETE", path, self._whose({}), self.headers()), dict[str, Any])
+
+    def close_conversation(self, conversation_id: str) -> Call[dict[str, Any]]:
+        """End the open window of a conversation, so that its last messages are read now."""
+        path = f"/v1/conversations/{segment(conversation_id)}/close"
+        return Call(Request("POST", path, self._whose({}), self.headers()), dict[str, Any])
+
     def progress(self, position: str, wait: float = 0) -> Call[dict[str, Any]]:
         """How far a message has come."""
         asked = {"position": position} | ({"wait": f"{wait:g}"} if wait else {})
         return Call(self._get("/v1/progress", asked), dict[str, Any])
 
-    def turn(self, conversation_id: str, content: str, turn_id: str, choice: int | None = None) -> Request:
-        """Say something and have it answered, as a stream."""
+    def turn(self, conversation_id: str, content: str, turn_id: str) -> Request:
+        """Say something and have it answered, as a stream; said again with the same id it is said once."""
         body = self._whose({"content": content, "turn_id": turn_id})
-        if choice is not None:
-            body["choice"] = choice
         return self._post(f"/v1/conversations/{segment(conversation_id)}/turns", body, EVENTS)
 
-    def turn_again(self, turn_id: str, last_id: str) -> Request:
+    def turn_again(self, conversation_id: str, turn_id: str, last_id: str) -> Request:
         """The rest of a turn's stream."""
         after = {"last-event-id": last_id} if last_id else {}
-        return self._get(f"/v1/turns/{segment(turn_id)}/events", {}, EVENTS | after)
+        where = {"conversation_id": conversation_id}
+        return self._get(f"/v1/turns/{segment(turn_id)}/events", where, EVENTS | after)
 
     def _whose(self, body: dict[str, Any]) -> dict[str, Any]:
         own = {"user_id": self.user_id, "tenant_id": self.tenant_id}
@@ -86,9 +101,11 @@ class Calls:
         accept = headers or {"accept": "application/json"}
         return Request("GET", path, self._whose(dict(query)), self.headers() | dict(accept))
 
-    def _post(self, path: str, body: object, headers: Mapping[str, str]) -> Request:
+    def _post(
+        self, path: str, body: object, headers: Mapping[str, str], query: Mapping[str, str] | None = None
+    ) -> Request:
         sent = {"content-type": "application/json"} | dict(headers)
-        return Request("POST", path, {}, self.headers() | sent, msgspec.json.encode(body))
+        return Request("POST", path, dict(query or {}), self.headers() | sent, msgspec.json.encode(body))
 
 
 EVENTS = {"accept": "text/event-stream"}

@@ -40,10 +40,13 @@ class Interrupted(SwitchboardError):
 
 
 class Problem(SwitchboardError):
-    """The answer is a problem.  ``type`` is stable, ``detail`` says what is wrong, ``advice`` what to do."""
+    """The answer is a problem.  ``type`` is stable, ``detail`` says what is wrong, ``advice`` what to do.
+
+    ``body``: all that it says.
+    """
 
     def __init__(self, status: int, body: dict[str, Any], retry_after: float | None = None) -> None:
-        self.status = status
+        self.status, self.body = status, body
         self.type = str(body.get("type", ""))
         self.detail = str(body.get("detail", "") or body.get("title", "") or f"status {status}")
         self.advice = str(body.get("advice", ""))

@@ -23,9 +23,16 @@ class TurnStream:
     """
 
     def __init__(
-        self, calls: Calls, said: Request, turn_id: str, policy: Policy, random: Callable[[], float]
+        self,
+        calls: Calls,
+        conversation_id: str,
+        content: str,
+        turn_id: str,
+        policy: Policy,
+        random: Callable[[], float],
     ) -> None:
-        self._calls, self._said, self._turn_id = calls, said, turn_id
+        self._calls, self._conversation_id, self._turn_id = calls, conversation_id, turn_id
+        self._said = calls.turn(conversation_id, content, turn_id)
         self._policy, self._random = policy, random
         self._reader = EventReader()
         self._failures = 0
@@ -39,12 +46,16 @@ class TurnStream:
     def request(self) -> Request:
         """Return what to send: the turn itself, or the rest of its stream."""
         self._reader.reconnected()
-        return self._calls.turn_again(self._turn_id, self._reader.last_id) if self._began else self._said
+        if not self._began:
+            return self._said
+        return self._calls.turn_again(self._conversation_id, self._turn_id, self._reader.last_id)
 
     def refused(self, response: Response) -> float:
         """It answered with a problem: return how long to wait, or raise it."""
         failed = read_problem(response)
-        if response.status not in (429, 502, 503, 504):
+        # A conflict with itself: what was said before the connection broke is still on its way.
+        is_ours = response.status == 409 and failed.body.get("turn_id") == self._turn_id
+        if response.status not in (429, 502, 503, 504) and not is_ours:
             raise failed
         return self._wait(failed, failed.retry_after)
 

@@ -13,7 +13,7 @@ import httpx2
 from switchboard_client.calls import Calls, history
 from switchboard_client.core import Call, Policy, Request, Response, Send, TransportError, Wait, carry_out
 from switchboard_client.streaming import TurnStream
-from switchboard_client.types import Added, Change, Context, Event, Fact, Message, Search
+from switchboard_client.types import Added, Change, Context, Correction, Event, Fact, Message, Search
 
 T = TypeVar("T")
 
@@ -91,17 +91,30 @@ class Switchboard:
         """Return the changes of a fact, the latest last."""
         return history(self.fact(fact_id))
 
+    def correct(self, fact_id: str, text: str, *, idempotency_key: str = "") -> Correction:
+        """Say what holds instead of a fact, as a value or in the person's own words."""
+        return self._do(self._calls.correct(fact_id, text, idempotency_key))
+
+    def forget(self, fact_id: str) -> None:
+        """Forget a fact: it is gone from search within seconds."""
+        self._do(self._calls.forget(fact_id))
+
+    def close_conversation(self, conversation_id: str) -> None:
+        """Say that a conversation is over: its last messages are read now, not when it has been silent."""
+        self._do(self._calls.close_conversation(conversation_id))
+
     def progress(self, position: str, *, wait: float = 0) -> dict[str, Any]:
         """Say how far a message has come: read, in the open window, extracted, searchable, or refused."""
         return self._do(self._calls.progress(position, wait))
 
-    def turn(
-        self, conversation_id: str, content: str, *, choice: int | None = None, turn_id: str = ""
-    ) -> Iterator[Event]:
-        """Say something and yield the events of its answer; a broken stream is taken up where it broke off."""
-        turn_id = turn_id or f"t-{uuid4().hex}"
-        said = self._calls.turn(conversation_id, content, turn_id, choice)
-        stream = TurnStream(self._calls, said, turn_id, self._policy, random.random)
+    def turn(self, conversation_id: str, content: str, *, turn_id: str = "") -> Iterator[Event]:
+        """Say something and yield the events of its answer; a broken stream is taken up where it broke off.
+
+        ``turn_id``: a name of your own; the same again with the same content is said once.
+        """
+        stream = TurnStream(
+            self._calls, conversation_id, content, turn_id or f"t-{uuid4().hex}", self._policy, random.random
+        )
         while not stream.is_done():
             try:
                 with self._http.stream(**_arguments(stream.request())) as answer:

@@ -83,6 +83,15 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str = "default"
 
 
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What takes the place of a fact within seconds.  ``ends``: nothing does, and ``instead`` is empty."""
+
+    fact_id: str
+    instead: str
+    statement: str
+    ends: bool
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Something that answers a question; ``score`` is 0..1, ``kind`` is fact, turn or episode."""
 

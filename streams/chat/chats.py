@@ -52,6 +52,10 @@ _LOGGED_SECONDS = 5.0
 _LAST = 1 << 40
 
 
+class TurnEnded(NotFound):
+    """The turn has its answer, and cannot be tried again."""
+
+
 class Log(Protocol):
     """The conversations, as :class:`streams.remembered.ports.Log`."""
 
@@ -104,20 +108,24 @@ class Chats:
     async def begin(
         self, tenant_id: str, user_id: str, conversation_id: str, content: str, turn_id: str = ""
     ) -> RunningTurn:
-        """Begin a turn as soon as what was said is confirmed; ``turn_id``: one to be tried again.
+        """Begin a turn as soon as what was said is confirmed.
+
+        ``turn_id`` without ``content``: one to be tried again.  With it, whoever says it has named the turn,
+        and may say it once more if nobody knows whether it arrived: it is said once.
 
         Raises:
-            TurnRunning: there is one in this conversation.
+            TurnRunning: there is another one in this conversation.
+            TurnEnded: the turn has been answered.
             NotFound: it is somebody else's conversation, or there is no such turn to be tried again.
             DependencyUnavailable: what was said could not be written.
         """
         place = (tenant_id, conversation_id)
         while (there := self._busy.get(place)) is not None:
-            before, holding = self._turns.get(there), self._holding.get(there)
-            if before is None or before.ended is None or holding is None:
+            runs, holding = self._turns.get(there), self._holding.get(there)
+            if runs is None or runs.ended is None or holding is None:
                 raise TurnRunning(there)
             await asyncio.wait([holding])  # it only lets go
-        again, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
+        is_named, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
         # Nobody else may begin one while the broker is waited for.
         self._busy[place] = turn_id
         names = TurnNames(
@@ -132,7 +140,8 @@ class Chats:
             await self._leases.take(names)
             try:
                 known = await self._told_summaries(place, is_new=is_new)
-                turn = await (self._said_before(names) if again else self._say(names, content))
+                before = await self._said_before(names, content) if is_named else None
+                turn = before or await self._say(names, content)
             except BaseException:  # whatever ends this, the conversation is free again
                 await self._leases.release(names)
                 raise
@@ -268,12 +277,13 @@ class Chats:
             source=source,
         )
 
-    async def _said_before(self, names: TurnNames) -> Turn:
+    async def _said_before(self, names: TurnNames, content: str) -> Turn | None:
+        """Return what was said in a turn; ``None``: nothing yet, but ``content`` is to be."""
         asked, answered = await self._told_of(names)
-        if asked is None:
-            raise NotFound(f"{names.user_id} has no turn {names.turn_id} that could be tried again")
         if answered is not None:
-            raise NotFound(f"the turn {names.turn_id} has its answer: {answered.message_id}")
+            raise TurnEnded(f"the turn {names.turn_id} has its answer: {answered.message_id}")
+        if asked is None and not content:
+            raise NotFound(f"{names.user_id} has no turn {names.turn_id} that could be tried again")
         return asked
 
     async def _told_of(self, names: TurnNames) -> tuple[Turn | None, Turn | None]:

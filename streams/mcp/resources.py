@@ -37,12 +37,12 @@ def add_resources(server: MCPServer[Any], asking: Asking, count: TokenCounter) -
     )
     async def people_facts(user_id: str, ctx: Context[Any, Any]) -> str:
         ask = asking(ctx)
-        person = await ask.person()
-        if user_id != person:
-            raise ResourceError(
-                f"This memory is that of {person}: switchboard://people/{segment(person)}/facts."
-            )
-        return (await facts_of(ask, count, limit=200)).model_dump_json(indent=2)
+        with _saying_why():
+            person = await ask.person()
+            if user_id != person:
+                own = f"switchboard://people/{segment(person)}/facts"
+                raise ToolError(f"This memory is that of {person}: {own}.")
+            return (await facts_of(ask, count, limit=200)).model_dump_json(indent=2)
 
     @server.resource(
         "switchboard://conversations/{conversation_id}",

@@ -86,7 +86,7 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     page.get_by_label("What is true instead").fill("I live in Munich now.")
     page.get_by_role("button", name="Correct it").click()
     expect(page.get_by_role("status").filter(has_text="Corrected")).to_contain_text("Munich")
-    expect(page.locator(".head")).to_contain_text("superseded")
+    expect(page.locator(".head")).to_contain_text("deprecated")
     tab.check()
     page.get_by_role("status").get_by_role("link").click()
     expect(page.locator("h1")).to_contain_text("Munich")

@@ -131,7 +131,7 @@ async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> Non
         assert not done.is_error, done.content
         await asyncio.to_thread(eventually, lambda: stated("red") and not stated("teal"), "it is superseded")
         old = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
-        assert old["status"] == "superseded" and old["history"]
+        assert old["status"] == "deprecated" and old["superseded_by"] == done.structured_content["fact_id"]
 
 
 async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:

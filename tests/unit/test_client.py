@@ -256,7 +256,7 @@ def test_a_stream_is_taken_up_where_it_broke_off(ask: Ask, server: Server) -> No
     assert said[:2] == ("POST", "/v1/conversations/c%2F1/turns")
     turn_id = json.loads(said[3])["turn_id"]
     assert json.loads(again[3])["turn_id"] == turn_id  # the same turn: said once
-    assert {path for _, path, _, _ in rest} == {f"/v1/turns/{turn_id}/events?user_id=ada"}
+    assert {path for _, path, _, _ in rest} == {f"/v1/turns/{turn_id}/events?user_id=ada&conversation_id=c%2F1"}
     assert rest[0][2]["last-event-id"] == "2"
 
 

@@ -20,7 +20,7 @@ from streams.api.problems import (
     Problem,
 )
 from streams.api.usage import usage
-from streams.chat.chats import Chats
+from streams.chat.chats import Chats, TurnEnded
 from streams.chat.events import Status, TurnEvent
 from streams.chat.leases import TurnRunning
 from streams.live.sse import EventStream, frame
@@ -37,7 +37,11 @@ class TurnParameters(Parameters, frozen=True, kw_only=True):
 
 
 class TurnBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``content``: what is said.  ``turn_id``: instead, a turn that was interrupted, to be tried again."""
+    """``content``: what is said.  ``turn_id`` without it: a turn that was interrupted, to be tried again.
+
+    ``turn_id`` with ``content``: a name of the asker's own for the turn.  Who does not know whether it arrived
+    says it again, with both: it is said once, and its events are told.
+    """
 
     user_id: Identifier
     content: str = ""
@@ -93,7 +97,7 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
     nothing: `GET /v1/turns/{turn_id}/events` goes on.
     """
     chats: Chats = call.part("chats")
-    if bool(body.content.strip()) is (body.turn_id is not None):
+    if not body.content.strip() and (body.content or body.turn_id is None):
         raise Problem(
             INVALID_REQUEST,
             f"Send what is said as content, or the turn_id of one to try again. {usage(post_turn)}.",
@@ -103,6 +107,9 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
         raise Problem(
             TOO_LARGE, f"What is said has {size:,} bytes, and may have {most:,}: say it in several turns."
         )
+    known = chats.find(body.tenant_id, body.user_id, body.turn_id or "") if body.content else None
+    if known is not None:
+        return _stream(call, known.events())
     try:
         running = await chats.begin(
             body.tenant_id, body.user_id, wanted.conversation_id, body.content, body.turn_id or ""
@@ -113,8 +120,15 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
             "A turn of this conversation has not ended: wait for it, or stop it.",
             turn_id=str(error),
         ) from None
+    except TurnEnded as error:
+        if not body.content:
+            raise Problem(UNKNOWN_TURN, f"{error}.") from error
+        told = chats.elsewhere(body.tenant_id, body.user_id, wanted.conversation_id, body.turn_id or "")
+        return _stream(call, told)
     except NotFound as error:
-        raise Problem(UNKNOWN_TURN if body.turn_id else UNKNOWN_CONVERSATION, f"{error}.") from error
+        raise Problem(
+            UNKNOWN_TURN if body.turn_id and not body.content else UNKNOWN_CONVERSATION, f"{error}."
+        ) from error
     return _stream(call, running.events())
 
 

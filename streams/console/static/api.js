@@ -27,8 +27,8 @@ export function path(strings, ...ids) {
   return String.raw({ raw: strings }, ...ids.map((id) => encodeURIComponent(id)));
 }
 
-export async function request(method, url, { body, signal, accept = "application/json", timeout = TIMEOUT_MS } = {}) {
-  const headers = { accept: accept === "application/json" ? accept : `${accept}, application/problem+json` };
+export async function request(method, url, { body, signal, accept = "application/json", timeout = TIMEOUT_MS, headers: more = {} } = {}) {
+  const headers = { ...more, accept: accept === "application/json" ? accept : `${accept}, application/problem+json` };
   if (body !== undefined) headers["content-type"] = "application/json";
   const limits = [signal, timeout ? AbortSignal.timeout(timeout) : null].filter(Boolean);
   let answer;

@@ -34,8 +34,7 @@ function WhoAreYou({ waiting }) {
 function New({ user }) {
   // A conversation begins with its first message; its name is anything that nobody else has.
   const begin = () => {
-    const random = [...crypto.getRandomValues(new Uint8Array(8))].map((each) => each.toString(16).padStart(2, "0")).join("");
-    go(address(path`/chat/${`chat-${random}`}`, { user_id: user, fresh: 1 }));
+    go(address(path`/chat/${`chat-${random()}`}`, { user_id: user, fresh: 1 }));
   };
   return html`<button class="main" onClick=${begin}>+ New</button>`;
 }
@@ -70,11 +69,11 @@ function reduce(state, { name, data, problem }) {
   const turn = state.turn ?? {};
   switch (name) {
     case "begin": return { ...state, busy: true, trouble: null, turn: { said: data.content ?? state.turn?.said, text: "", duplicates: [], notices: [] } };
-    case "turn": return { ...state, turn: { ...turn, ...data, text: "", duplicates: [], notices: [] } };
+    case "turn": return { ...state, turn: { ...turn, ...data, again: false, text: "", duplicates: [], notices: [] } };
     case "understanding": return { ...state, turn: { ...turn, understanding: data } };
     case "search": return { ...state, turn: { ...turn, searches: [...(turn.searches ?? []), data] } };
     case "prompt": return { ...state, turn: { ...turn, prompt: data } };
-    case "text": return { ...state, turn: { ...turn, text: turn.text + data.text } };
+    case "text": return { ...state, turn: { ...turn, again: false, text: turn.text + data.text } };
     case "duplicate": return { ...state, turn: { ...turn, duplicates: [...turn.duplicates, data] } };
     case "notice": return { ...state, turn: { ...turn, notices: [...turn.notices, data] } };
     case "tokens": return { ...state, tokens: data };
@@ -88,45 +87,48 @@ function reduce(state, { name, data, problem }) {
   }
 }
 
-/** Take a turn, and follow it through broken connections to its end. */
+const random = () => [...crypto.getRandomValues(new Uint8Array(8))].map((each) => each.toString(16).padStart(2, "0")).join("");
+
+/**
+ * Take a turn, and follow it through broken connections to its end. It has a name of ours: what is said again
+ * because nobody knows whether it arrived is said once.
+ */
 async function takeTurn(id, user, body, dispatch, turnId) {
   let last = "";
   let ended = false;
   let failures = 0;
+  let begun = !body;
   const read = async (answer) => {
     for await (const event of readEvents(answer)) {
       const data = JSON.parse(event.data);
       if (event.name === "bye") break;
       if (event.id) last = event.id;
-      if (event.name === "turn") {
-        turnId = data.turn_id;
-        setQuery({ turn: turnId });
-      }
+      if (!begun) setQuery({ turn: turnId });
+      begun = true;
       failures = 0;
       dispatch({ name: event.name, data });
       if (event.name === "end") ended = true;
     }
   };
   const options = { accept: "text/event-stream", timeout: 0 };
-  try {
-    if (body) await read(await request("POST", path`/v1/conversations/${id}/turns`, { body, ...options }));
-  } catch (error) {
-    if (error instanceof Problem && error.kind !== "offline") return void dispatch({ name: "trouble", problem: error });
-    if (!turnId) return void dispatch({ name: "trouble", problem: new Problem("offline", 0, "") });
-  }
-  while (!ended && turnId) {
+  const say = () => request("POST", path`/v1/conversations/${id}/turns`, { body: { turn_id: turnId, ...body }, ...options });
+  const goOn = () => request("GET", address(path`/v1/turns/${turnId}/events`, { user_id: user, conversation_id: id }), { ...options, headers: last ? { "last-event-id": last } : {} });
+  turnId ??= body.turn_id ?? `t-${random()}`;
+  for (;;) {
+    try {
+      await read(await (begun ? goOn() : say()));
+      if (ended) break;
+    } catch (error) {
+      const passes = !(error instanceof Problem) || error.kind === "offline" || (begun && error.kind === "down") || error.body.turn_id === turnId;
+      if (begun && error.kind === "missing" && failures > 2) {
+        dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
+        break;
+      }
+      if (!(passes || (begun && error.kind === "missing")) || failures >= 40) return void dispatch({ name: "trouble", problem: error instanceof Problem ? error : new Problem("offline", 0, "") });
+      failures += 1;
+    }
     dispatch({ name: "again", data: true });
     await new Promise((done) => setTimeout(done, Math.min(4000, 300 * 2 ** failures)));
-    try {
-      const answer = await fetch(address(path`/v1/turns/${turnId}/events`, { user_id: user, conversation_id: id }), { headers: { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) } });
-      if (answer.status === 404 && failures > 2) return void dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
-      if (!answer.ok) throw new Error(String(answer.status));
-      dispatch({ name: "again", data: false });
-      await read(answer);
-    } catch {
-      failures += 1;
-      if (failures > 40) return void dispatch({ name: "trouble", problem: new Problem("offline", 0, "") });
-    }
   }
   setQuery({ turn: "" });
 }
