@@ -20,11 +20,11 @@ export default function FactPage({ id }) {
   return html`<${Shown} of=${data} what="the fact">${(answer) => {
     const stored = answer.fact ?? answer;
     const fact = newer && newer.version >= stored.version ? newer : stored;
-    return html`<${Whole} fact=${fact} answer=${answer} live=${live} reload=${data.reload} />`;
+    return html`<${Whole} fact=${fact} live=${live} reload=${data.reload} />`;
   }}<//>`;
 }
 
-function Whole({ fact, answer, live, reload }) {
+function Whole({ fact, live, reload }) {
   const sources = [...fact.provenance].sort((a, b) => Date.parse(a.sent_at) - Date.parse(b.sent_at));
   const changes = fact.changes ?? [];
   return html`
@@ -51,14 +51,15 @@ function Whole({ fact, answer, live, reload }) {
       <ul>${sources.map((each) => html`<li key=${each.window_id + each.message_ids.join()} class="results"><blockquote>“<${Said} text=${each.quote} />”</blockquote>
         ${each.corrected_by ? html`<p class="muted">corrected by hand, by <${Said} text=${each.corrected_by} />, <${When} at=${each.sent_at} /></p>` : html`<p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} />
         · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p>`}</li>`)}</ul></section>
-    <${Uses} uses=${answer.uses} />`;
+    <${Uses} fact=${fact} />`;
 }
 
-function Uses({ uses }) {
-  if (!uses) return null;
-  return html`<section class="panel"><h2>Used in</h2>${uses.length === 0
+/** Where it was used: looked up by itself, for it takes longer than all else on the page. */
+function Uses({ fact }) {
+  const data = useData(`uses ${fact.fact_id}`, (signal) => get(address(path`/v1/facts/${fact.fact_id}`, { user_id: fact.user_id, uses: true }), { signal }));
+  return html`<section class="panel"><h2>Used in</h2><${Shown} of=${data} what="its uses">${({ uses }) => !uses?.length
     ? html`<p class="muted">No prompt or answer that is still kept.</p>`
-    : html`<ul>${uses.map((each) => html`<li><${ConversationLink} id=${each.conversation_id} at=${each.message_id} /> ${each.quoted ? html`<${Chip} tone="accent">quoted<//>` : html`<${Chip} tone="good">in the prompt<//>`} <${When} at=${each.at} /></li>`)}</ul>`}</section>`;
+    : html`<ul>${uses.map((each) => html`<li class="tools"><${When} at=${each.at} /> ${each.kind === "answer" ? "an answer in" : "the context of"} <${ConversationLink} id=${each.conversation_id} at=${each.message_id} /> ${each.quoted ? html`<${Chip} tone="accent">quoted<//>` : html`<${Chip} tone="good">in the prompt<//>`}</li>`)}</ul>`}<//></section>`;
 }
 
 function Actions({ fact, reload }) {

@@ -27,7 +27,7 @@ export default function Person({ id }) {
     },
   });
   return html`<div class="head"><h1><${Said} text=${id} /></h1><${Counts} data=${data.data} changes=${changes} />
-      <a href=${address("/conversations", { user_id: id })}>conversations</a> <a href=${address("/search", { user_id: id })}>search</a>
+      <a href=${address("/conversations", { user_id: id })}>conversations</a> <a href=${address("/search", { user_id: id })}>search</a> <a href=${path`/v1/people/${id}/export`} download=${`${id}.jsonl`}>export</a>
       <span class="end"><${LiveMark} state=${live} /></span></div>
     <div class="tools tabs" role="tablist">${TABS.map(([value, name]) =>
       html`<button role="tab" aria-selected=${tab === value ? "true" : "false"} onClick=${() => setQuery({ tab: value }, { push: true })}>${name}</button>`)}</div>

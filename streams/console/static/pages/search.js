@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { address, send, useData } from "../api.js";
-import { Bar, Chip, ConversationLink, Empty, FactLink, PersonLink, Said, share, Shown, When } from "../parts.js";
+import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import { Nearest } from "./people.js";
 import { Waits } from "./waits.js";
@@ -55,10 +55,22 @@ function Found({ found, query }) {
   if (scope.conversation_id) about.push(`conversation ${scope.conversation_id}`);
   if (scope.as_of) about.push(`as of ${scope.as_of}`);
   if (scope.kinds?.length) about.push(scope.kinds.join(", "));
-  const times = found.explain?.milliseconds ?? {};
-  return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${Object.keys(times).length ? ` (${Object.entries(times).map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
+  const why = found.explanation;
+  const times = Object.entries(why?.milliseconds ?? {}).filter(([, ms]) => ms >= 0.5);
+  return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${times.length ? ` (${times.map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""}${why ? ` · ${plural(why.candidates, "candidate")}` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
     ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
-    ${found.explain?.left_out?.length > 0 && html`<p class="muted">left out: ${found.explain.left_out.map((each) => `${each.count} ${each.why}`).join(" · ")}</p>`}`;
+    ${why && html`<${LeftOut} why=${why} />`}`;
+}
+
+const REASONS = { below_floor: "that answer too badly", same_source: "that rest on a message of another", beyond_limit: "beyond the limit" };
+
+function LeftOut({ why }) {
+  const counts = Object.entries(why.left_out).filter(([, count]) => count);
+  if (!counts.length) return null;
+  const told = counts.map(([name, count]) => `${number(count)} ${REASONS[name] ?? name.replaceAll("_", " ")}`).join(" · ");
+  if (!why.best.length) return html`<p class="muted">left out: ${told}</p>`;
+  return html`<details class="panel"><summary>left out: ${told}</summary>
+    <ol class="results">${why.best.map((each) => html`<li key=${each.position}><div class="line"><span class="num muted">${each.position}</span><strong class="num">${share(each.score)}</strong><span class="text"><${Said} text=${each.text} /></span></div></li>`)}</ol></details>`;
 }
 
 function Result({ each, at }) {
