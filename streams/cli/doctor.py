@@ -7,13 +7,14 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated
 
 import typer
 from aiokafka import TopicPartition
 
-from models.errors import DependencyUnavailable, SwitchboardError
+from models.errors import DependencyUnavailable
 from streams.cli import routing
+from streams.cli.doctor_outside import Finding, outside, tokens
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
 from streams.kafka import broker
@@ -28,21 +29,15 @@ _MARK = {"ok": "✓", "look": "!", "wrong": "✗"}
 _STYLE = {"ok": "green", "look": "yellow", "wrong": "bold red"}
 
 
-class Finding(NamedTuple):
-    """One line of the report: how it is, what was found, and what to do (``""`` when nothing)."""
-
-    state: Literal["ok", "look", "wrong"]
-    what: str
-    advice: str = ""
-
-
 def examine(
     sample: Annotated[
         int, typer.Option("--sample", min=1, help="How many of the latest records per partition to look at.")
     ] = 500,
     json: Annotated[bool, typer.Option("--json", help="One JSON array instead of text.")] = False,
 ) -> None:
-    """Check settings, disk, broker, topics, producers, dead letters and services. Changes nothing.
+    """Check settings, disk, broker, topics, producers, dead letters, services, serve, tokens, the model's key.
+
+    Changes nothing, and asks a model nothing that costs.
 
     Exit status 1 if something is wrong.
     """
@@ -69,23 +64,13 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings += await _topics(settings, catalog)
         findings += await _producers(settings, catalog, present, sample)
         findings += await _dead_letters(settings, catalog, present)
+        findings += await tokens(settings, catalog, present)
         findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
     except DependencyUnavailable as error:
         findings.append(Finding("wrong", str(error)))
-    if settings.redis_url:
-        findings.append(await _redis(settings))
+    findings += await outside(settings)
     findings += _services(await services.ask_services(settings))
     return findings
-
-
-async def _redis(settings: Settings) -> Finding:
-    from streams.adapters.redis_client import answers  # its library takes a while to load
-
-    try:
-        await answers(settings)
-    except SwitchboardError as error:
-        return Finding("wrong", str(error))
-    return Finding("ok", "Redis answers")
 
 
 def _disk(folder: Path) -> Finding:

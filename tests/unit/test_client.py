@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -280,12 +282,41 @@ def test_events_do_not_depend_on_the_pieces() -> None:
         assert found == [("1", "a", "x\ny"), ("2", "b", '"\\u00fc"')]
 
 
-def test_it_stands_alone() -> None:
-    code = (
-        "import sys, switchboard_client; "
-        "print(sorted({name.partition('.')[0] for name in sys.modules} "
-        "& {'models', 'streams', 'processors', 'deploy', 'schemas', 'pydantic', 'aiokafka'}))"
-    )
+def loaded(code: str, *names: str) -> list[str]:
+    """Return those of some packages that are loaded after a line of code, in a process of its own."""
+    told = f"import sys; {code}; print(*{{name.partition('.')[0] for name in sys.modules}} & {set(names)})"
     folder = Path(__file__).parents[2] / "client"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", told], cwd=folder, capture_output=True, text=True, check=True)
+    return sorted(done.stdout.split())
+
+
+def test_it_stands_alone_and_loads_what_is_used() -> None:
+    ours = ("models", "streams", "processors", "deploy", "schemas", "pydantic", "aiokafka")
+    assert loaded("from switchboard_client import AsyncSwitchboard, Switchboard", *ours) == []
+    assert loaded("import switchboard_client", "asyncio", "httpx2") == []
+    assert loaded("from switchboard_client import Switchboard", "asyncio", "httpx2") == ["httpx2"]
+    with pytest.raises(ImportError, match="Switchbord"):
+        from switchboard_client import Switchbord  # noqa: F401
+
+
+def test_it_weighs_less_than_four_megabytes_with_what_it_needs() -> None:
+    needed: set[str] = set()
+    wanted = ["httpx2", "msgspec"]
+    while wanted:
+        name = wanted.pop()
+        if name not in needed and (there := _distribution(name)) is not None:
+            needed.add(name)
+            plain = [line for line in there.requires or [] if "extra ==" not in line]
+            wanted += [re.split(r"[ ;<>=!~\[(]", line)[0] for line in plain]
+    assert {"httpx2", "httpcore2", "msgspec"} <= needed
+    files = [Path(str(each.locate())) for name in needed for each in metadata.files(name) or []]
+    own = (Path(__file__).parents[2] / "client" / "switchboard_client").glob("*.py")
+    sources = [each for each in [*files, *own] if each.is_file() and each.suffix != ".pyc"]
+    assert sum(each.stat().st_size for each in sources) < 4_000_000
+
+
+def _distribution(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None  # for another platform

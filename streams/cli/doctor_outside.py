@@ -1,0 +1,123 @@
+"""What ``switchboard doctor`` looks at besides broker and services: serve, tokens, the model's key, Redis.
+
+Nothing here is changed, and nothing is paid: a model is asked whether it is there, not for an answer.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
+from streams.cli.output import count
+from streams.settings import Settings
+from streams.topics import Catalog
+
+_ANSWER_SECONDS = 10.0
+
+
+class Finding(NamedTuple):
+    """One line of the report: how it is, what was found, and what to do (``""`` when nothing)."""
+
+    state: Literal["ok", "look", "wrong"]
+    what: str
+    advice: str = ""
+
+
+async def outside(settings: Settings) -> list[Finding]:
+    """Return how serve, Redis and the model are."""
+    redis = [await _redis(settings)] if settings.redis_url else []
+    return [await _serve(settings), *redis, *await _models(settings)]
+
+
+async def _serve(settings: Settings) -> Finding:
+    import httpx  # this and what follows is loaded by this command only
+
+    from streams.cli.recall_api import base_of
+    from streams.namespace import PREFIX_HEADER
+
+    base = await base_of(settings)
+    headers = {PREFIX_HEADER: settings.topic_prefix}
+    if token := settings.api_token.get_secret_value():
+        headers["authorization"] = f"Bearer {token}"
+    try:
+        async with httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False) as client:
+            answer = await client.get(f"{base}/v1/session", headers=headers)
+    except (httpx.ConnectError, httpx.ConnectTimeout):
+        return Finding(
+            "look", f"nobody listens at {base}", "`switchboard serve` has the HTTP API and the console"
+        )
+    except httpx.TransportError as error:
+        return Finding("wrong", f"serve at {base} does not answer ({type(error).__name__})", "see what it logs")
+    if answer.is_success:
+        return Finding("ok", f"serve answers at {base}")
+    if answer.status_code == httpx.codes.UNAUTHORIZED and token:
+        advice = "make another (`switchboard token create`) and set SWITCHBOARD_API_TOKEN to it"
+        return Finding("wrong", f"serve at {base} refuses the token in SWITCHBOARD_API_TOKEN", advice)
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        advice = "`switchboard token create` makes one; set SWITCHBOARD_API_TOKEN to it"
+        return Finding("look", f"serve at {base} asks for a token, and there is none in the settings", advice)
+    advice = "set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT to where the serve of this deployment listens"
+    return Finding("look", f"what answers at {base} is not the serve of this deployment", advice)
+
+
+async def tokens(settings: Settings, catalog: Catalog, present: dict[str, int]) -> list[Finding]:
+    """Return what there is to say of the tokens.  Raises :class:`DependencyUnavailable`."""
+    from streams.api.access import Access
+    from streams.tokens import topic
+
+    known = await topic.read_all(settings) if catalog.name(topic.TOPIC) in present else {}
+    if not known:
+        try:
+            Access.of(settings)
+        except ConfigurationError as error:
+            return [Finding("wrong", str(error))]
+        return [Finding("ok", "there are no tokens: this machine alone is answered, and needs none")]
+    now = datetime.now(UTC)
+    over = [each for each in known.values() if each.expires_at is not None and each.expires_at <= now]
+    told = f"there {'is' if len(known) == 1 else 'are'} {count(len(known), 'token')}"
+    if over:
+        names = ", ".join(each.name or each.token_id for each in over)
+        return [
+            Finding(
+                "look", f"{told}, {len(over)} of them over ({names})", "`switchboard token revoke` drops one"
+            )
+        ]
+    return [Finding("ok", told)]
+
+
+async def _redis(settings: Settings) -> Finding:
+    from streams.adapters.redis_client import answers
+
+    try:
+        await answers(settings)
+    except SwitchboardError as error:
+        return Finding("wrong", str(error))
+    return Finding("ok", "Redis answers")
+
+
+async def _models(settings: Settings) -> list[Finding]:
+    wanted = {}
+    if settings.uses_gemini or settings.talks_with_gemini:
+        wanted["SWITCHBOARD_GEMINI_MODEL"] = settings.gemini_model
+    if settings.embedder == "gemini":
+        wanted["SWITCHBOARD_GEMINI_EMBEDDING_MODEL"] = settings.gemini_embedding_model
+    if not wanted:
+        return [Finding("ok", "no language model is set up: nothing that people say leaves this machine")]
+    from streams.adapters.gemini.client import GeminiClient
+
+    found = []
+    client = GeminiClient(settings)
+    try:
+        for variable, model in wanted.items():
+            try:
+                await client.check(model, variable)
+            except ConfigurationError as error:
+                found.append(Finding("wrong", str(error)))
+            except DependencyUnavailable as error:
+                found.append(Finding("look", str(error), "what needs it waits, or is done by the built-in one"))
+            else:
+                found.append(Finding("ok", f"Gemini takes the key, and has {model}"))
+    finally:
+        await client.close()
+    return found

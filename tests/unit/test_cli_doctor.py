@@ -1,0 +1,48 @@
+"""What ``doctor`` says of serve and of the model's key, against a server that answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from deploy.local.model_server import ModelServer
+from deploy.local.ports import free_ports
+from streams.cli.doctor_outside import Finding, outside
+from streams.settings import Settings
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+async def found(**given: object) -> list[Finding]:
+    [port] = free_ports(1)
+    settings = Settings(**{"api_port": port, **given})  # type: ignore[arg-type]
+    return await outside(settings)
+
+
+async def test_without_anything_outside_it_says_what_is_not_there() -> None:
+    serve, model = await found()
+    assert (serve.state, serve.advice.startswith("`switchboard serve`")) == ("look", True)
+    assert (model.state, "leaves this machine" in model.what) == ("ok", True)
+
+
+async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: ModelServer) -> None:
+    given = {"responder": "gemini", "gemini_url": server.url, "GEMINI_API_KEY": "scripted"}
+    assert [each.state for each in (await found(**given))[1:]] == ["ok"]
+    [wrong] = (await found(**given | {"GEMINI_API_KEY": "another"}))[1:]
+    assert (wrong.state, "GEMINI_API_KEY" in wrong.what) == ("wrong", True)
+    [wrong] = (await found(**given, gemini_model="gemini-0"))[1:]
+    assert (wrong.state, "SWITCHBOARD_GEMINI_MODEL" in wrong.what) == ("wrong", True)
+    [nobodys] = free_ports(1)
+    [down] = (await found(**given | {"gemini_url": f"http://127.0.0.1:{nobodys}"}))[1:]
+    assert (down.state, "built-in" in down.advice) == ("look", True)
+    assert server.count() == 0
+
+
+async def test_what_is_no_serve_is_said(server: ModelServer) -> None:
+    [serve, *_] = await found(api_port=int(server.url.rpartition(":")[2]))
+    assert (serve.state, "SWITCHBOARD_API_PORT" in serve.advice) == ("look", True)
