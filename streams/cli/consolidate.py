@@ -10,7 +10,7 @@ import typer
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams import commands
-from streams.cli.output import printable
+from streams.cli.output import Json, print_json, printable
 from streams.settings import load_settings
 from streams.topics import catalog_for
 
@@ -31,6 +31,7 @@ def ask(
             show_default=False,
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Look at what changed of the facts about a person, and make those one that say the same.
 
@@ -41,11 +42,22 @@ def ask(
         raise ConfigurationError("--user is blank: say whose facts, or leave it out for everybody's")
     settings = load_settings()
     if separate is not None:
-        asyncio.run(commands.send(settings, [commands.separating(separate, tenant, user or "")]))
+        asked = commands.separating(separate, tenant, user or "")
+        asyncio.run(commands.send(settings, [asked]))
+        if json:
+            print_json(
+                {"command_id": asked.command_id, "tenant_id": tenant, "user_id": user, "separate": separate}
+            )
+            return
         print(f"asked to bring back the fact {printable(separate)} about {printable(user or '')}")
         return
     command = commands.consolidating(tenant, user or "", dry_run=dry_run)
     asyncio.run(commands.send(settings, [command]))
+    reports = catalog_for(settings).name(REPORTS)
+    if json:
+        told = {"command_id": command.command_id, "tenant_id": tenant, "user_id": user, "dry_run": dry_run}
+        print_json(told | {"reports": reports})
+        return
     whose = "everybody" if user is None else printable(user)
     print(f"asked to {'look at' if dry_run else 'consolidate'} the facts about {whose}")
-    print(f"what follows: switchboard tail {catalog_for(settings).name(REPORTS)} --from-beginning")
+    print(f"what follows: switchboard tail {reports} --from-beginning")

@@ -13,7 +13,7 @@ from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
 from streams import commands, correcting
 from streams.cli import facts
-from streams.cli.output import printable
+from streams.cli.output import Json, print_json, printable
 from streams.settings import load_settings
 
 
@@ -26,6 +26,7 @@ def correct(
     ],
     user: facts.User,
     tenant: facts.Tenant = DEFAULT_TENANT,
+    json: Json = False,
 ) -> None:
     """Put something else in the place of a fact that is wrong; its history names both, and who did it.
 
@@ -40,6 +41,11 @@ def correct(
     except InvalidRecord as error:
         raise ConfigurationError(f"{error}") from error
     asyncio.run(commands.send(settings, [asked.command]))
+    if json:
+        instead = "" if asked.ends else asked.fact_id
+        told = {"fact_id": fact.fact_id, "instead": instead, "statement": asked.statement, "ends": asked.ends}
+        print_json(told | {"command_id": asked.command.command_id})
+        return
     print(f"asked to correct “{printable(fact.statement)}”: {printable(asked.statement)}")
     print(f"what became of it: switchboard explain {asked.fact_id} --user {printable(user)}")
 

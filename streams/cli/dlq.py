@@ -11,7 +11,7 @@ import typer
 
 from models.errors import ConfigurationError
 from streams import dead_letters
-from streams.cli.output import count, moment, print_json, print_table, printable
+from streams.cli.output import Json, count, moment, print_json, print_table, printable
 from streams.dead_letters import Letter, Place, Whole
 from streams.runtime.deadletters import DeadRecord
 from streams.settings import Settings, load_settings
@@ -26,7 +26,6 @@ Places = Annotated[
 ]
 Reason = Annotated[str, typer.Option("--reason", help="All letters with this reason.")]
 All = Annotated[bool, typer.Option("--all", help="All letters of the queue.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 _PLACE = re.compile(r"(\d{1,9}):(\d{1,18})")
 _SHOWN_BYTES = 4096

@@ -13,7 +13,7 @@ import typer
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams import commands, erasing
-from streams.cli.output import count, printable
+from streams.cli.output import Json, count, print_json, printable
 from streams.settings import Settings, load_settings
 
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
@@ -29,6 +29,7 @@ def erase_conversation(
     ],
     tenant: Tenant = DEFAULT_TENANT,
     yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Forget what was said in a conversation so far, and every fact that rests on any of it."""
     settings = load_settings()
@@ -36,6 +37,9 @@ def erase_conversation(
     name = printable(conversation_id)
     _confirm(f"Everything that was said in {name} until now, and what was made of it, will be gone.", yes)
     known, answers = asyncio.run(erasing.erase_conversation(settings, tenant, conversation_id))
+    if json:
+        _say_json(settings, {"conversation_id": conversation_id, "known": known}, tenant, answers)
+        return
     if not known:
         print(
             f"no message of {name!r} has been processed yet: what is there by now is erased; ids are "
@@ -52,6 +56,7 @@ def erase_person(
     user_id: Annotated[str, typer.Argument(metavar="USER", help="The user_id.", show_default=False)],
     tenant: Tenant = DEFAULT_TENANT,
     yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
     settings = load_settings()
@@ -60,8 +65,12 @@ def erase_person(
     name = printable(user_id)
     _confirm(f"Everything that {name} has said until now, and what was made of it, will be gone.", yes)
     found, answers = asyncio.run(erasing.erase_person(settings, tenant, user_id))
-    _say_answers(answers)
     shared = sum(not alone for alone in found.values())
+    if json:
+        told = {"user_id": user_id, "conversations": sorted(found), "shared": shared}
+        _say_json(settings, told, tenant, answers)
+        return
+    _say_answers(answers)
     total = count(len(found), "conversation")
     print(f"asked to erase {name}, up to now: {total}, {shared} of them shared with others")
     _say_what_remains(settings)
@@ -74,6 +83,12 @@ def _confirm(what: str, yes: bool) -> None:
         raise ConfigurationError("nobody is here to be asked, so nothing was erased: add --yes")
     print(what)
     typer.confirm("Go on?", abort=True)
+
+
+def _say_json(settings: Settings, told: dict[str, object], tenant: str, answers: int) -> None:
+    left = erasing.remaining(settings, datetime.now(UTC))
+    told |= {"tenant_id": tenant, "erased_answers": answers}
+    print_json(told | {"compacted_by": left.compacted, "kept_until": left.kept})
 
 
 def _say_answers(answers: int) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from models.errors import InvalidRecord, NotFound
 from processors.responses.filter import filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy
-from streams.cli.output import count, printable
+from streams.cli.output import Json, count, print_json, printable
 from streams.printing import printable_lines
 from streams.settings import load_settings
 
@@ -25,6 +25,7 @@ def show(
         float | None,
         typer.Option(help="Similarity from which a sentence is a duplicate. Default: the setting."),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Filter a text like a response, without Kafka: the same processor, all of the text at once.
 
@@ -42,6 +43,9 @@ def show(
             fuzzy=settings.response_fuzzy == "on",
         ),
     )
+    if json:
+        print_json({"text": result.text, "duplicates": result.duplicates})
+        return
     if sys.stdout.isatty():
         Console(highlight=False, soft_wrap=True).print(_struck(text.rstrip("\r\n"), result.duplicates))
     else:

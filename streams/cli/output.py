@@ -10,8 +10,9 @@ import select
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,9 @@ from rich.text import Text
 
 from streams.printing import encode_json
 from streams.printing import printable as printable
+
+#: An option that every command has.
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 
 def console() -> Console:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
-from streams.cli.output import count
+from streams.cli.output import Json, count, print_json
 from streams.cli.worker import Service
 from streams.settings import Settings, load_settings
 from streams.topics import Catalog, catalog_for, reset
@@ -26,7 +26,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anythi
 
 
 @app.command("reset")
-def reset_state(service: ServiceName, yes: Yes = False) -> None:
+def reset_state(service: ServiceName, yes: Yes = False, json: Json = False) -> None:
     """Forget what a service has computed; let it read its topics again.
 
     For a service that stops because its state and its topics contradict each
@@ -36,11 +36,21 @@ def reset_state(service: ServiceName, yes: Yes = False) -> None:
     """
     settings = load_settings()
     catalog = catalog_for(settings)
-    print(f"{service} will start over from what the topics at {settings.bootstrap_servers} hold now:")
+    plan = sys.stderr if json else sys.stdout
+    print(
+        f"{service} will start over from what the topics at {settings.bootstrap_servers} hold now:", file=plan
+    )
     for does, what in _plan(catalog, settings, service):
-        print(f"  {does:<11} {what}")
+        print(f"  {does:<11} {what}", file=plan)
     _confirm(yes)
     done = asyncio.run(reset.reset_state(catalog, settings, service, _say_waiting))
+    if json:
+        told = {"service": service, "forgotten": done.changelogs, "kept_facts": done.kept and done.kept.facts}
+        collection = reset.index_collection(settings, service)
+        emptied = None if done.emptied is None else str(done.emptied)
+        rewound = [each._asdict() for each in done.rewound]
+        print_json(told | {"emptied": emptied, "rewound": rewound, "delete_by_hand": collection})
+        return
     for name in done.changelogs:
         print(f"forgot      {name}")
     if done.emptied is not None:
@@ -60,6 +70,7 @@ def rewind(
     service: ServiceName,
     topic: Annotated[str, typer.Argument(help="Which of its topics.", show_default=False)],
     yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Let a service read one topic again from its beginning.
 
@@ -69,9 +80,16 @@ def rewind(
     settings = load_settings()
     catalog = catalog_for(settings)
     name = reset.rewindable(catalog, service, topic).name
-    print(f"{service} will read {name} at {settings.bootstrap_servers} from its beginning; nothing is removed.")
+    print(
+        f"{service} will read {name} at {settings.bootstrap_servers} from its beginning; nothing is removed.",
+        file=sys.stderr if json else sys.stdout,
+    )
     _confirm(yes)
-    _print_rewound([asyncio.run(reset.rewind(catalog, settings, service, topic, _say_waiting))])
+    rewound = asyncio.run(reset.rewind(catalog, settings, service, topic, _say_waiting))
+    if json:
+        print_json({"service": service, "rewound": [rewound._asdict()]})
+        return
+    _print_rewound([rewound])
     print(f"Done. Start again: switchboard worker {service}")
 
 

@@ -13,13 +13,12 @@ import typer
 from models.access import Token
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
-from streams.cli.output import print_json, print_table, printable
+from streams.cli.output import Json, print_json, print_table, printable
 from streams.settings import load_settings
 from streams.tokens import secret, topic
 
 app = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API: make, list and revoke them.")
 
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 _DURATION = re.compile(r"(\d{1,6})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -109,6 +108,7 @@ def show(json: Json = False) -> None:
 @app.command("revoke")
 def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="As `list` shows it.", show_default=False)],
+    json: Json = False,
 ) -> None:
     """Have a token allow nothing any more, within a second."""
     settings = load_settings()
@@ -117,7 +117,7 @@ def revoke(
             f"there is no token {printable(token_id)}: `switchboard token list` shows those there are"
         )
     asyncio.run(topic.put(settings, token_id, None))
-    print(f"revoked {token_id}")
+    print_json({"revoked": token_id}) if json else print(f"revoked {token_id}")
 
 
 def _until(text: str, now: datetime) -> datetime | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
-from streams.cli.output import count, print_json, print_table
+from streams.cli.output import Json, count, print_json, print_table
 from streams.settings import load_settings
 from streams.topics import admin, catalog_for
 from streams.topics.differences import Difference, in_units
@@ -18,8 +18,6 @@ from streams.topics.rights import ROLES, rights_of
 app = typer.Typer(
     no_args_is_help=True, help="Create and verify the topics; schemas/topics has one file for each."
 )
-
-Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 
 @app.command()

@@ -8,7 +8,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -121,8 +121,10 @@ def broken_once(port: int, after: bytes) -> Iterator[str]:
                     break
                 sink.sendall(piece)
         except OSError:
-            pass  # the other direction has ended it
+            pass
         for each in (source, sink):
+            with suppress(OSError):  # the other direction has ended it
+                each.shutdown(socket.SHUT_RDWR)
             each.close()
 
     def accept() -> None:

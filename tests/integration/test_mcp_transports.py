@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from serve_rig import ServeRig, eventually
+
+from models.access import Token, TokenScope
+from streams.tokens import secret, topic
 
 pytestmark = pytest.mark.kafka
 
@@ -137,23 +141,31 @@ async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> Non
 async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
     """Last of the file: as long as there are tokens, everybody needs one."""
 
-    def create(*arguments: str) -> dict[str, str]:
-        done = known.command("token", "create", "--json", *arguments)
-        assert done.returncode == 0, done.stderr
-        made: dict[str, str] = json.loads(done.stdout)
-        return made
+    made = [secret.make() for _ in range(3)]
+    ada, eve, anybody = (each.text for each in made)
+
+    async def keep(number: int, user_id: str, *scopes: TokenScope) -> None:
+        token = Token(
+            token_id=made[number].token_id,
+            sha256=made[number].sha256,
+            scopes=scopes,
+            created_at=datetime.now(UTC),
+            user_id=user_id,
+        )
+        await topic.put(known.settings, token.token_id, token)
 
     def all_known() -> bool:
-        return all(status(each["token"]) == 200 for each in tokens) and status("") == 401
+        return all(status(each.text) == 200 for each in made) and status("") == 401
 
     def status(token: str) -> int:
         with known.client(headers={"authorization": f"Bearer {token}"} if token else {}) as client:
             return client.get("/v1/session").status_code
 
-    tokens = [create("--user", "ada-mcp", "--scope", "read"), create("--user", "eve-mcp"), create()]
     try:
+        await keep(0, "ada-mcp", "read")
+        await keep(1, "eve-mcp", "read", "write", "chat")
+        await keep(2, "", "read", "write", "chat")
         await asyncio.to_thread(eventually, all_known, "serve knows the tokens, and asks for one")
-        ada, eve, anybody = (each["token"] for each in tokens)
         question = {"query": "What is she allergic to?"}
         async with with_token(known, ada) as client:
             answer = await client.call_tool("search_memory", question)
@@ -182,6 +194,6 @@ async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
         async with over_stdio(known) as client:
             assert "token" in why(await client.call_tool("search_memory", question))
     finally:
-        for each in tokens:
-            known.command("token", "revoke", each["token_id"])
+        for each in made:
+            await topic.put(known.settings, each.token_id, None)
         await asyncio.to_thread(eventually, lambda: status("") == 200, "nobody needs one any more")

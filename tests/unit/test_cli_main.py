@@ -6,9 +6,12 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
 from streams.cli import main, worker
@@ -163,3 +166,38 @@ def test_ctrl_c_while_the_commands_load_shows_no_traceback(raised: str, shown: b
     )
     assert done.returncode != 0
     assert (b"Traceback" in done.stderr) is shown
+
+
+#: They run until they are stopped, and say what they have to say in logs, or speak a protocol.
+PROCESSES = {("worker",), ("serve",), ("mcp",)}
+
+
+def test_every_command_answers_as_json_if_asked() -> None:
+    without = {path for path, options in commands(typer.main.get_command(main.app)) if "--json" not in options}
+    assert without == PROCESSES
+
+
+def test_the_shell_completes_every_command() -> None:
+    root = typer.main.get_command(main.app)
+    offered = {option for parameter in root.params for option in parameter.opts}
+    assert {"--install-completion", "--show-completion"} <= offered
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Yield each command with its options, however deep it stands."""
+    if not hasattr(command, "list_commands"):
+        yield path, {option for parameter in command.params for option in parameter.opts}
+        return
+    context = typer.Context(command)
+    for name in command.list_commands(context):
+        yield from commands(command.get_command(context, name), (*path, name))
+
+
+def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The ferry leaves at nine from the old harbour. The ferry leaves at nine from the old harbour."
+    file = tmp_path / "answer.txt"
+    file.write_text(text)
+    assert main.run(["filter", str(file), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["text"].strip() == "The ferry leaves at nine from the old harbour."
+    assert told["duplicates"][0]["sentence"] == "The ferry leaves at nine from the old harbour."
