@@ -86,7 +86,7 @@ def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRi
     expect(page.locator("article.turn.user").last).to_contain_text(reading)
     expect(choices).to_have_count(0)
     answer = page.locator("article.turn.assistant").last
-    expect(answer).not_to_contain_text("Which of these")
+    expect(answer.locator(".text")).not_to_contain_text("Which of these")
     answer.locator("summary", has_text="prompt:").click()
     expect(answer.locator(".tier", has_text="recent")).to_contain_text("in the prompt")
 

@@ -15,7 +15,7 @@ export default function Chat({ id }) {
   if (!user) return html`<${WhoAreYou} id=${id} waiting=${session.loading} />`;
   return html`<div class="head"><h1>Chat</h1><span class="muted">as <${Said} text=${user} /></span> <a href=${path`/people/${user}`}>what is known</a>
       ${id && html`<a class="end" href=${path`/conversations/${id}`}>windows and facts of this conversation</a>`}</div>
-    <div class="chat"><${List} user=${user} current=${id} />${id
+    <div class="chat"><${List} user=${user} current=${id} fresh=${Boolean(query.fresh)} />${id
       ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} fresh=${Boolean(query.fresh)} />`
       : html`<${Empty} title="Say something"><p>Choose a conversation, or begin a new one. What you tell is remembered across conversations.</p><p><${New} user=${user} /></p><//>`}</div>`;
 }
@@ -39,8 +39,8 @@ function New({ user }) {
   return html`<button class="main" onClick=${begin}>+ New</button>`;
 }
 
-function List({ user, current }) {
-  const data = useData(`list ${user} ${current}`, (signal) => get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal }));
+function List({ user, current, fresh }) {
+  const data = useData(`list ${user} ${current} ${fresh}`, (signal) => get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal }));
   const narrow = useNarrow();
   const list = html`<${Shown} of=${data} what="conversations">${(found) => html`<ul class="chatlist">${found.conversations.map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
       <a href=${address(path`/chat/${each.conversation_id}`, { user_id: user })} title=${each.title || each.conversation_id}><${Said} text=${each.title || each.conversation_id} /></a>
