@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -77,16 +76,18 @@ def try_each(url: str, headers: dict[str, str], examples: int, number: int) -> N
     for found in schema.get_all_operations():
         operation = found.ok()
         slow = operation.definition.raw["operationId"] in SLOW
+        try_one(operation, url, headers, at_random(1 if slow else examples), number)
 
-        @seed(number)
-        @at_random(1 if slow else examples)
-        @given(case=st.data())
-        def tried(case: Any, operation: Any = operation) -> None:
-            made = case.draw(operation.as_strategy())
-            answer = made.call(base_url=url, headers=headers, timeout=_ANSWER_SECONDS)
-            made.validate_response(answer, checks=CHECKS)
 
-        tried()
+def try_one(operation: Any, url: str, headers: dict[str, str], often: settings, number: int) -> None:
+    @seed(number)
+    @often
+    @given(made=operation.as_strategy())
+    def tried(made: schemathesis.Case) -> None:
+        answer = made.call(base_url=url, headers=headers, timeout=_ANSWER_SECONDS)
+        made.validate_response(answer, checks=CHECKS)
+
+    tried()
 
 
 def follow_links(url: str, headers: dict[str, str], examples: int, number: int) -> None:
