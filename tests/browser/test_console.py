@@ -250,7 +250,7 @@ def test_whom_somebody_speaks_of_is_drawn_and_each_tie_leads_to_its_sentence(tab
     drawing.get_by_role("link", name="Julia, person").click()
     expect(page).to_have_url(re.compile("entity="))
     expect(page.locator(".panel", has_text="also called")).to_contain_text("Julia")
-    page.locator("tr", has_text="Porto").get_by_role("link", name="where").click()
+    page.locator("tr", has_text="Porto").get_by_role("link", name="where").first.click()
     expect(page.locator(".message", has_text="My friend Julia").locator(".place")).to_contain_text(
         "chat.messages.v1"
     )
