@@ -50,7 +50,7 @@ def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep]
     for changed in done.back:
         publish(changed, work)
     # Its vector was let go of with it.
-    embedding_requests.ask(work, request_for_fact(done.back[-1]), _SOURCE)
+    embedding_requests.ask(work, request_for_fact(done.back[0]), _SOURCE)
     if left_id.encode() == run.key:
         return done.left
     work.put(left_id.encode(), done.left, STATE, run.next_offset)
