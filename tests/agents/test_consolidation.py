@@ -738,6 +738,12 @@ class TestCommands:
         assert (step.step, step.user_id, step.fact_id) == ("separate", "ada", "f-1")
         assert harness.outputs[0].route == b"ada"
 
+    def test_it_is_brought_back_when_the_log_says_whatever_the_senders_clock(self) -> None:
+        later = (START + timedelta(days=9_999)).isoformat()
+        harness = self.feed(command="separate", user_id="ada", fact_id="f-1", issued_at=later)
+        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
+        assert step.at == START
+
     @pytest.mark.parametrize(("missing", "reason"), [("user_id", "no_user_id"), ("fact_id", "no_fact_id")])
     def test_nothing_is_brought_back_without_a_name(self, missing: str, reason: str) -> None:
         said = {"user_id": "ada", "fact_id": "f-1"} | {missing: " "}

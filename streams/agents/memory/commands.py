@@ -66,7 +66,7 @@ class Commands:
             if command.command == CommandKind.CORRECT:
                 emit_step(_correcting(command, record), effects)
             elif command.command == CommandKind.SEPARATE:
-                emit_step(_separating(command), effects)
+                emit_step(_separating(command, record), effects)
             else:
                 self._consolidate(command, effects)
         return effects
@@ -105,21 +105,25 @@ def _correcting(command: Command, record: SourceRecord) -> ConsolidationStep:
             topic=COMMANDS,
             partition=record.partition,
             offset=record.offset,
-            arrived_at=datetime.fromtimestamp(record.timestamp / 1000, UTC),
+            arrived_at=_arrived(record),
         ),
     )
 
 
-def _separating(command: Command) -> ConsolidationStep:
+def _separating(command: Command, record: SourceRecord) -> ConsolidationStep:
     return ConsolidationStep(
         step_id=ids.deterministic_id("separate", command.tenant_id, command.command_id),
         step=Step.SEPARATE,
-        at=command.issued_at,
+        at=_arrived(record),  # it becomes the time of a change, which is the log's
         by=f"command {command.command_id}",
         user_id=command.user_id,
         fact_id=command.fact_id,
         tenant_id=command.tenant_id,
     )
+
+
+def _arrived(record: SourceRecord) -> datetime:
+    return datetime.fromtimestamp(record.timestamp / 1000, UTC)
 
 
 def _read(record: SourceRecord) -> Command | None:
