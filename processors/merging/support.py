@@ -141,6 +141,8 @@ def borne_out(
         similarity=similarity,
     )
     kept = sorted((*fact.support, support), key=lambda each: (each.arrived_at, each.turn_id))[-SUPPORT_LIMIT:]
+    if support not in kept:
+        return None  # earlier than all that it names, it may be one of those that were counted before
     confidence = left + EVIDENCE_GAIN * (1.0 - left)
     after = msgspec.structs.replace(fact, confidence=confidence, last_evidence_at=heard, support=tuple(kept))
     after = recorded(

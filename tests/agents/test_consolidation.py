@@ -429,6 +429,17 @@ class TestSupport:
         assert [each.turn_id for each in fact.support] == [f"t-{n:02}" for n in range(5, SUPPORT_LIMIT + 5)]
         assert 0.5 < fact.confidence < 1
 
+    def test_what_is_named_no_more_counts_no_second_time(self, harness: Harness) -> None:
+        """After a crash between what was written and what was stored, the log has each step twice."""
+        harness.know("User likes hiking", 1, confidence=0.5)
+        for number in range(SUPPORT_LIMIT + 5):
+            spoken(harness, f"t-{number:02}", hours=2 * number + 2)
+        harness.consolidate()
+        fact = harness.fact("User likes hiking")
+        for step in [step for step in harness.steps() if step.step is Step.SUPPORT]:
+            harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.fact("User likes hiking") == fact
+
     def test_a_step_that_does_not_say_where_is_dead_lettered(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         step = consolidate(step=Step.SUPPORT, fact_id=_id("User likes hiking"), other_id="t-1")
