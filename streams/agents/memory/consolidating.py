@@ -281,7 +281,8 @@ def _contradict(
     lines = KnownLines(run.next_offset, work)
     for fact_id, other_id in ((step.fact_id, step.other_id), (step.other_id, step.fact_id)):
         line_id = lines.line_of(fact_id)
-        line = line_of(line_id, work)
+        # One line may hold both: what was done to the first stands in the state that is returned.
+        line = own if line_id.encode() == run.key and isinstance(own, Line) else line_of(line_id, work)
         fact = None if line is None else line.fact(fact_id)
         if line is None or fact is None or not _is_theirs(step, fact):
             work.skip("nothing_to_contradict")
