@@ -65,6 +65,19 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     narrowed: float = 1.0
 
 
+class Given(msgspec.Struct, frozen=True, array_like=True):
+    """What the fact that was merged last into one of a line has given it; fields as those of :class:`Stub`.
+
+    The line of the fact that stays is stored first: if nothing else was before a crash, the stub is made of
+    this.
+    """
+
+    fact_id: str
+    gave: tuple[str, ...] = ()
+    let_go: int = 0
+    narrowed: float = 1.0
+
+
 class Latest(msgspec.Struct, frozen=True, array_like=True):
     """The value of a slot that was named last: what "no, I mean ..." takes back."""
 
@@ -79,7 +92,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
 
     ``absorbed``: the lines of facts that were merged into these.  ``forgotten_version`` and ``floors``: of
     facts that were let go, the highest version, and up to where their evidence is known.  ``values`` (line ids)
-    and ``latest`` are those of a slot that holds many.
+    and ``latest`` are those of a slot that holds many.  ``given``: what the latest merge gave.
     """
 
     single: bool
@@ -91,6 +104,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     floors: tuple[Floor, ...] = ()
     values: tuple[str, ...] = ()
     latest: Latest | None = None
+    given: Given | None = None
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return a fact of the line."""

@@ -13,7 +13,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import has_faded, revived
-from processors.facts.lines import Cause, Line, Stub, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Given, Line, Stub, recorded, settled, with_fact, with_stub
 from processors.facts.refinement import absorbed
 from processors.merging.guards import may_merge
 
@@ -36,25 +36,40 @@ def merged(
     other: Fact,
     erasure: Erasure | None,
     cause: Cause,
+    *,
+    is_folded: bool = False,
 ) -> Merged | None:
     """Make ``other`` part of ``fact``; ``None`` if they may not become one.
 
-    What supports the one supports the other now, but nothing that was erased of it.
+    What supports the one supports the other now, but nothing that was erased of it.  ``is_folded``: the line of
+    the one that stays has been stored with it.
     """
     if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id or _was_kept(fact, other):
         return None
     own = claim_of(fact)._replace(line_id=into_id)
     gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, 0)
     after, changed = settled(into, joined, cause, FactChange.MERGED)
-    rest = with_stub(rest, _restorable(stub, gone, left, fact, joined.fact(fact.fact_id) or fact))
-    return Merged(after, rest, changed, [gone])
+    given = into.given if is_folded else None
+    if given is None or given.fact_id != gone.fact_id:
+        given = _given(gone, fact, joined.fact(fact.fact_id) or fact)
+    rest = with_stub(rest, _restorable(stub, gone, left, given))
+    return Merged(msgspec.structs.replace(after, given=given), rest, changed, [gone])
 
 
-def _restorable(stub: Stub, gone: Fact, left: Line, before: Fact, after: Fact) -> Stub:
-    """Return what is left of a merged fact, with what it takes to bring it back (:mod:`.separating`)."""
+def _given(gone: Fact, before: Fact, after: Fact) -> Given:
     known = {each.window_id for each in before.provenance}
     gave = tuple(each.window_id for each in gone.provenance if each.window_id not in known)
     gained = after.evidence_count - before.evidence_count
+    return Given(
+        gone.fact_id,
+        gave=gave if gained else (),
+        let_go=max(0, gained - len(gave)),
+        narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
+    )
+
+
+def _restorable(stub: Stub, gone: Fact, left: Line, given: Given) -> Stub:
+    """Return what is left of a merged fact, with what it takes to bring it back (:mod:`.separating`)."""
     return msgspec.structs.replace(
         stub,
         tenant_id=gone.tenant_id,
@@ -62,9 +77,9 @@ def _restorable(stub: Stub, gone: Fact, left: Line, before: Fact, after: Fact) -
         conversation_ids=tuple(dict.fromkeys(each.conversation_id for each in gone.provenance)),
         fact=gone,
         marks=tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id),
-        gave=gave if gained else (),
-        let_go=max(0, gained - len(gave)),
-        narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
+        gave=given.gave,
+        let_go=given.let_go,
+        narrowed=given.narrowed,
     )
 
 

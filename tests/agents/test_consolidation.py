@@ -874,6 +874,18 @@ class TestHalfStored:
         line = line_state(harness, stays.fact_id).fact(stays.fact_id)
         assert line is not None and line.evidence_count == stays.evidence_count
 
+    def test_a_merge_that_was_half_stored_can_be_taken_back(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.95)
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.6)
+        before = harness.fact("User loves hiking")
+        pair = _id("User loves hiking"), _id("User likes hiking")
+        record, _ = self.half(harness, consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1]))
+        harness.feed(record)
+        separate(harness, "User likes hiking")
+        after = harness.fact("User loves hiking")
+        assert (after.evidence_count, after.provenance) == (1, before.provenance)
+        assert after.confidence == pytest.approx(0.6)
+
     def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
         self.told(harness)
         pair = _id("User loves hiking"), _id("User likes hiking")

@@ -257,13 +257,14 @@ def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationSte
     into_id, into, fact = stays
     erasure = lines.erasure(fact.fact_id)
     cause = Cause(fact.fact_id, step.at)
-    done = merged(into_id, into, fact, left_id, left, other, erasure, cause)
+    is_folded = lines.is_folded(into_id)
+    done = merged(into_id, into, fact, left_id, left, other, erasure, cause, is_folded=is_folded)
     if done is None:
         work.skip("refused_merge")
         return own
     for changed in done.gone:
         publish(changed, work)
-    if not lines.is_folded(into_id):
+    if not is_folded:
         for changed in done.stays:
             publish(changed, work)
         # Before the line that it leaves: that one may still be there after a crash, and says the rest.
