@@ -8,14 +8,18 @@ import msgspec
 import pytest
 
 from models import ids
+from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Kind, Polarity, attribute_of
+from models.vectors import EmbeddingRequest
 from processors.facts.claims import claim_of, normalized_value, singular
 from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
-from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT
+from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
 from processors.facts.timeline import MARKS_LIMIT
+from streams.agents.memory.consolidating import CONSOLIDATION
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
+from streams.embedding_requests import REQUESTS
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -186,6 +190,82 @@ def test_a_correction_says_that_it_never_was_so() -> None:
     ada.says("pet", "a cat")
     ada.says("pet", "a dog", Assertion.CORRECTED)
     assert ada.known()["a cat"].status is FactStatus.DEPRECATED
+
+
+class TestWhatWasCorrectedAndSaidAgain:
+    """What it rested on before the correction stays known beside the fact."""
+
+    def told(self) -> Person:
+        ada = Person()
+        ada.says("home", "Berlin")
+        ada.says("home", "Munich", Assertion.CORRECTED)
+        ada.says("home", "Berlin")
+        ada.says("home", "Berlin")
+        return ada
+
+    def erase(self, ada: Person, fact_id: str, until: datetime) -> None:
+        record = ada.stage.record(None, FACTS, key=fact_id.encode())
+        ada.stage.feed(record._replace(timestamp=int(until.timestamp() * 1000)))
+
+    def latest(self, ada: Person, fact_id: str) -> Fact:
+        own = [each for each in ada.stage.outputs if each.topic == FACTS and each.key == fact_id.encode()]
+        assert own[-1].value is not None
+        return msgspec.json.decode(own[-1].value, type=Fact)
+
+    def test_it_is_erased_in_its_latest_version(self) -> None:
+        ada = self.told()
+        berlin = ada.known()["Berlin"]
+        self.erase(ada, berlin.fact_id, START + timedelta(days=1, minutes=30))
+        tombstone = next(each for each in reversed(ada.stage.outputs) if each.topic == FACTS and not each.value)
+        assert dict(tombstone.headers)["erased_version"] == b"%d" % berlin.version
+        for _ in range(30):
+            ada.said += 1
+        ada.says("home", "Berlin")
+        assert self.latest(ada, berlin.fact_id).version == berlin.version + 1
+
+    def test_what_was_said_after_the_erasure_stays(self) -> None:
+        ada = self.told()
+        berlin = ada.known()["Berlin"]
+        self.erase(ada, berlin.fact_id, START + timedelta(days=1, minutes=3, seconds=30))
+        left = self.latest(ada, berlin.fact_id)
+        assert (left.status, [each.window_id for each in left.provenance]) == (FactStatus.ACTIVE, ["w4"])
+        assert left.version == berlin.version + 1
+
+
+class TestStepsAboutOneLine:
+    """A value and its denial are in one line."""
+
+    def step(self, ada: Person, step: Step, fact_id: str, other_id: str = "") -> None:
+        asked = ConsolidationStep(
+            step_id=f"{step}", step=step, at=START, by="test", user_id="ada", fact_id=fact_id, other_id=other_id
+        )
+        ada.stage.feed(ada.stage.record(asked, CONSOLIDATION))
+
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_both_are_half_as_sure(self, is_first: bool) -> None:
+        ada = Person()
+        ada.says("like", "hiking", at=20)
+        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=10)
+        pair = ada.known()["hiking"].fact_id, ada.known()["not hiking"].fact_id
+        self.step(ada, Step.CONTRADICTION, *(pair if is_first else pair[::-1]))
+        line = ada.stage.stored(STATE, lambda key: key == pair[0].encode())[pair[0].encode()]
+        assert isinstance(line, Line)
+        assert [each.confidence for each in line.facts] == [0.4, 0.4]
+
+    def test_the_vector_of_what_is_back_is_asked_for(self) -> None:
+        ada = Person()
+        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=10)
+        ada.says("like", "hiking", at=20)
+        ada.says("like", "long hiking", at=30)
+        one, other = ada.known()["long hiking"].fact_id, ada.known()["hiking"].fact_id
+        self.step(ada, Step.MERGE, one, other)
+        assert ada.known()["hiking"].status is FactStatus.MERGED_INTO
+        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=5)
+        assert ada.known()["not hiking"].status is FactStatus.ACTIVE
+        self.step(ada, Step.SEPARATE, other)
+        assert ada.known()["hiking"].status is FactStatus.ACTIVE
+        assert ada.known()["not hiking"].status is FactStatus.CONTRADICTED
+        assert [each.id for each in ada.stage.values(REQUESTS, EmbeddingRequest)][-1] == other
 
 
 class TestWhatIsAskedForOnce:
