@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from math import exp
 from typing import NamedTuple
 
 import msgspec
@@ -21,9 +22,9 @@ from models.facts import Fact, FactChange, FactStatus, Support
 from models.statements import SELF, Kind, Polarity
 from models.vectors import Saying
 from processors.facts.claims import normalized_subject
-from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at, has_faded, revived
+from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at, has_faded, rate_of, revived
 from processors.facts.learning import EVIDENCE_GAIN
-from processors.facts.lines import Cause, Line, recorded, with_fact
+from processors.facts.lines import Cause, Line, recorded, with_fact, with_stub
 from processors.merging.guards import denies
 from processors.merging.plan import Known
 
@@ -35,6 +36,9 @@ OCCASION = timedelta(hours=1)
 
 #: How many of the turns that bear it out a fact names: the latest.
 SUPPORT_LIMIT = 20
+
+#: What has faded by so many powers of e has faded altogether: more of them would be no number.
+_NOTHING_LEFT = 700.0
 
 #: Turns that are compared with all facts at a time.
 _ROWS = 256
@@ -168,13 +172,20 @@ def is_faint(fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES) -> b
 
 
 def unsupported(
-    line: Line, tenant_id: str, conversation_id: str, user_id: str, until: datetime
+    line: Line,
+    tenant_id: str,
+    conversation_id: str,
+    user_id: str,
+    until: datetime,
+    rates: Mapping[Kind, float] = RATES,
 ) -> tuple[Line, list[Fact]]:
     """Return the line and its facts without the turns of an erased conversation (``user_id``: of that person
-    alone, empty: of everybody) that bore them out; what they made surer is as unsure as before.
+    alone, empty: of everybody) that bore them out; what they made surer is as unsure as before.  Facts that
+    were merged, and may come back, are among them.
     """
     changed: list[Fact] = []
-    for fact in line.facts:
+    archived = {stub.fact_id: stub for stub in line.stubs if stub.fact is not None}
+    for fact in (*line.facts, *(stub.fact for stub in archived.values() if stub.fact is not None)):
         if fact.tenant_id != tenant_id or user_id not in ("", fact.user_id):
             continue
         kept = tuple(
@@ -182,12 +193,27 @@ def unsupported(
         )
         if len(kept) == len(fact.support):
             continue
-        gone = len(fact.support) - len(kept)
-        confidence = max(0.0, 1.0 - (1.0 - fact.confidence) / (1.0 - EVIDENCE_GAIN) ** gone)
-        arrivals = [*(each.arrived_at for each in fact.provenance), *(each.arrived_at for each in kept)]
-        heard = max(arrivals, default=fact.learned_at)
-        after = msgspec.structs.replace(fact, support=kept, confidence=confidence, last_evidence_at=heard)
+        after = _less_sure(fact, kept, rates)
         after = recorded(after, FactChange.ERASED, fact.version + 1, Cause("", until), fact.confidence)
-        line = with_fact(line, after)
+        if (stub := archived.get(fact.fact_id)) is not None:
+            line = with_stub(line, msgspec.structs.replace(stub, fact=after, version=after.version))
+        else:
+            line = with_fact(line, after)
         changed.append(after)
     return line, changed
+
+
+def _less_sure(fact: Fact, kept: tuple[Support, ...], rates: Mapping[Kind, float]) -> Fact:
+    """Take back the gain of each turn that is gone, the latest first, and that the fact had faded until then:
+    from when it was heard of before, it fades anew when it is read.
+    """
+    confidence, heard, left = fact.confidence, fact.last_evidence_at, list(fact.support)
+    for gone in [each for each in reversed(fact.support) if each not in kept]:
+        left.remove(gone)
+        arrivals = [*(each.arrived_at for each in fact.provenance), *(each.arrived_at for each in left)]
+        before = max(arrivals, default=fact.learned_at)
+        confidence = max(0.0, 1.0 - (1.0 - confidence) / (1.0 - EVIDENCE_GAIN))
+        days = max(0.0, (heard - before) / timedelta(days=1))
+        confidence = min(1.0, confidence * exp(min(days * rate_of(fact, rates), _NOTHING_LEFT)))
+        heard = before
+    return msgspec.structs.replace(fact, support=kept, confidence=confidence, last_evidence_at=heard)

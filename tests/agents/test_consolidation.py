@@ -399,6 +399,42 @@ class TestSupport:
         harness.take(harness.record(step, CONSOLIDATION))
         assert harness.fact("User likes hiking").support == ()
 
+    def erase(self, harness: Harness, conversation: str) -> None:
+        erased = Erasing("default", conversation, "", START + timedelta(days=100))
+        record = harness.record(None, FACTS, key=erased.key(PARTITION).encode())
+        harness.take(record._replace(headers=erased.headers()))
+
+    def test_what_faded_until_it_was_borne_out_is_not_faded_twice(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.8)
+        for days, conversation in ((10, "c"), (30, "another"), (40, "another")):
+            spoken(harness, f"t-{days}", hours=24 * days, conversation=conversation)
+        harness.consolidate()
+        self.erase(harness, "another")
+        fact = harness.fact("User likes hiking")
+        faded = 0.8 * math.exp(-0.01 * (START + timedelta(days=10) - fact.learned_at) / timedelta(days=1))
+        assert [each.turn_id for each in fact.support] == ["t-10"]
+        assert fact.last_evidence_at == START + timedelta(days=10)
+        assert fact.confidence == pytest.approx(faded + 0.05 * (1 - faded))
+
+    def test_it_is_erased_of_what_was_merged_and_may_come_back(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1, confidence=0.7)
+        spoken(harness, "t-1", conversation="another")
+        harness.consolidate()
+        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+        harness.consolidate(step_id="s-2")
+        archived = harness.fact("User likes hiking")
+        assert archived.merged_into_id is not None and archived.support
+        self.erase(harness, "another")
+        left = harness.fact("User likes hiking")
+        assert (left.merged_into_id, left.support) == (archived.merged_into_id, ())
+        assert left.version == archived.version + 1
+        stored = [payload for key, payload in harness.state.items() if b"/erased" not in key]
+        assert b"another" not in b"".join(stored)
+        separate(harness, "User likes hiking")
+        back = harness.fact("User likes hiking")
+        assert (back.status, back.support, back.version) == (FactStatus.ACTIVE, (), left.version + 1)
+        assert back.confidence == pytest.approx(0.7)
+
     def test_it_counts_for_what_the_fact_was_merged_into(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         spoken(harness, "t-1")

@@ -6,6 +6,7 @@ conversation or a person (:mod:`streams.erasures`): what rests on any of it goes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ from models import ids
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate
+from models.statements import Kind
 from models.vectors import VectorKind
+from processors.facts.confidence import RATES
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place, Stub
 from processors.merging.support import unsupported
@@ -44,16 +47,19 @@ class Heard(NamedTuple):
     erasing: Erasing | None = None
 
 
-def fold_heard(own: State | None, run: Run[Heard], work: Work) -> State | None:
+def fold_heard(
+    own: State | None, run: Run[Heard], work: Work, rates: Mapping[Kind, float] = RATES
+) -> State | None:
+    """Erase what is asked for; ``rates``: how fast facts fade."""
     ((heard, record),) = run.items
     if heard.erasing is not None:
-        _erase_all(heard.erasing, run, work)
+        _erase_all(heard.erasing, run, work, rates)
     if heard.tombstone is None:
         return own
     return _erase(heard.tombstone, own, record.partition, work)
 
 
-def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
+def _erase_all(erasing: Erasing, run: Run[Heard], work: Work, rates: Mapping[Kind, float]) -> None:
     """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
     partition = run.last.partition
     erased = erasing.key(partition)
@@ -79,7 +85,7 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
             for part_id in _merged_into(fact.fact_id, line, work):
                 _erase_part(part_id, erasing, partition, work)
         if line is not None and erasing.conversation_id:
-            _forget_support(key, erasing, work)
+            _forget_support(key, erasing, work, rates)
         for stub in line.stubs if line is not None else ():
             if _is_left_of(stub, erasing):
                 _erase_part(stub.fact_id, erasing, partition, work)
@@ -91,12 +97,12 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work) -> None:
     work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
 
 
-def _forget_support(key: bytes, erasing: Erasing, work: Work) -> None:
+def _forget_support(key: bytes, erasing: Erasing, work: Work, rates: Mapping[Kind, float]) -> None:
     """What was said in an erased conversation bears out no fact."""
     if (line := line_of(key.decode(), work)) is None:
         return
     whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
-    left, changed = unsupported(line, *whose, erasing.until)
+    left, changed = unsupported(line, *whose, erasing.until, rates)
     for fact in changed:
         publish(fact, work)
     if changed:

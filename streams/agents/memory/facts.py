@@ -19,7 +19,7 @@ from processors.facts.claims import claim_of
 from processors.facts.lines import Line
 from processors.text.validation import decode
 from streams.agents.memory.consolidating import CONSOLIDATION, Consolidating, key_of
-from streams.agents.memory.fact_erasing import decode_heard, fold_heard, is_erased
+from streams.agents.memory.fact_erasing import Heard, decode_heard, fold_heard, is_erased
 from streams.agents.memory.fact_state import (
     ERASURE,
     STATE,
@@ -73,7 +73,7 @@ class Facts:
                 ),
                 FACTS: Source(
                     decode=decode_heard,
-                    fold=fold_heard,
+                    fold=self._fold_heard,
                     key=lambda heard: heard.key,
                     each=True,
                 ),
@@ -97,6 +97,9 @@ class Facts:
             bystander_of=(FACTS, EMBEDDINGS),
             decided_by=self._settings.chosen("merge_similarity", "support_similarity"),
         )
+
+    def _fold_heard(self, own: State | None, run: Run[Heard], work: Work) -> State | None:
+        return fold_heard(own, run, work, self._settings.decay_rates)
 
 
 def _fold_candidate(slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
