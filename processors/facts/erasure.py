@@ -125,6 +125,7 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
     for evidence in kept:
         if not any(mark.fact_id == fact.fact_id and mark.first == moment_of(evidence) for mark in marks):
             marks = marked(marks, mark_of(claim, moment_of(evidence), Said.HOLDS))
+    support = tuple(each for each in fact.support if each.arrived_at > erasure.until)
     left = msgspec.structs.replace(
         fact,
         version=erasure.version,
@@ -133,7 +134,8 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
         valid_from=min(each.sent_at for each in kept),
         learned_at=min(each.arrived_at for each in kept),
         changed_at=max(each.arrived_at for each in kept),
-        last_evidence_at=max(each.arrived_at for each in kept),
+        last_evidence_at=max([*(each.arrived_at for each in kept), *(each.arrived_at for each in support)]),
+        support=support,
         changes=(),
         past=(),
         erased_until=erasure.until,

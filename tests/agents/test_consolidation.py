@@ -416,6 +416,25 @@ class TestSupport:
         assert fact.last_evidence_at == START + timedelta(days=10)
         assert fact.confidence == pytest.approx(faded + 0.05 * (1 - faded))
 
+    def test_what_bore_it_out_is_erased_with_the_fact(self, harness: Harness) -> None:
+        harness.know("User likes hiking", 1)
+        spoken(harness, "t-1", hours=2)
+        spoken(harness, "t-2", hours=48)
+        harness.consolidate()
+        again = candidate("User likes hiking", 2)
+        later = START + timedelta(hours=40)
+        evidence = msgspec.structs.replace(again.provenance, sent_at=later, arrived_at=later)
+        harness.take(harness.record(msgspec.structs.replace(again, provenance=evidence)))
+        fact = harness.fact("User likes hiking")
+        assert [each.turn_id for each in fact.support] == ["t-1", "t-2"]
+        tombstone = harness.record(None, FACTS, key=fact.fact_id.encode())
+        until = START + timedelta(hours=30)
+        harness.take(tombstone._replace(timestamp=int(until.timestamp() * 1000)))
+        left = harness.fact("User likes hiking")
+        assert [each.window_id for each in left.provenance] == [evidence.window_id]
+        assert [each.turn_id for each in left.support] == ["t-2"]
+        assert left.last_evidence_at == START + timedelta(hours=48)
+
     def test_it_is_erased_of_what_was_merged_and_may_come_back(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         spoken(harness, "t-1", conversation="another")
