@@ -52,6 +52,10 @@ _LOGGED_SECONDS = 5.0
 _LAST = 1 << 40
 
 
+#: Tenant, person, conversation and turn: who asks names the turn, and others may use the same name.
+_Whose = tuple[str, str, str, str]
+
+
 class TurnEnded(NotFound):
     """The turn has its answer, and cannot be tried again."""
 
@@ -92,10 +96,10 @@ class Chats:
         self._sending = Sending(settings)
         self._filtered = Filtered(settings)
         self._means = Means(answerer, self._sending, self._filtered, self._session)
-        self._turns: OrderedDict[str, RunningTurn] = OrderedDict()
-        self._busy: dict[tuple[str, str], str] = {}
+        self._turns: OrderedDict[_Whose, RunningTurn] = OrderedDict()
+        self._busy: dict[tuple[str, str], TurnNames] = {}
         self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
-        self._holding: dict[str, asyncio.Task[None]] = {}
+        self._holding: dict[_Whose, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         """Interrupt what runs, and let go of the broker."""
@@ -121,13 +125,11 @@ class Chats:
         """
         place = (tenant_id, conversation_id)
         while (there := self._busy.get(place)) is not None:
-            runs, holding = self._turns.get(there), self._holding.get(there)
+            runs, holding = self._turns.get(_whose(there)), self._holding.get(_whose(there))
             if runs is None or runs.ended is None or holding is None:
-                raise TurnRunning(there)
+                raise TurnRunning(there.turn_id)
             await asyncio.wait([holding])  # it only lets go
         is_named, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
-        # Nobody else may begin one while the broker is waited for.
-        self._busy[place] = turn_id
         names = TurnNames(
             turn_id=turn_id,
             conversation_id=conversation_id,
@@ -135,6 +137,8 @@ class Chats:
             tenant_id=tenant_id,
             response_id=f"{turn_id}.{secrets.token_hex(4)}",
         )
+        # Nobody else may begin one while the broker is waited for.
+        self._busy[place] = names
         try:
             is_new = await self._check(names)
             await self._leases.take(names)
@@ -149,16 +153,23 @@ class Chats:
             del self._busy[place]
             raise
         running = RunningTurn(names, turn, self._means, known)
-        self._turns[turn_id] = running
+        self._turns[_whose(names)] = running
         running.start()
-        self._holding[turn_id] = asyncio.create_task(self._hold(running), name=f"lease-{turn_id}")
+        self._holding[_whose(names)] = asyncio.create_task(self._hold(running), name=f"lease-{turn_id}")
         return running
 
-    def find(self, tenant_id: str, user_id: str, turn_id: str) -> RunningTurn | None:
+    def find(self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str) -> RunningTurn | None:
         """Return a turn of a person that runs, or ran, in this process."""
-        found = self._turns.get(turn_id)
-        mine = found is not None and (found.names.tenant_id, found.names.user_id) == (tenant_id, user_id)
-        return found if mine else None
+        return self._turns.get((tenant_id, user_id, conversation_id, turn_id))
+
+    def named(self, tenant_id: str, user_id: str, turn_id: str) -> RunningTurn | None:
+        """Return a person's turn of this name, wherever it is; the one that runs if there are several."""
+        found = [
+            each
+            for (tenant, user, _, name), each in self._turns.items()
+            if (tenant, user, name) == (tenant_id, user_id, turn_id)
+        ]
+        return next((each for each in found if each.ended is None), found[-1] if found else None)
 
     async def elsewhere(
         self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str
@@ -211,7 +222,7 @@ class Chats:
             ended.cancel()
             await self._leases.release(running.names)
             self._busy.pop((running.names.tenant_id, running.names.conversation_id), None)
-            self._holding.pop(running.names.turn_id, None)
+            self._holding.pop(_whose(running.names), None)
             gone = [name for name, each in self._turns.items() if each.ended is not None]
             for name in gone[: max(0, len(gone) - _ENDED_KEPT)]:
                 del self._turns[name]
@@ -307,6 +318,10 @@ class Chats:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
         return Session(turns, summaries, self._settings.token_threshold, self._count)
+
+
+def _whose(names: TurnNames) -> _Whose:
+    return names.tenant_id, names.user_id, names.conversation_id, names.turn_id
 
 
 async def _end_of(running: RunningTurn) -> None:

@@ -107,13 +107,12 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
         raise Problem(
             TOO_LARGE, f"What is said has {size:,} bytes, and may have {most:,}: say it in several turns."
         )
-    known = chats.find(body.tenant_id, body.user_id, body.turn_id or "") if body.content else None
+    whose = body.tenant_id, body.user_id, wanted.conversation_id
+    known = chats.find(*whose, body.turn_id or "") if body.content else None
     if known is not None:
         return _stream(call, known.events())
     try:
-        running = await chats.begin(
-            body.tenant_id, body.user_id, wanted.conversation_id, body.content, body.turn_id or ""
-        )
+        running = await chats.begin(*whose, body.content, body.turn_id or "")
     except TurnRunning as error:
         raise Problem(
             TURN_RUNNING,
@@ -123,7 +122,7 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
     except TurnEnded as error:
         if not body.content:
             raise Problem(UNKNOWN_TURN, f"{error}.") from error
-        told = chats.elsewhere(body.tenant_id, body.user_id, wanted.conversation_id, body.turn_id or "")
+        told = chats.elsewhere(*whose, body.turn_id or "")
         return _stream(call, told)
     except NotFound as error:
         raise Problem(
@@ -147,7 +146,7 @@ async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> EventStre
     A turn of another process is told by the log: its message and its end, or that it was interrupted.
     """
     chats: Chats = call.part("chats")
-    running = chats.find(wanted.tenant_id, wanted.user_id, wanted.turn_id)
+    running = chats.find(wanted.tenant_id, wanted.user_id, wanted.conversation_id, wanted.turn_id)
     if running is not None:
         return _stream(call, running.events(max(wanted.after, _last_seen(call))))
     told = chats.elsewhere(wanted.tenant_id, wanted.user_id, wanted.conversation_id, wanted.turn_id)
@@ -169,7 +168,7 @@ async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> EventStre
 async def stop_turn(call: Call, wanted: StopParameters, body: StopBody) -> Stopped:
     """End a turn; what was said so far is kept.  One that has ended stays as it is."""
     chats: Chats = call.part("chats")
-    running = chats.find(body.tenant_id, body.user_id, wanted.turn_id)
+    running = chats.named(body.tenant_id, body.user_id, wanted.turn_id)
     if running is None:
         raise Problem(UNKNOWN_TURN, f"No turn {wanted.turn_id} of {body.user_id} runs here: it may have ended.")
     if running.ended is None:
