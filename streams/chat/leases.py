@@ -62,18 +62,19 @@ class Holder:
     async def keep(self, names: TurnNames, ended: asyncio.Future[None]) -> bool:
         """Renew the lease until ``ended``, or until it is lost; return whether it was kept."""
         clock = asyncio.get_running_loop().time
-        renewed = clock()
-        while not (await asyncio.wait([ended], timeout=RENEW_SECONDS))[0]:
+        lost = clock() + _LOST_SECONDS
+        while not (await asyncio.wait([ended], timeout=min(RENEW_SECONDS, lost - clock())))[0]:
+            asked = clock()  # it holds from some moment between this one and the answer
             try:
-                async with asyncio.timeout(RENEW_SECONDS):
+                async with asyncio.timeout_at(min(asked + RENEW_SECONDS, lost)):
                     await self._claim(names)
-                renewed = clock()
+                lost = asked + _LOST_SECONDS
             except TurnRunning as error:
                 log.warning("the lease of a turn is another's", turn=names.turn_id, other=str(error))
                 return False
             except (DependencyUnavailable, TimeoutError) as error:
                 log.warning("the lease of a turn was not renewed", turn=names.turn_id, error=str(error))
-                if clock() - renewed > _LOST_SECONDS:
+                if clock() >= lost:
                     return False
         return True
 
