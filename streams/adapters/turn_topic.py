@@ -42,8 +42,13 @@ class TurnTopic:
             DependencyUnavailable: the broker does not answer, or not in time.
         """
         found: dict[bytes | None, Turn] = {}
-        async with asyncio.timeout(_READ_SECONDS):
-            read = await self._lookup.find(TURNS, conversation_id.encode())
+        try:
+            async with asyncio.timeout(_READ_SECONDS):
+                read = await self._lookup.find(TURNS, conversation_id.encode())
+        except TimeoutError:
+            raise DependencyUnavailable(
+                "kafka", f"{self._spec.name} could not be read within {_READ_SECONDS:g} s: try again"
+            ) from None
         for record in read.records if read is not None else ():
             turn = None if record.value is None else _read(record.value)
             if turn is None:
