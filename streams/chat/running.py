@@ -87,8 +87,9 @@ class RunningTurn:
 
     async def _cancel(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            if not self._task.cancelling():  # once more would break off the writing of what was said
+                self._task.cancel()
+            await asyncio.wait([self._task])
 
     # -- its way -----------------------------------------------------------------------------------------------
 

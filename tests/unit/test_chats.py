@@ -57,6 +57,7 @@ class Sending:
         self.said: list[ChatMessage] = []
         self.may = asyncio.Event()
         self.may.set()
+        self.ends = asyncio.Event()
 
     async def message(self, message: ChatMessage) -> TurnSource:
         self.said.append(message)
@@ -64,6 +65,7 @@ class Sending:
         return TurnSource(topic="chat.messages.v1", partition=0, offset=len(self.said))
 
     async def chunk(self, chunk: Any) -> None:
+        self.ends.set()
         await self.may.wait()
 
     async def close(self) -> None: ...
@@ -129,3 +131,18 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     assert chats.named("globex", "ada", "t-1") is None
     await chats.close()
     assert ours.ended is not None and theirs.ended is not None
+
+
+async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async for _ in turn.events():
+        break  # it has begun
+    rig.sending.may.clear()
+    first = asyncio.create_task(turn.stop())
+    await rig.sending.ends.wait()
+    second = asyncio.create_task(turn.stop())
+    await asyncio.sleep(0)
+    rig.sending.may.set()
+    await asyncio.gather(first, second)
+    assert turn.ended is not None
+    assert turn.ended.status == "stopped"
