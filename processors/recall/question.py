@@ -108,10 +108,12 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     A name is known by each of its words, too: "Ann" is Ann Lee.  A query of names alone keeps them.
     """
     named: dict[str, set[str]] = {}
+    written: set[str] = set()
     for name in speakers:
-        for part in {name, *name.split()}:
+        for part in (name, *name.split()):
             if len(part) > 1:
-                named.setdefault(part.casefold(), set()).add(name)
+                named.setdefault(_folded(part), set()).add(name)
+                written |= {part, _folded(part)}
     asked: set[str] = set()
 
     def take(match: re.Match[str]) -> str:
@@ -119,12 +121,12 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
         # "will" is a word before it is a name, and so it is in front of a sentence
         if said.casefold() in _STOP_WORDS and (said.islower() or match.start() == 0):
             return match.group()
-        asked.update(named[said.casefold()])
+        asked.update(named[_folded(said)])
         return " "
 
     text = query
     if named:
-        names = "|".join(re.escape(name) for name in sorted(named, key=len, reverse=True))
+        names = "|".join(re.escape(name) for name in sorted(written, key=lambda each: (-len(each), each)))
         text = " ".join(re.sub(rf"(?<!\w)(?P<name>{names})(?:['’]s)?(?!\w)", take, query, flags=re.I).split())
     subject = subject_of(text)
     if len(words_of(subject)) >= _LEAST_WORDS:
@@ -146,6 +148,13 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
         request=_REQUEST.search(query) is not None and not of_the_past,
         recounts=of_the_past or _OF_TALK.search(query) is not None,
     )
+
+
+def _folded(name: str) -> str:
+    """Return a name as it is looked up.  A pattern that ignores case takes all letters i for one, with and
+    without the dot, which :meth:`str.casefold` tells apart.
+    """
+    return name.replace("İ", "i").replace("ı", "i").casefold()
 
 
 def period_of(query: str, now: datetime) -> tuple[datetime, datetime] | None:

@@ -75,6 +75,22 @@ def test_a_name_that_two_share_prefers_neither() -> None:
     assert read("Where does Kim work?", ["Kim Ode", "Kim Lund"]).asked == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("Ali", "ALİ ne dedi?"),
+        ("Ali", "alı ne dedi?"),
+        ("İlker", "Ilker ne dedi?"),
+        ("İlker", "İlker ne dedi?"),
+        ("Strauß", "Was trinkt Strauß gern?"),
+        ("Strauß", "WAS TRINKT STRAUSS GERN?"),
+        ("Γιώργος", "ΓΙΏΡΓΟΣ?"),
+    ],
+)
+def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) -> None:
+    assert read(query, [name]).asked == name
+
+
 def test_a_question_for_a_time() -> None:
     assert read("When did I move?").when
     assert read("How many weeks was I away?").when
