@@ -42,13 +42,12 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 
-#: What the person wants of every answer about something: "always ... when I ask about ...".
-_STANDING = re.compile(
-    r"\b(?:always|never|whenever|from now on|every time|each time)\b[^.?!\n]*"
-    r"(?:\bwhen(?:ever)? (?:i|we|you)\b|\bif i\b)"
-    r"|\bwhen(?:ever)? i (?:ask|request|mention|talk|want|say)\b",
-    re.IGNORECASE,
-)
+#: What the person wants of every answer about something: "always ... when I ask about ...".  Looked for one
+#: after the other: a pattern of both would read the rest of a part again for each "always" in it.
+_EVER = re.compile(r"\b(?:always|never|whenever|from now on|every time|each time)\b", re.IGNORECASE)
+_ON_AN_OCCASION = re.compile(r"\bwhen(?:ever)? (?:i|we|you)\b|\bif i\b", re.IGNORECASE)
+_WHEN_ASKED = re.compile(r"\bwhen(?:ever)? i (?:ask|request|mention|talk|want|say)\b", re.IGNORECASE)
+_PART_ENDS = re.compile(r"[.?!\n]")
 
 
 class Feature(NamedTuple):
@@ -149,7 +148,7 @@ def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
     for position, each in enumerate(candidates):
         alone, around = words.alone[position] / most_alone, words.around[position] / most_around
         speaker = float(_is_asked(question, each))
-        instruction = float(each.role is Role.USER and _STANDING.search(each.text) is not None)
+        instruction = float(each.role is Role.USER and _is_standing(each.text))
         values = {
             "meaning": cosines[position],
             "words": alone,
@@ -185,9 +184,19 @@ def _is_asked(question: Question, candidate: Candidate) -> bool:
     return question.role is not None and candidate.role == question.role
 
 
+def _is_standing(text: str) -> bool:
+    """Say whether a text tells what answers shall be like from now on."""
+    for part in _PART_ENDS.split(text):
+        ever = _EVER.search(part)
+        if ever is not None and _ON_AN_OCCASION.search(part, ever.end()):
+            return True
+    return _WHEN_ASKED.search(text) is not None
+
+
 def _asks(text: str) -> float:
     """Return 1 for a text that only asks, a half for one that ends with a question, else 0."""
-    if not text.rstrip().endswith(("?", "？")):
+    text = text.rstrip()  # or each of many line ends behind it would be looked at from each other
+    if not text.endswith(("?", "？")):
         return 0.0
     return 0.5 if _STATES.search(text) else 1.0
 

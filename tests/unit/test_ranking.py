@@ -109,6 +109,28 @@ def test_control_characters_part_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "instruction", "question"),
+    [
+        ("Always answer in Dutch when I ask about bikes.", 1.0, 0.0),
+        ("I always walk. When I run, it rains.", 0.0, 0.0),
+        ("Mention the price when I ask about bikes.", 1.0, 0.0),
+        ("Never mind. From now on use metres if I ask.", 1.0, 0.0),
+        ("I walk.\n\nDo you?", 0.0, 0.5),
+        ("Do you walk?\n\n", 0.0, 1.0),
+    ],
+)
+def test_what_a_turn_says_is_told_apart(text: str, instruction: float, question: float) -> None:
+    [found] = features(read("bikes"), [turn(text)])
+    assert (found.values["instruction"], found.values["question"]) == (instruction, question)
+
+
+def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
+    """A pattern that begins anew at each place takes minutes, and nothing else runs in the meantime."""
+    for text in ("why?" + "\n" * 400_000, "always " * 70_000):
+        assert features(read("bikes"), [turn(text)])
+
+
+@pytest.mark.parametrize(
     ("name", "query", "better", "worse"),
     [
         ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
