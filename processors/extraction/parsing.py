@@ -93,7 +93,7 @@ _HEARSAY = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.DOTALL)
 _FIRST = re.compile(r"\b(?:i|i'm|my|i've|we|me)\b", re.IGNORECASE)
-_QUOTING_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
+_QUOTING_LINE = re.compile(r"^[^\S\n]*>.*$", re.MULTILINE)
 
 
 def mask_quotes(text: str) -> str:

@@ -546,3 +546,15 @@ def test_quote_is_as_written() -> None:
     found = only("Hello!  I’m  allergic to walnuts, you know. Bye")
     assert found.quote in "Hello!  I’m  allergic to walnuts, you know. Bye"
     assert found.value == "walnuts"
+
+
+def test_lines_of_others_are_passed_over_behind_empty_ones() -> None:
+    assert sentences("I love tea.\n\n\n > I love coffee.\n>I love cocoa.\n\nI love soup.") == [
+        "Likes tea",
+        "Likes soup",
+    ]
+
+
+def test_many_empty_lines_are_read_in_linear_time() -> None:
+    """A pattern that begins anew at each of them takes minutes."""
+    assert sentences("I love tea." + "\n" * 400_000 + "I love soup.") == ["Likes tea", "Likes soup"]
