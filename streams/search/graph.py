@@ -98,10 +98,12 @@ class GraphSearch:
             left = limit - len(relations)
             if not edge or left <= 0:
                 break
-            found, more = await self._relations.page(where, left + len(relations))
-            is_cut = is_cut or more is not None
-            relations |= {each.relation_id: each for each in found[:limit]}
-            ends = [end for each in found for end in (each.from_id, each.to_id)]
+            # Those that are known already may be among them.
+            found, more = await self._relations.page(where, limit)
+            new = [each for each in found if each.relation_id not in relations]
+            is_cut = is_cut or more is not None or len(new) > left
+            relations |= {each.relation_id: each for each in new[:left]}
+            ends = [end for each in new[:left] for end in (each.from_id, each.to_id)]
             edge = [end for end in dict.fromkeys(ends) if end not in reached]
             reached |= dict.fromkeys(edge)
         known = {each.entity_id: each for each in await self._entities.get([*reached])}

@@ -323,3 +323,33 @@ async def test_many_nodes_around_one_person_are_cut(search: View) -> None:
     found = await search.search.neighbours("ada", "default", [hub], 2, 50)
     assert (len(found.relations), found.is_cut) == (50, True)
     assert len(found.entities) <= 50
+
+
+async def test_what_two_steps_reach_is_no_more_than_was_asked_for(search: View) -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    names = [f"{n:08x}-0000-5000-8000-000000000000" for n in range(31)]
+    pairs = [(0, n) for n in range(1, 31)] + [(n, m) for n in range(1, 31) for m in range(n + 1, 31)]
+    ties = [
+        Relation(
+            relation_id=f"{len(pairs) - n:08x}-0000-5000-8000-000000000002",
+            user_id="ada",
+            from_id=names[one],
+            from_name="user",
+            relation="friend",
+            to_id=names[other],
+            to_name=f"Friend{other}",
+            valid_from=at,
+            learned_at=at,
+            changed_at=at,
+            evidence_count=1,
+            provenance=(),
+            version=1,
+        )
+        for n, (one, other) in enumerate(pairs)
+    ]
+    await search.search._relations.upsert(ties)
+    found = await search.search.neighbours("ada", "default", names[:1], 2, 50)
+    assert (len(found.relations), found.is_cut) == (50, True)
+    assert {each.from_id for each in found.relations} >= {names[0]}
+    whole = await search.search.neighbours("ada", "default", names[28:29], 1, 50)
+    assert (len(whole.relations), whole.is_cut) == (30, False)
