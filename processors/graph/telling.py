@@ -26,7 +26,7 @@ from processors.graph.wordings import (
     WORDINGS,
     Wording,
 )
-from processors.text.sentences import sentences
+from processors.text.sentences import sentence_spans
 
 #: Characters of a sentence that is read.
 SENTENCE_LIMIT = 500
@@ -34,6 +34,8 @@ SENTENCE_LIMIT = 500
 SELF = Mention(EntityType.PERSON, role=SELF_ROLE)
 
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+#: The same in a whole message, where a mark without its other half must not reach far.
+_QUOTED_IN_LINE = re.compile(r"\"[^\"\n]{1,1000}\"|“[^”\n]{1,1000}”|`[^`\n]{1,1000}`")
 
 
 class Said(NamedTuple):
@@ -62,12 +64,14 @@ class Reader:
         self.pet: str = before.pet if before and not self._before else ""
 
     def read(self, text: str) -> Iterator[Said]:
-        for sentence in sentences(text):
-            if len(sentence) <= SENTENCE_LIMIT:
-                yield from self._sentence(sentence)
+        # Before it is parted: what is quoted may be several sentences, and only the first has the mark.
+        told = _QUOTED_IN_LINE.sub(_blank, text)
+        for start, end in sentence_spans(told):
+            if end - start <= SENTENCE_LIMIT:
+                yield from self._sentence(told[start:end], text[start:end])
 
-    def _sentence(self, sentence: str) -> Iterator[Said]:
-        told = _QUOTED.sub(_unquoted, sentence)
+    def _sentence(self, told: str, sentence: str) -> Iterator[Said]:
+        told = _QUOTED.sub(_unquoted, told)
         if FICTION.search(told):
             return
         has_names = may_name(told)
@@ -247,10 +251,18 @@ def _parts(told: str) -> Iterator[_Part]:
         yield _Part(text, ended, sure and (ended or not DENIED.search(text)))
 
 
+def _blank(match: re.Match[str]) -> str:
+    """Blank out what is quoted, character for character, but for a name and the stop that ends it."""
+    if _unquoted(match) != " ":
+        return match[0]
+    stop = match[0][-2]
+    return f"{' ' * (len(match[0]) - 2)}{stop if stop in '.!?' else ' '} "
+
+
 def _unquoted(match: re.Match[str]) -> str:
     """What is quoted is somebody else's; but a name may stand so: 'a dog called "Rex"'."""
     inner = match[0][1:-1]
-    is_called = re.search(r"(?:called|named) $", match.string[: match.start()])
+    is_called = match.string[max(0, match.start() - 7) : match.start()].endswith(("called ", "named "))
     return inner if is_called and name_of(inner) == inner else " "
 
 

@@ -232,3 +232,16 @@ def test_every_relation_ties_two_entities_that_are_there(texts: list[str]) -> No
         assert relation.from_id != relation.to_id
         assert relation.valid_to is None or relation.valid_from <= relation.valid_to
         assert relation.provenance
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'He wrote: "I live in Rome. My sister Anna works at Globex. Bye." I live in Pisa.',
+        "She said “My boss Eva left. My friend Bob called.” I live in Pisa.",
+        'Tom said "Hi!" I live in Pisa.',
+    ],
+)
+def test_nothing_of_what_is_quoted_is_the_speakers_however_many_sentences_it_has(text: str) -> None:
+    assert triples(text) == {("user", "lives_in", "Pisa")}
+    assert all(each.source.quote in text for each in said(text))
