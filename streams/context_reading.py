@@ -76,7 +76,7 @@ class Contexts(Protocol):
 
 
 class Facts(Protocol):
-    """The facts by their ids, as :class:`models.ports.SearchIndex`."""
+    """The facts by their ids, as :class:`models.index.SearchIndex`."""
 
     async def get(self, ids: Sequence[str]) -> list[Fact]:
         """Return those that are stored."""

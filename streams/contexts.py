@@ -18,7 +18,7 @@ from models.context import Context, ContextRequest, FoundBy
 from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.ports import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter
+from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter
 from models.statements import Kind
 from models.turns import Turn
 from processors.context.packing import Budget, Packer

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from models.errors import DependencyUnavailable
-from models.ports import SearchIndex
+from models.index import SearchIndex
 from streams.adapters.qdrant_kinds import ARRIVED
 
 log = structlog.get_logger("streams.expiry")

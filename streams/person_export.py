@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 import msgspec
 
 from models.facts import Fact
-from models.ports import FactFilter
+from models.index import FactFilter
 from streams.conversations import Conversations
 from streams.exporting import ExportedMessage, ExportedSummary
 from streams.remembered.ports import Facts

@@ -11,8 +11,8 @@ from aiokafka import TopicPartition
 
 from models.errors import InvalidRecord, NotFound
 from models.facts import FactCandidate, FactStatus
+from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
-from models.ports import FactFilter
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.validation import decode
 from streams import conversation_states

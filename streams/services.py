@@ -97,7 +97,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
 
 async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
-    from models.ports import SearchIndex, VectorSpace
+    from models.index import SearchIndex, VectorSpace
     from models.vectors import VectorKind
     from processors.context.packing import Budget
     from streams.adapters.embedders import open_embedder

@@ -21,8 +21,8 @@ from pathlib import Path
 from models import ids
 from models.context import ContextRequest
 from models.facts import Fact, FactChange, FactStatus
+from models.index import VectorSpace
 from models.messages import Role
-from models.ports import VectorSpace
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from streams.adapters.index_factory import open_index

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.pipeline.workload import chat_message
 from models import ids
 from models.facts import Fact, FactCandidate, Provenance
-from models.ports import SearchIndex, VectorSpace
+from models.index import SearchIndex, VectorSpace
 from models.statements import Kind
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog

@@ -32,8 +32,8 @@ from models import ids
 from models.context import Context, ContextRequest, Tier
 from models.episodes import Episode
 from models.facts import Fact
+from models.index import VectorSpace
 from models.messages import Role
-from models.ports import VectorSpace
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest
 from models.windows import Window, WindowMessage, WindowReason, WindowSource

@@ -17,8 +17,8 @@ from aiokafka import AIOKafkaProducer
 
 from benchmarks.quality.recall.scale import fill
 from deploy.local.ports import LOOPBACK, free_ports
+from models.index import VectorSpace
 from models.messages import ChatMessage
-from models.ports import VectorSpace
 from streams import kafka, leash
 from streams.adapters.embedders import open_embedder
 from streams.adapters.index_factory import open_index

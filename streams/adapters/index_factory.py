@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from models.ports import SearchIndex, VectorSpace
+from models.index import SearchIndex, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import Kind
 from streams.settings import Settings

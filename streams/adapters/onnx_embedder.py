@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from models.ports import Vectors
+from models.index import Vectors
 
 MODEL = "all-MiniLM-L6-v2-onnx-int8"
 DIMENSIONS = 384

@@ -11,7 +11,7 @@ from qdrant_client import models as q
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from models.errors import ConfigurationError
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_connection import ask, connect
 from streams.adapters.qdrant_kinds import Kind

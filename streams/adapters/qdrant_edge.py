@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ConsistencyError, DependencyUnavailable
-from models.ports import Found, Place, Vectors, VectorSpace, Where
+from models.index import Found, Place, Vectors, VectorSpace, Where
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.qdrant_edge_shard import Shard, open_shard, rebuild
@@ -45,7 +45,7 @@ _ONE_OWNER = (
 
 
 class QdrantEdgeIndex(Generic[Item, Filter]):
-    """Implements :class:`models.ports.SearchIndex` on a folder that this process owns until :meth:`close`.
+    """Implements :class:`models.index.SearchIndex` on a folder that this process owns until :meth:`close`.
 
     Calls run one at a time in one thread, which is what makes it safe to read a version and then write.
     ``timeout`` (seconds) bounds a call, queueing included; ``flush_seconds`` is the longest that a write

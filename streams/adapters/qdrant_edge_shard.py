@@ -19,7 +19,7 @@ import structlog
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
-from models.ports import AnyOf, Found, Place, VectorSpace, Where, Within
+from models.index import AnyOf, Found, Place, VectorSpace, Where, Within
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 

@@ -19,7 +19,7 @@ from uuid import UUID, uuid5
 
 from models.errors import ConfigurationError
 from models.ids import NAMESPACE
-from models.ports import Place, VectorSpace
+from models.index import Place, VectorSpace
 
 #: The format of what is stored.  Another one is another index: it is deleted and filled again.
 FORMAT = 1

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from qdrant_client import models as q
 
-from models.ports import AnyOf, Where, Within
+from models.index import AnyOf, Where, Within
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models as q
 
-from models.ports import Found, Place, Vectors, VectorSpace, Where, Within
+from models.index import Found, Place, Vectors, VectorSpace, Where, Within
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_collection import Collection
 from streams.adapters.qdrant_kinds import Kind
@@ -25,7 +25,7 @@ Filter = TypeVar("Filter", bound=Where)
 
 
 class QdrantServerIndex(Generic[Item, Filter]):
-    """Implements :class:`models.ports.SearchIndex` on one collection, which the first call makes if missing.
+    """Implements :class:`models.index.SearchIndex` on one collection, which the first call makes if missing.
 
     ``url`` is that of the server, or ``:memory:``, or a folder: the last two are the local mode of
     ``qdrant-client``, which is for tests and small experiments.  ``timeout`` (seconds) bounds a request.

@@ -14,8 +14,8 @@ import typer
 
 from models.errors import ConfigurationError, NotFound
 from models.facts import Fact, FactStatus, Revision
+from models.index import FactFilter, FactIndex, VectorSpace
 from models.messages import DEFAULT_TENANT
-from models.ports import FactFilter, FactIndex, VectorSpace
 from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
 from streams.cli import recall_api, waiting

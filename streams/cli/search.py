@@ -174,7 +174,7 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
 
 async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
-    from models.ports import VectorSpace
+    from models.index import VectorSpace
     from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
     from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS

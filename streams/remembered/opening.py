@@ -30,7 +30,7 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
         log, contexts, leases = open_views(settings, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
-    from models.ports import VectorSpace
+    from models.index import VectorSpace
     from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
     from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind

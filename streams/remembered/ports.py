@@ -9,7 +9,7 @@ from typing import Protocol
 from models.context import Context
 from models.facts import Fact
 from models.graph import Relation
-from models.ports import FactFilter
+from models.index import FactFilter
 from models.turns import Turn
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.search import Results, Wanted
@@ -29,7 +29,7 @@ class Search(Protocol):
 
 
 class Facts(Protocol):
-    """The facts by person and by id, as :class:`models.ports.SearchIndex`."""
+    """The facts by person and by id, as :class:`models.index.SearchIndex`."""
 
     async def page(
         self, where: FactFilter, limit: int, start: str | None = None

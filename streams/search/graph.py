@@ -8,8 +8,8 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.graph import Entity, Relation
+from models.index import GraphFilter, SearchIndex
 from models.messages import DEFAULT_TENANT
-from models.ports import GraphFilter, SearchIndex
 from processors.graph.asking import is_named, relations_of
 from processors.graph.resolving import SELF_NAME
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
+from models.index import FactFilter, FactIndex, TurnFilter
 from models.messages import Role
-from models.ports import Embedder, FactFilter, FactIndex, TurnFilter
+from models.ports import Embedder
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import RATES

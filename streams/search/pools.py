@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.episodes import Episode
 from models.facts import Fact, FactStatus
-from models.ports import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter, Where
+from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter, Where
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void

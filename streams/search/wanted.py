@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 
 from models.facts import Fact
+from models.index import EpisodeFilter, TurnFilter
 from models.messages import DEFAULT_TENANT
-from models.ports import EpisodeFilter, TurnFilter
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM

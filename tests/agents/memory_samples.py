@@ -12,8 +12,9 @@ import numpy as np
 
 from models import ids
 from models.facts import Fact, FactCandidate, Provenance
+from models.index import Vectors
 from models.messages import Role
-from models.ports import Extracted, Extraction, Vectors
+from models.ports import Extracted, Extraction
 from models.statements import Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from streams.agents.memory.facts import FACTS, Facts

@@ -12,7 +12,8 @@ from memory_samples import WordEmbedder
 
 from models.errors import DependencyUnavailable
 from models.ids import text_fact_id, text_hash
-from models.ports import Embedder, Vectors
+from models.index import Vectors
+from models.ports import Embedder
 from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
 from processors.embedding.vectors import unpack
 from processors.embedding.wording import request_for

@@ -12,7 +12,7 @@ import pytest
 
 from models import ids
 from models.episodes import Episode, EpisodeReason
-from models.ports import EpisodeFilter, VectorSpace
+from models.index import EpisodeFilter, VectorSpace
 from models.windows import WindowSource
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND

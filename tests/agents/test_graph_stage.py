@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
 from models.graph import Entity, EntityType, GraphStatement, Relation
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from processors.episodes.state import KeptTurn
 from processors.graph.reading import read
 from streams.adapters.index_factory import open_index

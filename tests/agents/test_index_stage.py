@@ -13,7 +13,7 @@ from memory_samples import fact
 
 from models.errors import DependencyUnavailable
 from models.facts import Erasure, Fact, FactChange, FactStatus
-from models.ports import FactFilter, VectorSpace
+from models.index import FactFilter, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.memory import tombstones

@@ -13,7 +13,7 @@ from memory_samples import fact as made
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.ports import FactFilter, VectorSpace
+from models.index import FactFilter, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
 from streams.adapters.qdrant_edge import QdrantEdgeIndex

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from models import ids
 from models.facts import Fact, FactChange, FactStatus, Provenance
-from models.ports import FactFilter, VectorSpace
+from models.index import FactFilter, VectorSpace
 from models.statements import Kind
 
 DIMENSIONS = 8

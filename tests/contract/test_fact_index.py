@@ -19,7 +19,7 @@ from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
 from models.facts import FactChange, FactStatus
-from models.ports import FactFilter, FactIndex, VectorSpace
+from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
 from streams.adapters import qdrant_payload
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
@@ -506,7 +506,7 @@ async def open_as(first: FactIndex, folder: Path, kind: Kind[Any], space: Vector
         await QdrantEdgeIndex(folder, kind, space).close()
         return
     assert isinstance(first, QdrantServerIndex)
-    other = QdrantServerIndex(first._url, first._collection, kind, space)
+    other = QdrantServerIndex(first._collection._shown, first._name, kind, space)
     try:
         await other.count()
     finally:

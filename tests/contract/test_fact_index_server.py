@@ -14,7 +14,7 @@ from fact_samples import ADA, SPACE, make_fact
 from qdrant_client import models
 
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from models.ports import FactIndex
+from models.index import FactIndex
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS

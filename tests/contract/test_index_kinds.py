@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from models import ids
+from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.messages import Role
-from models.ports import SearchIndex, TurnFilter, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import Kind
 from streams.adapters.qdrant_server import QdrantServerIndex

@@ -16,8 +16,8 @@ import qdrant_edge as edge
 from aiokafka import ConsumerRecord
 from topic_reader import read_topic
 
+from models.index import VectorSpace
 from models.messages import ChatMessage
-from models.ports import VectorSpace
 from models.turns import Turn
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack

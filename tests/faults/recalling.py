@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from models.errors import DependencyUnavailable
-from models.ports import Vectors
+from models.index import Vectors
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.settings import load_settings
 from streams.worker import run

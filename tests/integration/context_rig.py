@@ -22,8 +22,8 @@ from models import ids
 from models.context import Context, ContextItem, ContextRequest, Tier
 from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
 from models.messages import Role
-from models.ports import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from models.windows import WindowSource

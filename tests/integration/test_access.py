@@ -13,7 +13,7 @@ import pytest
 
 from deploy.local.kafka_security import Authority
 from models.errors import ConfigurationError, DependencyUnavailable
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.redis_client import answers

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from models import ids
 from models.errors import ConfigurationError
 from models.facts import Fact, FactChange, FactStatus, Provenance
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from models.statements import Kind
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from models.errors import ConfigurationError
-from models.ports import FactIndex, VectorSpace
+from models.index import FactIndex, VectorSpace
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS

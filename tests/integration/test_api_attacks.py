@@ -16,7 +16,7 @@ from test_conversation_log import turn
 
 from models.facts import Fact
 from models.ids import turn_id
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index

@@ -12,8 +12,8 @@ import pytest
 
 from models.facts import Fact
 from models.ids import slot_id, text_fact_id, turn_id
+from models.index import VectorSpace
 from models.messages import Role
-from models.ports import VectorSpace
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding, Reason
 from streams.adapters.conversation_log import ConversationLog

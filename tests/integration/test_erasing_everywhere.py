@@ -15,8 +15,8 @@ import pytest
 from redis.asyncio import Redis
 from test_state_reset import EMBEDDINGS, FACTS, MESSAGES, NOW, Place, Process, eventually, place, read_all
 
+from models.index import VectorSpace
 from models.messages import ChatMessage
-from models.ports import VectorSpace
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL

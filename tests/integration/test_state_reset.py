@@ -23,8 +23,8 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from models import ids
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.index import VectorSpace
 from models.messages import ChatMessage
-from models.ports import VectorSpace
 from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt

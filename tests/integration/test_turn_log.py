@@ -13,7 +13,7 @@ import pytest
 from test_conversation_log import turn
 
 from models.errors import ConsistencyError
-from models.ports import SearchIndex, TurnFilter, VectorSpace
+from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index

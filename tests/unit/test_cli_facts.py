@@ -12,7 +12,7 @@ import pytest
 
 from models import ids
 from models.facts import Fact, FactChange, FactStatus, Period, Provenance, Revision
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from models.statements import Kind
 from streams.adapters.index_factory import open_index
 from streams.adapters.onnx_embedder import OnnxEmbedder

@@ -12,8 +12,8 @@ import pytest
 
 from models import ids
 from models.errors import DependencyUnavailable
+from models.index import TurnFilter, VectorSpace
 from models.messages import Role
-from models.ports import TurnFilter, VectorSpace
 from models.turns import Turn, TurnSource
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from models.errors import ConfigurationError, DependencyUnavailable
-from models.ports import VectorSpace
+from models.index import VectorSpace
 from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.qdrant_server import QdrantServerIndex
 from streams.api.app import create_api

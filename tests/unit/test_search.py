@@ -17,8 +17,8 @@ from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactChange, FactStatus, Period, Provenance
+from models.index import FactIndex, Vectors, VectorSpace
 from models.messages import Role
-from models.ports import FactIndex, Vectors, VectorSpace
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from models.windows import WindowSource

@@ -13,8 +13,8 @@ import pytest
 
 from models import ids
 from models.errors import DependencyUnavailable
+from models.index import VectorSpace
 from models.messages import Role
-from models.ports import VectorSpace
 from models.turns import Turn, TurnSource
 from processors.episodes.state import kept
 from processors.graph.asking import relations_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models.errors import DependencyUnavailable
-from models.ports import Vectors
+from models.index import Vectors
 from streams.vector_queue import VectorQueue
 
 LONG = 10.0

@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.quality.recall.memory import opened
 from models.facts import Fact
+from models.index import SearchIndex
 from models.messages import ChatMessage, Role
-from models.ports import SearchIndex
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey

@@ -19,8 +19,9 @@ import numpy as np
 
 from models.graph import Entity, Relation
 from models.ids import text_hash
+from models.index import FactIndex, GraphFilter, SearchIndex, Vectors, VectorSpace
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
-from models.ports import Embedder, FactIndex, GraphFilter, SearchIndex, Vectors, VectorSpace
+from models.ports import Embedder
 from models.turns import Turn
 from models.vectors import VectorKind
 from processors.episodes.state import KeptTurn, kept

@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks.quality.recall.memory import opened
 from models import ids
 from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.index import FactIndex
 from models.messages import Role
-from models.ports import FactIndex
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from streams.agents.memory.facts import Facts

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ports import Vectors
+from models.index import Vectors
 from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.client import GeminiClient, Throttled
 from streams.adapters.gemini.limiter import Limiter

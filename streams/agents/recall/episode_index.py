@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from models.episodes import Episode
 from models.errors import InvalidRecord
-from models.ports import EpisodeFilter, SearchIndex
+from models.index import EpisodeFilter, SearchIndex
 from processors.text.validation import decode
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.episodes import EPISODES

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from models.errors import InvalidRecord
 from models.graph import Entity, Relation
-from models.ports import GraphFilter, SearchIndex
+from models.index import GraphFilter, SearchIndex
 from processors.text.validation import decode
 from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind
 from streams.adapters.qdrant_payload import is_point_id

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from models.errors import InvalidRecord
 from models.facts import Fact
-from models.ports import FactIndex
+from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
 from streams import erasures

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from models.errors import InvalidRecord
+from models.index import AnyOf, Place, SearchIndex, Within
 from models.messages import DEFAULT_TENANT
-from models.ports import AnyOf, Place, SearchIndex, Within
 from models.turns import Turn
 from models.vectors import VectorKind
 from processors.text.validation import decode

@@ -14,7 +14,7 @@ import structlog
 from numpy.typing import NDArray
 
 from models.errors import InvalidRecord
-from models.ports import Place, SearchIndex
+from models.index import Place, SearchIndex
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack
 from processors.text.validation import decode

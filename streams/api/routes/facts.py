@@ -10,8 +10,8 @@ import msgspec
 from models.commands import CORRECTION_LIMIT
 from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
+from models.index import FactFilter
 from models.messages import DEFAULT_TENANT, Identifier
-from models.ports import FactFilter
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_FACT, Problem
 from streams.api.routes.messages import idempotency_key

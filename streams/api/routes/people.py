@@ -11,8 +11,8 @@ import msgspec
 from starlette.responses import StreamingResponse
 
 from models.facts import FactStatus
+from models.index import FactFilter
 from models.messages import DEFAULT_TENANT, Identifier
-from models.ports import FactFilter
 from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import UNKNOWN_PERSON, Problem
