@@ -40,7 +40,8 @@ from processors.merging.plan import CLUSTERS_LIMIT
 from processors.merging.support import SUPPORT_LIMIT
 from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.agents.memory.commands import COMMANDS, Commands
-from streams.agents.memory.consolidating import CHANGED_LIMIT, CONSOLIDATION, QUESTIONS, REPORTS
+from streams.agents.memory.consolidating import CHANGED_LIMIT
+from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
 from streams.agents.memory.facts import EMBEDDINGS, FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation

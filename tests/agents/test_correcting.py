@@ -18,7 +18,7 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Kind, Polarity
 from streams.agents.memory.commands import COMMANDS, Commands
-from streams.agents.memory.consolidating import CONSOLIDATION
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.erasures import Erasing
 from streams.runtime.records import Record

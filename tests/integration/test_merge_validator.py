@@ -14,7 +14,7 @@ from models.consolidation import ConsolidationStep, Decision, Likeness, MergeClu
 from models.statements import Kind
 from processors.prompts import fence
 from streams.adapters.gemini.validator import GeminiMergeValidator
-from streams.agents.memory.consolidating import CONSOLIDATION
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.runtime.testing import StageHarness
 

@@ -18,7 +18,7 @@ from models.consolidation import ConsolidationStep, Correction, Step
 from models.errors import InvalidRecord
 from processors.text.validation import decode
 from streams import cloudevents
-from streams.agents.memory.consolidating import CONSOLIDATION, emit_step
+from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader

@@ -9,7 +9,7 @@ half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -19,21 +19,16 @@ from models.consolidation import (
     ConsolidationReport,
     ConsolidationStep,
     FactPair,
-    MergeCluster,
-    MergeQuestion,
     Step,
 )
-from models.facts import Fact, FactStatus
-from models.statements import Kind
+from models.facts import FactStatus
 from processors.facts.confidence import FOREVER, active_until
-from processors.facts.lines import Cause, Line
-from processors.merging.applying import as_sure_as_before, half_as_sure, merged
-from processors.merging.plan import Known, Pair, plan
-from processors.merging.support import faded, is_faint, supported
-from streams import cloudevents
-from streams.agents.memory import separating, supporting
+from processors.merging.plan import Known, plan
+from processors.merging.support import is_faint, supported
+from streams.agents.memory import pairing, separating, supporting
+from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.fact_correcting import fold_correction
-from streams.agents.memory.fact_state import STATE, State, line_of
+from streams.agents.memory.fact_state import State
 from streams.agents.memory.fact_vectors import (
     PERSON,
     PERSON_SUFFIX,
@@ -52,25 +47,16 @@ from streams.agents.memory.fact_vectors import (
     spoken_key,
     vector_key,
 )
-from streams.agents.memory.fact_writing import KnownLines, publish, standing
-from streams.runtime.effects import Effects
 from streams.runtime.keyed import Run, Work
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import TimerContext
 from streams.settings import Settings
-
-CONSOLIDATION = "memory.consolidation.v1"
-QUESTIONS = "memory.merge-questions.v1"
-REPORTS = "memory.consolidation-reports.v1"
 
 #: So many changed facts of a person do not wait for the schedule.
 CHANGED_LIMIT = 1_000
 
 #: Nor do so many turns.
 SAID_LIMIT = 256
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
 
 
 def key_of(step: ConsolidationStep) -> bytes:
@@ -119,7 +105,7 @@ class Consolidating:
             person = listed(person, whose, fact_id, work)
         changed = tuple(dict.fromkeys((*person.changed, fact_id)))
         if len(changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
-            _ask(person, _moment(record), "backlog", work)
+            ask(person, _moment(record), "backlog", work)
         self._wait(msgspec.structs.replace(person, model=result.model, changed=changed), whose, record, work)
         # Last: that the vector is known says that the person is.
         work.put(key, new, VECTOR)
@@ -138,7 +124,7 @@ class Consolidating:
             return  # nothing is known of them that it could bear out
         said = tuple(dict.fromkeys((*person.said, turn_id)))
         if len(said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
-            _ask(person, _moment(record), "backlog", work)
+            ask(person, _moment(record), "backlog", work)
         self._wait(msgspec.structs.replace(person, said=said), whose, record, work)
         spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
         work.put(key, spoken, SPOKEN, first=True)
@@ -163,16 +149,16 @@ class Consolidating:
         person = work.get(key, PERSON) if key.endswith(PERSON_SUFFIX) else None
         if person is None or person.due is None:
             return
-        _ask(person, person.due, "schedule", work)
+        ask(person, person.due, "schedule", work)
         work.put(key, msgspec.structs.replace(person, due=None), PERSON)
 
     def fold_step(self, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
         """Do a step."""
         ((step, record),) = run.items
         if step.step is Step.MERGE:
-            return _merge(step, own, run, work)
+            return pairing.merge(step, own, run, work)
         if step.step in (Step.CONTRADICTION, Step.KEEP):
-            return _contradict(step, own, run, work, self._rates)
+            return pairing.contradict(step, own, run, work, self._rates)
         if step.step in (Step.SUPPORT, Step.DEPRECATE):
             return supporting.fold(step, own, run, work, self._rates)
         if step.step is Step.SEPARATE:
@@ -181,7 +167,7 @@ class Consolidating:
             return fold_correction(own, run, work)
         if not step.user_id:
             for person in changed_people(step.tenant_id, work):
-                _ask(person, _moment(record), step.by, work, dry_run=step.dry_run)
+                ask(person, _moment(record), step.by, work, dry_run=step.dry_run)
         else:
             self._consolidate(step, _moment(record), work)
         return own
@@ -221,21 +207,21 @@ class Consolidating:
             support_from=self._support_from,
             dry_run=step.dry_run,
         )
-        _emit_report(report, work)
+        emit_report(report, work)
         if step.dry_run or not person.pages:
             return
         for each in borne_out:
             emit_step(supporting.support(each, step, at), work)
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
             for pair in pairs:
-                emit_step(_step_about(pair, kind, step, at), work)
+                emit_step(step_about(pair, kind, step, at), work)
         for fact_id in faint:
             emit_step(supporting.deprecation(fact_id, step, at), work)
         if found.questions:
-            _question(step, at, found.questions, work)
+            emit_question(step, at, found.questions, work)
         looked_at(person, key, gone, work, rest, self._fades_at(facts, at))
         if rest:
-            _ask(person, at, step.by, work)
+            ask(person, at, step.by, work)
 
     def _fades_at(self, facts: Sequence[Known], at: datetime) -> datetime | None:
         """Return when to look at a person of whom nothing changes: after the next fact has faded."""
@@ -243,133 +229,6 @@ class Consolidating:
         times = [until for fact in standing if (until := active_until(fact, self._rates)) > at]
         first = min(times, default=FOREVER)
         return None if first >= FOREVER - timedelta(days=1) else self._next(first)
-
-
-def _merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
-    lines = KnownLines(run.next_offset, work)
-    left_id = lines.line_of(step.other_id)
-    left = line_of(left_id, work)
-    other = None if left is None else left.fact(step.other_id)
-    stays = standing(step.fact_id, lines, work)
-    if own is None or left is None or other is None or stays is None or not _is_theirs(step, other):
-        work.skip("nothing_to_merge")
-        return own
-    into_id, into, fact = stays
-    erasure = lines.erasure(fact.fact_id)
-    cause = Cause(fact.fact_id, step.at)
-    is_folded = lines.is_folded(into_id)
-    done = merged(into_id, into, fact, left_id, left, other, erasure, cause, is_folded=is_folded)
-    if done is None:
-        work.skip("refused_merge")
-        return own
-    for changed in done.gone:
-        publish(changed, work)
-    if not is_folded:
-        for changed in done.stays:
-            publish(changed, work)
-        # Before the line that it leaves: that one may still be there after a crash, and says the rest.
-        work.put(into_id.encode(), done.into, STATE, run.next_offset, first=True)
-    return _stored(own, left_id, done.left, run, work)
-
-
-def _contradict(
-    step: ConsolidationStep,
-    own: State | None,
-    run: Run[ConsolidationStep],
-    work: Work,
-    rates: Mapping[Kind, float],
-) -> State | None:
-    lines = KnownLines(run.next_offset, work)
-    for fact_id, other_id in ((step.fact_id, step.other_id), (step.other_id, step.fact_id)):
-        line_id = lines.line_of(fact_id)
-        # One line may hold both: what was done to the first stands in the state that is returned.
-        line = own if line_id.encode() == run.key and isinstance(own, Line) else line_of(line_id, work)
-        fact = None if line is None else line.fact(fact_id)
-        if line is None or fact is None or not _is_theirs(step, fact):
-            work.skip("nothing_to_contradict")
-            continue
-        decide = half_as_sure if step.step is Step.CONTRADICTION else as_sure_as_before
-        done = decide(line, fact, Cause(other_id, step.at))
-        if done is None:
-            continue
-        line, after = done
-        publish(after, work)
-        if (gone := faded(line, after, step.at, rates)) is not None:
-            line, after = gone
-            publish(after, work)
-        if line_id.encode() == run.key:
-            own = line
-        else:
-            work.put(line_id.encode(), line, STATE, run.next_offset, first=True)
-    return own
-
-
-def _stored(own: State, line_id: str, line: Line, run: Run[ConsolidationStep], work: Work) -> State:
-    """Return what a step leaves of the state of its key, which is the line, or says where it is."""
-    if isinstance(own, Line):
-        return line
-    work.put(line_id.encode(), line, STATE, run.next_offset)
-    return msgspec.structs.replace(own)
-
-
-def _is_theirs(step: ConsolidationStep, fact: Fact) -> bool:
-    return (fact.tenant_id, fact.user_id) == (step.tenant_id, step.user_id)
-
-
-def _ask(person: Person, at: datetime, by: str, work: Work, *, dry_run: bool = False) -> None:
-    step = ConsolidationStep(
-        step_id=ids.deterministic_id(
-            "consolidate", person.tenant_id, person.user_id, by, at.isoformat(), int(dry_run)
-        ),
-        step=Step.CONSOLIDATE,
-        at=at,
-        by=by,
-        user_id=person.user_id,
-        dry_run=dry_run,
-        tenant_id=person.tenant_id,
-    )
-    emit_step(step, work)
-
-
-def _step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
-    return ConsolidationStep(
-        step_id=ids.deterministic_id("step", kind, pair.fact_id, pair.other_id, at.isoformat()),
-        step=kind,
-        at=at,
-        by="rules",
-        user_id=asked.user_id,
-        fact_id=pair.fact_id,
-        other_id=pair.other_id,
-        similarity=round(pair.similarity, 4),
-        tenant_id=asked.tenant_id,
-    )
-
-
-def emit_step(step: ConsolidationStep, effects: Effects) -> None:
-    """Write a step where it is read."""
-    headers = cloudevents.outgoing("memory.consolidation.v1", _SOURCE, step.step_id, subject=step.user_id)
-    effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, route=step.user_id.encode())
-
-
-def _question(step: ConsolidationStep, at: datetime, clusters: tuple[MergeCluster, ...], work: Work) -> None:
-    question = MergeQuestion(
-        question_id=ids.deterministic_id("merge-question", step.step_id),
-        user_id=step.user_id,
-        tenant_id=step.tenant_id,
-        at=at,
-        clusters=clusters,
-    )
-    headers = cloudevents.outgoing(
-        "memory.merge-question.v1", _SOURCE, question.question_id, subject=step.user_id
-    )
-    work.emit(QUESTIONS, question.question_id.encode(), _encode(question), headers, route=step.user_id.encode())
-
-
-def _emit_report(report: ConsolidationReport, work: Work) -> None:
-    headers = cloudevents.outgoing(
-        "memory.consolidation-report.v1", _SOURCE, report.report_id, subject=report.user_id
-    )
-    work.emit(REPORTS, report.report_id.encode(), _encode(report), headers, route=report.user_id.encode())
 
 
 def _moment(record: SourceRecord) -> datetime:

@@ -18,7 +18,8 @@ from models.facts import FactCandidate
 from processors.facts.claims import claim_of
 from processors.facts.lines import Line
 from processors.text.validation import decode
-from streams.agents.memory.consolidating import CONSOLIDATION, Consolidating, key_of
+from streams.agents.memory.consolidating import Consolidating, key_of
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_erasing import Heard, decode_heard, fold_heard, is_erased
 from streams.agents.memory.fact_state import (
     ERASURE,

@@ -14,7 +14,7 @@ from models.consolidation import ConsolidationStep, Decision, MergeCluster, Merg
 from models.errors import InvalidRecord
 from models.ports import MergeValidator, MergeVerdict, Validated
 from processors.text.validation import decode
-from streams.agents.memory.consolidating import QUESTIONS, emit_step
+from streams.agents.memory.consolidation_records import QUESTIONS, emit_step
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
