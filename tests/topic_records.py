@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+_PATIENCE = 60.0  # seconds without which something is wrong
 
 
 async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, list[ConsumerRecord]]:
@@ -22,17 +25,18 @@ async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, l
         max_partition_fetch_bytes=8 << 20,
         fetch_max_wait_ms=50,
     ) as consumer:
+        # Once: an assignment that takes another's place in the middle of a fetch may end the fetching.
         consumer.assign(places)
         ends = await consumer.end_offsets(places)
         begins = await consumer.beginning_offsets(places)
-        left = {place for place in places if begins[place] < ends[place]}
-        consumer.assign(left)
-        for place in left:
+        for place in places:
             consumer.seek(place, begins[place])
-        while left:
-            for place, records in (await consumer.getmany(timeout_ms=100)).items():
-                found[place] += (record for record in records if record.offset < ends[place])
-            left = {place for place in left if await consumer.position(place) < ends[place]}
+        left = {place for place in places if begins[place] < ends[place]}
+        async with asyncio.timeout(_PATIENCE):
+            while left:
+                for place, records in (await consumer.getmany(timeout_ms=100)).items():
+                    found[place] += (record for record in records if record.offset < ends[place])
+                left = {place for place in left if await consumer.position(place) < ends[place]}
     return {
         topic: [record for number in range(count) for record in found[TopicPartition(topic, number)]]
         for topic, count in partitions.items()

@@ -21,7 +21,7 @@ from streams.settings import Settings
 MODELS = ("builtin", "scripted", "gemini")
 
 _START_SECONDS = 30.0
-_ASKED = ("EXTRACTOR", "SUMMARIZER", "UNDERSTANDER", "RESPONDER")
+_ASKED = ("EXTRACTOR", "SUMMARIZER", "GRAPH_READER", "MERGE_VALIDATOR", "UNDERSTANDER", "RESPONDER")
 _READS = {f"SWITCHBOARD_{name}": "gemini" for name in _ASKED}
 
 
