@@ -16,7 +16,7 @@ from processors.facts.claims import claim_of, normalized_value, singular
 from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
 from processors.facts.timeline import MARKS_LIMIT
-from streams.agents.memory.consolidating import CONSOLIDATION
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.embedding_requests import REQUESTS
