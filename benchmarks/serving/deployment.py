@@ -54,14 +54,9 @@ class Deployment:
         self._producer: AIOKafkaProducer
 
     async def __aenter__(self) -> Self:
-        try:
-            producer = kafka.make_producer(self.settings, "bench")
-            self._producer = await self._resources.enter_async_context(
-                kafka.connected(producer, self.settings, PATIENCE)
-            )
-        except BaseException:
-            await self._resources.aclose()
-            raise
+        producer = kafka.make_producer(self.settings, "bench")
+        connected = kafka.connected(producer, self.settings, PATIENCE)
+        self._producer = await self._resources.enter_async_context(connected)
         return self
 
     async def __aexit__(
