@@ -6,12 +6,16 @@ that is make, which waits for us and tells nobody.
 
 from __future__ import annotations
 
-import os
+import errno
+import io
 import select
 import signal
+import sys
 import threading
+from typing import TYPE_CHECKING, TextIO
 
-_STANDARD = (0, 1, 2)
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 def end_with_terminal() -> None:
@@ -21,25 +25,22 @@ def end_with_terminal() -> None:
     """
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         return
-    terminals = [fd for fd in _STANDARD if _is_terminal(fd)]
 
     def hang_up(*_: object) -> None:
         # The signal may come twice, from the kernel and from our thread; a second one is no wish to hurry.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        _write_nowhere(terminals)
         signal.raise_signal(signal.SIGINT)
 
     signal.signal(signal.SIGHUP, hang_up)
+    terminals = [stream.fileno() for stream in (sys.stdin, sys.stdout, sys.stderr) if _is_terminal(stream)]
+    sys.stdout, sys.stderr = _said_to_nobody(sys.stdout), _said_to_nobody(sys.stderr)
     if terminals:
         watch = threading.Thread(target=_wait_for_end, args=(terminals[0],), name="terminal", daemon=True)
         watch.start()
 
 
-def _is_terminal(fd: int) -> bool:
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
+def _is_terminal(stream: TextIO) -> bool:
+    return stream is not None and stream.isatty()  # None: it was closed when Python began
 
 
 def _wait_for_end(terminal: int) -> None:
@@ -50,9 +51,21 @@ def _wait_for_end(terminal: int) -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
 
 
-def _write_nowhere(terminals: list[int]) -> None:
-    """What is said from now on must not fail for want of a listener."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in terminals:
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
+def _said_to_nobody(stream: TextIO) -> TextIO:
+    """``stream``, to which writing does not fail for want of a listener."""
+    if not _is_terminal(stream):
+        return stream
+    raw = _Terminal(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
+
+
+class _Terminal(io.FileIO):
+    """It may be closed in the middle of a line, before the signal comes that says so."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return memoryview(data).nbytes

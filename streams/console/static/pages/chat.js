@@ -52,6 +52,9 @@ function List({ user, current, fresh }) {
 
 /* ---- one conversation ------------------------------------------------------------------------------------------- */
 
+/** What is being deleted here: its last events are no reason to ask for it again. */
+const leaving = new Set();
+
 const nothing = { turn: null, tokens: null, summaries: [], busy: false, trouble: null };
 
 /** A conversation as it is kept, and from its log what was noted with each answer. */
@@ -153,12 +156,14 @@ function Conversation({ id, user, turn, at, fresh }) {
   useLive({ conversation_id: id, kinds: "message,summary" }, {
     load: data.reload,
     event: (event) => {
+      if (leaving.has(id)) return;
       if (event.kind === "summary") summaries.reload();
       if (!state.busy) data.reload();
     },
   });
   // Leaving a conversation closes it: what was said is read at once instead of a quarter of an hour later.
   useEffect(() => {
+    leaving.delete(id);
     const leave = () => {
       if (!spoken.current) return;
       spoken.current = false;
@@ -222,7 +227,13 @@ function Turns({ id, user, found, state, at, summaries, say }) {
 
 function Menu({ id, title, user, gone }) {
   const remove = async () => {
-    await send("DELETE", address(path`/v1/conversations/${id}`, { user_id: user }));
+    leaving.add(id);
+    try {
+      await send("DELETE", address(path`/v1/conversations/${id}`, { user_id: user }));
+    } catch (problem) {
+      leaving.delete(id);
+      throw problem;
+    }
     gone();
   };
   return html`<details class="menu"><summary aria-label=${`Export or delete “${title || id}”`}>⋮</summary><p class="tools"><a class="button" href=${address(path`/v1/conversations/${id}/export`, { user_id: user })} download=${`${id}.jsonl`}>Export as JSONL</a>
