@@ -7,7 +7,7 @@ throttling, and the caller waits in place and tries again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -17,6 +17,7 @@ from models.graph import GraphStatement
 from models.index import Vectors
 from models.statements import Statement
 from models.summaries import SessionSummary, SummaryRequest
+from models.vectors import EmbeddingRequest
 from models.windows import Window
 
 
@@ -35,6 +36,17 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape ``(len(texts), dimensions)``."""
+        ...
+
+
+class VectorSource(Protocol):
+    """Makes the vectors that were asked for, where a call costs money: what the log holds is taken from it."""
+
+    async def vectors(self, partition: int, asked: Mapping[bytes, EmbeddingRequest]) -> Mapping[bytes, bytes]:
+        """Return the packed vector of each request, by the key of both records.
+
+        ``partition``: that of the requests, and of the log of vectors.
+        """
         ...
 
 

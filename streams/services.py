@@ -100,7 +100,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from models.index import SearchIndex, VectorSpace
     from models.vectors import VectorKind
     from processors.context.packing import Budget
-    from streams.adapters.embedders import open_embedder
+    from streams.adapters.embedders import open_vectors
     from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_views
     from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
@@ -123,7 +123,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.search.graph import GraphSearch
     from streams.vector_queue import VectorQueue
 
-    embedder = await open_embedder(settings, resources, metrics)
+    embedder, paid = await open_vectors(settings, resources, metrics)
     space = VectorSpace(embedder.model, embedder.dimensions)
     index = open_index(settings, facts_kind(settings.decay_rates), space, patience=_COMMAND_SECONDS)
     resources.push_async_callback(index.close)
@@ -160,7 +160,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, embedder).stage(),
+        Embedding(settings, embedder, paid).stage(),
         VectorViews(settings, kinds).stage(),
         ContextStage(settings, maker, embedder.model).stage(),
         ContextView(settings, contexts).stage(),

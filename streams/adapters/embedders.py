@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from models.ports import Embedder
+from models.ports import Embedder, VectorSource
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -25,7 +25,7 @@ async def open_embedder(
         ConfigurationError: there is no such model, or Gemini does not take the key.
     """
     if settings.embedder == "gemini":
-        return await _gemini(settings, resources, metrics)
+        return (await _gemini(settings, resources, metrics))[0]
     if settings.embedder.startswith(ONNX):
         from streams.adapters.onnx_folder import OnnxFolder
 
@@ -38,13 +38,37 @@ async def open_embedder(
     return embedder
 
 
-async def _gemini(settings: Settings, resources: AsyncExitStack, metrics: Metrics | None) -> Embedder:
+async def open_vectors(
+    settings: Settings, resources: AsyncExitStack, metrics: Metrics
+) -> tuple[Embedder, VectorSource | None]:
+    """Return the embedder of the worker that fills the log of vectors, and, if its calls cost money, what keeps
+    account of them; raises as :func:`open_embedder`.
+    """
+    if settings.embedder == "gemini":
+        return await _gemini(settings, resources, metrics)
+    return await open_embedder(settings, resources, metrics), None
+
+
+async def _gemini(
+    settings: Settings, resources: AsyncExitStack, metrics: Metrics | None
+) -> tuple[Embedder, VectorSource | None]:
     # Imported here because the library takes a second to load.
+    from streams.adapters.gemini.account import Account
     from streams.adapters.gemini.embedder import GeminiEmbedder
-    from streams.adapters.gemini.factory import open_client, open_limiter
+    from streams.adapters.gemini.factory import open_client, open_limiter, open_memos
+    from streams.adapters.gemini.vectors import GeminiVectors
+    from streams.adapters.memo.topic import MemoTopic
+    from streams.adapters.memo.vectors import VECTORS, VectorLog
     from streams.adapters.tokenizer import cl100k_counter
 
     model = settings.gemini_embedding_model
     client = await open_client(settings, model, "SWITCHBOARD_GEMINI_EMBEDDING_MODEL", resources)
-    limiter = None if metrics is None else open_limiter(settings, model, "embedder", resources)[0]
-    return GeminiEmbedder(settings, client, cl100k_counter(), limiter, metrics)
+    if metrics is None:
+        return GeminiEmbedder(settings, client, cl100k_counter()), None
+    limiter, redis, ready = open_limiter(settings, model, "embedder", resources)
+    memos = open_memos(settings, redis, ready, resources)
+    account = Account(settings, model, memos, metrics)
+    embedder = GeminiEmbedder(settings, client, cl100k_counter(), limiter, account)
+    topic = MemoTopic(settings, topic=VECTORS)
+    resources.push_async_callback(topic.close)
+    return embedder, GeminiVectors(embedder, account, memos, VectorLog(topic), metrics)

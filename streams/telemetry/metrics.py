@@ -168,7 +168,7 @@ class Metrics(Registered):
         self.model_questions_total = self._counter(
             "model_questions_total",
             "Questions to a language model, by what became of them: memo (answered before), answered, refused, "
-            "over_budget (the built-in one did the work).",
+            "over_budget (the built-in one did the work; a vector waits).",
             "purpose",
             "outcome",
         )

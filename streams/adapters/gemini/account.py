@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 
 from streams.adapters.gemini.client import Declined, Said, Throttled
 from streams.adapters.gemini.prices import cost, price_of
@@ -27,12 +27,12 @@ class Account:
         model: str,
         memos: MemoLog,
         metrics: Metrics,
-        clock: Callable[[], datetime],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._model = model
+        self.model = model
         self._memos = memos
         self._metrics = metrics
-        self._clock = clock
+        self.clock = clock
         self._budget = settings.model_budget_usd
         self._price = price_of(model, settings.own_prices)
         self._reserved: defaultdict[str, float] = defaultdict(float)
@@ -48,7 +48,7 @@ class Account:
         Raises:
             DependencyUnavailable: the memo cannot be reached.
         """
-        spent = await self._memos.spent(tenant_id, self._clock())
+        spent = await self._memos.spent(tenant_id, self.clock())
         if spent + self._reserved[tenant_id] + most > self._budget:
             yield False
             return
@@ -66,7 +66,7 @@ class Account:
         try:
             yield call
         finally:
-            labels, metrics = (purpose, self._model), self._metrics
+            labels, metrics = (purpose, self.model), self._metrics
             metrics.model_calls_total.labels(*labels, call.outcome).inc()
             metrics.model_call_seconds.labels(*labels).observe(time.monotonic() - began)
             metrics.model_tokens_total.labels(*labels, "input").inc(call.input_tokens)

@@ -1,7 +1,7 @@
 """The embedder that asks Gemini: texts leave the machine, and vectors come back.
 
-What it answered is not in the memo: ``memory.embeddings.v1`` is the log of vectors, and nothing is embedded
-twice. Nor is it bound by the budget, since no other model's vectors could stand in; its limits hold.
+What it answered is not in the memo, for ``memory.embeddings.v1`` is the log of vectors; what is asked for that
+log is bound by the budget (:mod:`.vectors`), the few words of a question by the limits alone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from models.index import Vectors
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.client import GeminiClient, Throttled
+from streams.adapters.gemini.account import Account, pause_of
+from streams.adapters.gemini.client import GeminiClient, Said, Throttled
 from streams.adapters.gemini.limiter import Limiter
-from streams.adapters.gemini.prices import cost, price_of
 from streams.settings import Settings
-from streams.telemetry.metrics import Metrics
+
+#: What its calls are counted as.
+PURPOSE = "embedding"
 
 #: Texts of one call.
 _BATCH = 32
@@ -29,13 +31,13 @@ _CACHE = 2048
 
 #: How long a call may wait for its turn.
 _WAIT_SECONDS = 20.0
-_PAUSE_SECONDS = 2.0
-
-_PURPOSE = "embedding"
 
 
 class GeminiEmbedder:
-    """Implements :class:`models.ports.Embedder`.  Without a ``limiter``: for a single question of a person."""
+    """Implements :class:`models.ports.Embedder`.
+
+    Without a ``limiter`` and an ``account``: for a single question of a person.
+    """
 
     def __init__(
         self,
@@ -43,14 +45,13 @@ class GeminiEmbedder:
         client: GeminiClient,
         count: TokenCounter,
         limiter: Limiter | None = None,
-        metrics: Metrics | None = None,
+        account: Account | None = None,
     ) -> None:
         self._client = client
         self._count = count
         self._limiter = limiter
-        self._metrics = metrics
+        self._account = account
         self._model = settings.gemini_embedding_model
-        self._price = price_of(self._model, settings.own_prices)
         self._dimensions = settings.gemini_embedding_dimensions
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
@@ -82,29 +83,34 @@ class GeminiEmbedder:
             return np.empty((0, self._dimensions), dtype=np.float32)
         return np.stack([found[text] for text in texts])
 
+    def unpaid(self, texts: Sequence[str]) -> dict[str, int]:
+        """Return the texts that :meth:`embed` would call for, and how many tokens each takes."""
+        return {text: self._count(text) for text in texts if text not in self._cache}
+
     async def _call(self, batch: Sequence[str]) -> Vectors:
-        tokens = sum(map(self._count, batch))
         # The API takes no text without a word.
         asked = [text if text.strip() else "." for text in batch]
-        if self._limiter is None:
+        if self._limiter is None or self._account is None:
             vectors = await self._client.embed(self._model, asked, self._dimensions)
         else:
-            vectors = await self._in_turn(self._limiter, asked, tokens)
-        if self._metrics is not None:
-            labels = (_PURPOSE, self._model)
-            self._metrics.model_calls_total.labels(*labels, "answered").inc()
-            self._metrics.model_tokens_total.labels(*labels, "input").inc(tokens)
-            self._metrics.model_cost_usd_total.labels(*labels).inc(cost(self._price, tokens, 0))
+            tokens = sum(map(self._count, batch))
+            vectors = await self._in_turn(self._limiter, self._account, asked, tokens)
         found = np.array(vectors, dtype=np.float32)
         # Only the longest ones come with unit length.
         unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
         return unit
 
-    async def _in_turn(self, limiter: Limiter, asked: Sequence[str], tokens: int) -> list[list[float]]:
+    async def _in_turn(
+        self, limiter: Limiter, account: Account, asked: Sequence[str], tokens: int
+    ) -> list[list[float]]:
         deadline = asyncio.get_running_loop().time() + _WAIT_SECONDS
         async with limiter.turn(tokens, deadline):
-            try:
-                return await self._client.embed(self._model, asked, self._dimensions)
-            except Throttled as error:
-                await limiter.pause(_PAUSE_SECONDS if error.retry_after is None else error.retry_after)
-                raise
+            with account.call(PURPOSE) as call:
+                try:
+                    found = await self._client.embed(self._model, asked, self._dimensions)
+                except Throttled as error:
+                    call.outcome = "throttled"
+                    await limiter.pause(pause_of(error))
+                    raise
+                call.ended(Said("", tokens, 0), "answered")
+                return found

@@ -39,10 +39,15 @@ async def open_asking(
     """
     client = await open_client(settings, settings.gemini_model, "SWITCHBOARD_GEMINI_MODEL", resources)
     limiter, redis, ready = open_limiter(settings, settings.gemini_model, name, resources)
+    memos = open_memos(settings, redis, ready, resources)
+    return Asking(settings, client, limiter, memos, metrics, count)
+
+
+def open_memos(settings: Settings, redis: Redis, ready: Ready, resources: AsyncExitStack) -> MemoLog:
+    """Return the memo, with its view in a Redis that :func:`open_limiter` has opened."""
     topic = MemoTopic(settings)
     resources.push_async_callback(topic.close)
-    memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
-    return Asking(settings, client, limiter, memos, metrics, count)
+    return MemoLog(topic, MemoView(redis, settings.namespace, ready))
 
 
 async def open_client(settings: Settings, model: str, variable: str, resources: AsyncExitStack) -> GeminiClient:

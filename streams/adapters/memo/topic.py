@@ -1,4 +1,4 @@
-"""Reading and writing ``models.memo.v1``, outside of any consumer group.
+"""Reading and writing ``models.memo.v1``, outside of any consumer group; other topics are looked up in as well.
 
 Connected with the first use.  Whatever is wrong with the broker is waited for (:class:`DependencyUnavailable`).
 """
@@ -39,20 +39,21 @@ def read(value: bytes | None) -> Memo | None:
 
 
 class Entry(NamedTuple):
-    """A record of the topic: ``value`` ``None`` erases."""
+    """A record of the topic: ``value`` ``None`` erases.  ``offset``: of one that was read."""
 
     key: bytes
     value: bytes | None
     partition: int
+    offset: int = -1
 
 
 class MemoTopic:
     """The topic of a deployment."""
 
-    def __init__(self, settings: Settings, name: str = "switchboard-memo") -> None:
+    def __init__(self, settings: Settings, name: str = "switchboard-memo", topic: str = TOPIC) -> None:
         self._settings = settings
         self._name = name
-        self._spec = catalog_for(settings).get(TOPIC)
+        self._spec = catalog_for(settings).get(topic)
         self._patience = settings.request_timeout_seconds
         self._reader: AIOKafkaConsumer | None = None
         self._writer: AIOKafkaProducer | None = None
@@ -103,7 +104,7 @@ class MemoTopic:
                         got = await reader.getmany(place, timeout_ms=1000, max_records=500)
                         at = await reader.position(place)
                     records = [each for each in got.get(place, ()) if each.offset < end]
-                    entries = [Entry(each.key or b"", each.value, partition) for each in records]
+                    entries = [Entry(each.key or b"", each.value, partition, each.offset) for each in records]
                     yield entries, min(at, end)
             finally:
                 reader.pause(place)

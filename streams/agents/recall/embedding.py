@@ -1,15 +1,18 @@
 """recall/embedding: texts become vectors, in batches, and the vectors go into the log.
 
 It stores nothing: the views of vectors are filled from the log (:mod:`.vectors`), so whatever becomes of them,
-nothing is embedded twice.  Embedder down: the batch waits in place; what waits is found by its words meanwhile.
+nothing is embedded twice.  Embedder down, or its budget spent: the batch waits in place; what waits is found by
+its words meanwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from models.errors import InvalidRecord
-from models.ports import Embedder
+from models.ports import Embedder, VectorSource
 from models.vectors import EmbeddingRequest, EmbeddingResult
 from processors.embedding.vectors import pack
 from processors.text.validation import decode
@@ -30,11 +33,12 @@ _EVENT = "memory.embedding.v1"
 
 
 class Embedding:
-    """The step around an embedder."""
+    """The step around an embedder; ``paid``: what keeps account of its calls, if they cost money."""
 
-    def __init__(self, settings: Settings, embedder: Embedder) -> None:
+    def __init__(self, settings: Settings, embedder: Embedder, paid: VectorSource | None = None) -> None:
         self._settings = settings
         self._embedder = embedder
+        self._paid = paid
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -61,8 +65,8 @@ class Embedding:
                 effects.dead_letter(record, error)
                 continue
             latest[key_of(request)] = request
-        texts = dict.fromkeys(request.text for request in latest.values() if request is not None)
-        vectors = dict(zip(texts, await self._embedder.embed(list(texts)), strict=True)) if texts else {}
+        asked = {key: request for key, request in latest.items() if request is not None}
+        vectors = await self._vectors(batch.partition, asked)
         for key, wanted in latest.items():
             if wanted is None:
                 headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{key.decode()}/erased")
@@ -75,7 +79,7 @@ class Embedding:
                 text_hash=wanted.text_hash,
                 model=self._embedder.model,
                 dimensions=self._embedder.dimensions,
-                vector=pack(vectors[wanted.text]),
+                vector=vectors[key],
                 tenant_id=wanted.tenant_id,
                 saying=wanted.saying,
             )
@@ -85,3 +89,12 @@ class Embedding:
             if wanted.place is not None and self._settings.episodes == "adaptive":
                 send_on(effects, result, wanted.place)
         return effects
+
+    async def _vectors(self, partition: int, asked: Mapping[bytes, EmbeddingRequest]) -> Mapping[bytes, bytes]:
+        if not asked:
+            return {}
+        if self._paid is not None:
+            return await self._paid.vectors(partition, asked)
+        texts = dict.fromkeys(request.text for request in asked.values())
+        found = dict(zip(texts, await self._embedder.embed(list(texts)), strict=True))
+        return {key: pack(found[request.text]) for key, request in asked.items()}

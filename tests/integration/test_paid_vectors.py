@@ -1,0 +1,157 @@
+"""Vectors that cost money, on a real broker and a real Valkey, with a server that counts what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from memo_rig import Rig, rig
+
+from deploy.local.model_faults import Fault
+from models.errors import DependencyUnavailable
+from models.ids import text_fact_id
+from models.vectors import EmbeddingRequest, VectorKind
+from processors.embedding.wording import request_for
+from streams.adapters.embedders import open_vectors
+from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.adapters.memo.vectors import VECTORS
+from streams.agents.recall.embedding import Embedding
+from streams.cli.costs import By, Costs, costs
+from streams.embedding_requests import key_of
+from streams.runtime.testing import StageHarness
+from streams.topics import admin
+from streams.topics.catalog import Catalog, catalog_for
+
+pytestmark = pytest.mark.kafka
+
+__all__ = ["rig"]
+
+
+def request(text: str, tenant: str = "default", about: str = "") -> EmbeddingRequest:
+    name = text_fact_id(tenant, "ada", about or text)
+    return request_for(VectorKind.FACT, name, text, "ada", tenant)
+
+
+class Recall:
+    """Workers that fill the log of vectors, one after the other."""
+
+    def __init__(self, rig: Rig, resources: AsyncExitStack) -> None:
+        self._rig = rig
+        self._resources = resources
+        self.settings = rig.settings.model_copy(update={"embedder": "gemini"})
+        self.topic = MemoTopic(self.settings, topic=VECTORS)
+        resources.push_async_callback(self.topic.close)
+
+    async def start(self, **changes: Any) -> StageHarness:
+        """Return the stage of a worker that has just started."""
+        settings = self.settings.model_copy(update=changes)
+        embedder, paid = await open_vectors(settings, self._resources, self._rig.metrics)
+        return StageHarness(Embedding(settings, embedder, paid).stage())
+
+    async def embed(self, stage: StageHarness, *requests: EmbeddingRequest) -> dict[bytes | None, bytes | None]:
+        """Return what the stage makes of requests, by key; it is not in the log yet."""
+        before = len(stage.outputs)
+        await stage.call(*[stage.record(each) for each in requests])
+        return {each.key: each.value for each in stage.outputs[before:]}
+
+    async def publish(self, stage: StageHarness, values: dict[bytes | None, bytes | None]) -> None:
+        await self.topic.write([Entry(key or b"", value, stage.partition) for key, value in values.items()])
+
+    @property
+    def calls(self) -> int:
+        return self._rig.server.count("batchEmbedContents")
+
+    def counted(self, outcome: str) -> float:
+        found = self._rig.metrics.model_questions_total.labels("embedding", outcome)
+        return float(found._value.get())
+
+    async def costs(self) -> Costs:
+        return (await costs(self.settings, By.PURPOSE, None))["embedding", "gemini-embedding-001"]
+
+
+@pytest.fixture
+async def recall(rig: Rig) -> AsyncIterator[Recall]:
+    async with AsyncExitStack() as resources:
+        made = Recall(rig, resources)
+        catalog = catalog_for(made.settings)
+        await admin.apply(Catalog([catalog.get(VECTORS)], catalog.prefix), made.settings)
+        yield made
+
+
+TEA, CELLO, CATS = request("drinks green tea"), request("plays the cello"), request("owns two cats")
+
+
+async def test_a_vector_is_paid_for_once_also_after_redis_was_emptied(rig: Rig, recall: Recall) -> None:
+    stage = await recall.start()
+    first = await recall.embed(stage, TEA, CELLO, CATS)
+    await recall.publish(stage, first)
+    assert recall.calls == 1
+    spent = await recall.costs()
+    assert (spent.asked, spent.calls, spent.answered) == (3, 1, 3)
+    assert spent.input_tokens > 3 and spent.cost_usd > 0.0
+    await rig.empty_redis()
+    assert await recall.embed(await recall.start(), TEA, CELLO) == {
+        key: first[key] for key in map(key_of, (TEA, CELLO))
+    }
+    assert recall.calls == 1, "the requests were read again"
+    assert recall.counted("memo") == 2
+    assert await recall.costs() == spent
+
+
+async def test_a_vector_that_never_came_into_the_log_is_made_again(recall: Recall) -> None:
+    stage = await recall.start()
+    made = await recall.embed(stage, TEA, CELLO)
+    await recall.publish(stage, {key_of(TEA): made[key_of(TEA)]})
+    # The worker was killed between the receipt and the vector.
+    assert await recall.embed(await recall.start(), TEA, CELLO) == made
+    assert recall.calls == 2
+
+
+async def test_another_text_and_what_was_erased_since_are_made_anew(recall: Recall) -> None:
+    stage = await recall.start()
+    await recall.publish(stage, await recall.embed(stage, TEA, CELLO))
+    await recall.publish(stage, {key_of(CELLO): None})
+    again = await recall.start()
+    other = request("drinks black tea", about="drinks green tea")
+    assert key_of(other) == key_of(TEA)
+    await recall.publish(again, await recall.embed(again, other))
+    await recall.embed(again, CELLO)
+    assert recall.calls == 3
+    await recall.embed(await recall.start(), TEA)
+    assert recall.calls == 4, "the log has the vector of another text by now"
+
+
+async def test_above_the_budget_it_waits_and_says_so(recall: Recall) -> None:
+    stage = await recall.start(model_budget_usd=0.0)
+    for _ in range(2):
+        with pytest.raises(DependencyUnavailable, match="SWITCHBOARD_MODEL_BUDGET_USD") as waiting:
+            await recall.embed(stage, TEA, CELLO)
+        assert waiting.value.dependency == "budget"
+    assert recall.calls == 0 and not stage.outputs
+    assert recall.counted("over_budget") == 2, "each request once, however often it is tried"
+    assert len(await recall.embed(await recall.start(), TEA, CELLO)) == 2
+    assert recall.calls == 1
+
+
+async def test_the_budget_is_of_a_tenant(recall: Recall) -> None:
+    await recall.embed(await recall.start(), TEA)
+    spent = (await recall.costs()).cost_usd
+    tight = await recall.start(model_budget_usd=1.5 * spent)
+    assert await recall.embed(tight, request("drinks green tea", "acme"))
+    with pytest.raises(DependencyUnavailable, match="tenant default"):
+        await recall.embed(tight, CELLO)
+
+
+async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:
+    stage = await recall.start()
+    rig.server.fail(Fault.INTERNAL)
+    with pytest.raises(DependencyUnavailable):
+        await recall.embed(stage, TEA)
+    assert await rig.memos() == []
+    outcomes = [
+        rig.metrics.model_calls_total.labels("embedding", "gemini-embedding-001", outcome)._value.get()
+        for outcome in ("failed", "answered")
+    ]
+    assert outcomes == [1, 0]
