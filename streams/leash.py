@@ -18,14 +18,14 @@ import os
 import signal
 import subprocess
 import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 _PR_SET_PDEATHSIG = 1
-_children: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
+_KILL_SECONDS = 10.0  # longer than the kernel takes to clear away what was killed
+_children: set[subprocess.Popen[bytes]] = set()
 _spawner: ThreadPoolExecutor | None = None
 _spawner_pid = 0
 
@@ -44,7 +44,8 @@ def spawn(
     arguments = [sys.executable, "-I", "-S", __file__, str(os.getpid()), *map(str, command)]
 
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        _children.difference_update([child for child in _children if child.returncode is not None])
+        child = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -53,10 +54,16 @@ def spawn(
             cwd=cwd,
             start_new_session=True,
         )
+        _children.add(child)  # here: whoever waits for us may be interrupted before it learns of its child
+        return child
 
-    child = _spawning_thread().submit(start).result()
-    _children.add(child)
-    return child
+    starting = _spawning_thread().submit(start)
+    try:
+        return starting.result()
+    except BaseException:  # Ctrl-C: nobody else will hear of this child
+        if not starting.cancel() and starting.exception() is None:
+            end(starting.result(), 0.0)
+        raise
 
 
 def end(child: subprocess.Popen[bytes], grace: float) -> int:
@@ -84,9 +91,12 @@ def _spawning_thread() -> ThreadPoolExecutor:
 @atexit.register
 def _end_children() -> None:
     if _spawner_pid == os.getpid():
-        for child in list(_children):
-            if child.poll() is None:
-                child.kill()
+        left = [child for child in _children if child.poll() is None]
+        for child in left:
+            child.kill()
+        for child in left:  # or who saw us end would still find them
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_KILL_SECONDS)
 
 
 def _become(parent: int, command: list[str]) -> None:

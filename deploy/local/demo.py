@@ -28,10 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``python -m deploy.local.demo``; options default to variables of ``make``."""
     options = _options(arguments)
     write_any_text()
-    # Explicitly, since a shell starts what it puts in the background with this signal ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
+        # Explicitly, since a shell starts what it puts in the background with this signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         end_with_terminal()
         # Here, since it takes a second or two, and Ctrl-C may come before it is over.
         from deploy.local import demo_session

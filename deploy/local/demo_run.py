@@ -25,9 +25,8 @@ _QUESTIONS = (("amara", "what does she like for breakfast?"), ("tomas", "which p
 _ANY_QUESTION = "what do they like?"
 
 #: No change of anything for so long, with work left, means that something is stuck.
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
-_API_SECONDS = 10.0
 
 
 class Run:
@@ -58,8 +57,9 @@ class Run:
             self._announced |= self._view.summaries.keys()
             following = asyncio.create_task(watcher.follow())
             try:
-                rates = await self._send_and_settle()
+                rates = await self._send_and_settle(watcher)
                 await self._filter_a_response()
+                await watcher.caught_up()
             finally:
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
@@ -72,7 +72,7 @@ class Run:
             report.heading("What the model was asked for")
             costs.print_costs(await costs.costs(self._settings, costs.By.PURPOSE, None))
 
-    async def _send_and_settle(self) -> report.Rates:
+    async def _send_and_settle(self, watcher: Watcher) -> report.Rates:
         view = self._view
         fresh = [
             line
@@ -86,6 +86,7 @@ class Run:
         sending = time.monotonic() - began
         await self._close(fresh)
         await self._settle(fresh)
+        await watcher.caught_up()
         return report.Rates(
             sent=len(fresh),
             there_before=len(self._messages) - len(fresh),
@@ -203,7 +204,7 @@ class Run:
 
     async def _search(self, query: str, user: str) -> search.Answer:
         """Ask the API, which opens a moment after its service is ready."""
-        deadline = time.monotonic() + _API_SECONDS
+        deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
             try:
                 return await search.search(self._settings, Wanted(query=query, user_id=user))

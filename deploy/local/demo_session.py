@@ -92,8 +92,9 @@ def _print_next(parts: Parts, stay: bool) -> None:
 
 def _stay(parts: Parts) -> None:
     """Keep everything running until a signal; a part that ends by itself is an error."""
-    print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
     try:
+        # Within: whoever reads this may press Ctrl-C before we have done anything more.
+        print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
         while True:
             parts.check()
             time.sleep(0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -31,6 +32,8 @@ SUMMARIES = "memory.summaries.v1"
 CHUNKS = "chat.response-chunks.v1"
 RESPONSES = "chat.responses.v1"
 DUPLICATES = "chat.duplicates.v1"
+
+_LOOK_SECONDS = 0.05
 
 WATCHED = (MESSAGES, WINDOWS, EPISODES, FACTS, SUMMARIES, RESPONSES, DUPLICATES)
 
@@ -133,3 +136,11 @@ class Watcher:
             for records in (await self._consumer.getmany(timeout_ms=200)).values():
                 for record in records:
                     self.view.take(record, self._contract[record.topic])
+
+    async def caught_up(self) -> None:
+        """Wait until :meth:`follow`, which runs beside, has read all that the topics hold now."""
+        ends = await broker.ends_of(self._consumer, list(self._consumer.assignment()))
+        async with asyncio.timeout(broker.ANSWER_SECONDS):
+            for place, end in ends.items():
+                while await self._consumer.position(place) < end:
+                    await asyncio.sleep(_LOOK_SECONDS)

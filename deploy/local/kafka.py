@@ -229,10 +229,10 @@ class LocalKafka:
         with self._output_file.open("ab") as output:
             tool = leash.spawn(command, output=output)
             try:
-                status = tool.wait(START_TIMEOUT)
-            except subprocess.TimeoutExpired:
-                tool.kill()
-                status = tool.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    tool.wait(START_TIMEOUT)
+            finally:  # Ctrl-C too: nothing may stay
+                status = leash.end(tool, 0.0)
         if status != 0:
             raise self._failure(f"its folder could not be formatted (status {status})")
 

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -340,9 +340,11 @@ async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> N
 
 async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
-    busy = opened._thread.submit(time.sleep, 0.5)
+    free = threading.Event()
+    busy = opened._thread.submit(free.wait)
     with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
         await opened.upsert([make_fact()])
+    free.set()
     await asyncio.wrap_future(busy)
     opened._timeout = 30.0
     assert await opened.count() == 0

@@ -31,6 +31,7 @@ from streams.telemetry.metrics import Metrics
 pytestmark = pytest.mark.kafka
 
 PARTITIONS = 8
+PATIENCE = 60
 
 
 @pytest.fixture
@@ -175,19 +176,19 @@ def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
 
 
 def test_ctrl_c_ends_tail_quietly(topics: None, send: Sender, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"]
     tail = subprocess.Popen(
-        [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"],
+        ["env", "--default-signal=INT", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     send("chat.messages.v1", [message("c-1", 0)])
     assert tail.stdout is not None
     assert "message number 0" in tail.stdout.readline()
     tail.send_signal(signal.SIGINT)
-    out, err = tail.communicate(timeout=30)
+    out, err = tail.communicate(timeout=PATIENCE)
     assert (tail.returncode, out, err) == (130, "", "")
 
 
@@ -203,7 +204,7 @@ def test_tail_ends_when_its_reader_has_gone(topics: None, send: Sender, environm
     assert tail.stdout is not None
     assert "message number 0" in tail.stdout.readline()
     tail.stdout.close()
-    tail.wait(timeout=30)
+    tail.wait(timeout=PATIENCE)
     assert tail.stderr is not None
     with tail.stderr as errors:
         assert errors.read() == ""
@@ -237,7 +238,7 @@ def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
             await consumer.commit({place: 2})
 
     asyncio.run(commit())
-    state = HealthState(30)
+    state = HealthState(10 * PATIENCE)
     state.clear("starting")
     with HealthServer(0, Metrics().registry, state) as server:
         assert main.run(["status", "--json", "--port", f"ingest={server.port}"]) == 0

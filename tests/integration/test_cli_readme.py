@@ -44,7 +44,7 @@ async def test_the_snippets_produce_and_consume(kafka: LocalKafka, topic_prefix:
         bootstrap_servers=kafka.bootstrap_servers,
         auto_offset_reset="earliest",
     ) as consumer:
-        message = await asyncio.wait_for(consumer.getone(), 30)
+        message = await asyncio.wait_for(consumer.getone(), 60)
     example = json.loads(message.value)
     assert (message.key, example["content"]) == (b"c-1", "I love blueberries.")
 

@@ -27,7 +27,7 @@ from models.errors import ConfigurationError
 from streams.settings import load_settings
 from streams.telemetry.health import health_port
 
-PATIENCE = 120
+PATIENCE = 240
 
 
 def conversation(number: int, user: str, *said: str) -> list[str]:
@@ -228,7 +228,7 @@ def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, n
     running.send_signal(number)
     status = running.wait(timeout=PATIENCE)
     if number is signal.SIGKILL:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while any("processes.json" not in what for what in demo.left()) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert [what for what in demo.left() if "processes.json" not in what] == []

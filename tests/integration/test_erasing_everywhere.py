@@ -168,12 +168,7 @@ class House:
         for worker in self.workers.values():
             await worker.ready()
 
-        async def quiet() -> bool:
-            return all([await read_all(self.place, name) for name in SERVICES])
-
-        # What is read leads to more that is to be read: quiet is who is so twice.
-        await eventually(quiet, "everything is read")
-        await eventually(quiet, "everything is read")
+        await eventually(lambda: read_all(self.place, *SERVICES), "everything is read")
         return await self.workers["recall"].serves()
 
     async def stop(self) -> None:

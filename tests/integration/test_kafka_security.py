@@ -27,6 +27,7 @@ from models.responses import ResponseChunk
 from streams import kafka as clients
 from streams import leash
 from streams.cli import main
+from streams.kafka import broker
 from streams.kafka.operations import OPERATIONS
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
@@ -384,7 +385,7 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
 
 
 def searched(switchboard: Callable[..., tuple[int, str, str]], here: Mapping[str, str], query: str) -> Any:
-    status, out, said = switchboard(here, "search", query, "--user", "ada", "--json")
+    status, out, said = switchboard(here, "search", query, "--user", "ada", "--type", "facts", "--json")
     assert status in (0, 69), said  # 69: the API is not there yet
     return status == 0 and json.loads(out)["results"]
 
@@ -423,12 +424,11 @@ def send(settings: Settings, topic: str, key: bytes, values: list[bytes]) -> Non
 
 def read(settings: Settings, topic: str) -> list[bytes | None]:
     async def everything() -> list[bytes | None]:
-        client = clients.make_consumer(settings, "test", group_id=None, auto_offset_reset="earliest")
-        async with clients.connected(client, settings, 30) as consumer:
+        async with broker.reading(settings) as consumer:
             places = [TopicPartition(topic, number) for number in range(8)]
             consumer.assign(places)
-            batches = await consumer.getmany(*places, timeout_ms=1000)
-            return [record.value for records in batches.values() for record in records]
+            ends = await broker.ends_of(consumer, places)
+            return [record.value async for record in broker.until(consumer, ends)]
 
     return asyncio.run(everything())
 

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.kafka
 
 MESSAGES, WINDOWS, FACTS = "chat.messages.v1", "memory.windows.v1", "memory.facts.v1"
 EPISODES, EMBEDDINGS = "memory.episodes.v1", "memory.embeddings.v1"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 #: The person, and what was said; the assistant's lines are marked.  The first is the seed's own.
 CONVERSATIONS = {
@@ -178,7 +178,7 @@ class Worker:
 
     def metric(self, name: str, **labels: str) -> float:
         """Return the sum of a metric's samples with these labels."""
-        text = httpx.get(f"{self.health}/metrics", timeout=5, trust_env=False).text
+        text = httpx.get(f"{self.health}/metrics", timeout=PATIENCE, trust_env=False).text
         return sum(
             sample.value
             for family in text_string_to_metric_families(text)
@@ -311,7 +311,7 @@ class Road:
     def ask(self, path: str, **parameters: Any) -> Any:
         """Ask the HTTP API."""
         url = f"http://127.0.0.1:{self.api_port}{path}"
-        response = httpx.get(url, params=parameters, timeout=15, trust_env=False)
+        response = httpx.get(url, params=parameters, timeout=PATIENCE, trust_env=False)
         assert response.is_success, response.text
         return response.json()
 
@@ -530,7 +530,7 @@ def test_after_each_message_the_context_for_the_next_turn_is_ready(road: Road) -
     def made() -> Any:
         url = f"http://127.0.0.1:{road.api_port}/v1/context"
         asked = {"user_id": "ada", "conversation_id": "baking"}
-        response = httpx.get(url, params=asked, timeout=15, trust_env=False)
+        response = httpx.get(url, params=asked, timeout=PATIENCE, trust_env=False)
         if response.status_code == 404:  # until its first message was read
             return None
         assert response.is_success, response.text
@@ -574,7 +574,7 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
             ("/v1/context", {"conversation_id": "kitchen", "tenant_id": "acme"}),
         ):
             url = f"http://127.0.0.1:{road.api_port}{path}"
-            response = httpx.get(url, params={"user_id": user, **more}, timeout=15, trust_env=False)
+            response = httpx.get(url, params={"user_id": user, **more}, timeout=PATIENCE, trust_env=False)
             assert response.status_code in (200, 403, 404), response.text
             told = response.json()
             told.pop("query", None)

@@ -1,0 +1,56 @@
+"""Children end with their parent, whenever that is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from streams import leash
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Who runs the tests may have started them with this signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
+    ctrl_c: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody was told of it: it would stay until the end of this process, and be found by whoever looks."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        leash.spawn(["sleep", "600"])
+    (child,) = started
+    assert child.returncode is not None
+
+
+def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
+    """A child that holds a pipe holds it until it is gone."""
+    program = (
+        "import sys\n"
+        "from streams import leash\n"
+        "child = leash.spawn(['sleep', '600'])\n"
+        "print(child.pid, flush=True)\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
