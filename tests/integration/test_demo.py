@@ -20,12 +20,19 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local import demo_processes
+from deploy.local.demo_input import InputMessage
 from deploy.local.demo_parts import STARTED, Parts
+from deploy.local.demo_send import send_messages
+from deploy.local.demo_watch import WATCHED, View, Watcher
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
+from models.messages import ChatMessage
+from processors.text.validation import decode
+from streams.kafka import broker
 from streams.settings import load_settings
 from streams.telemetry.health import health_port
+from streams.topics import Catalog, admin, catalog_for
 
 PATIENCE = 240
 
@@ -174,6 +181,24 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
         timeout=PATIENCE,
     )
     assert "halloumi" in json.loads(found.stdout)["results"][0]["fact"]["statement"]
+
+
+@pytest.mark.kafka
+async def test_what_is_shown_waits_for_all_that_is_there(kafka: LocalKafka, topic_prefix: str) -> None:
+    settings = load_settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix)
+    catalog = catalog_for(settings)
+    watched = Catalog([catalog.get(name) for name in WATCHED], catalog.prefix)
+    await admin.apply(watched, settings)
+    lines = [InputMessage(line.encode(), decode(ChatMessage, line.encode())) for line in CONVERSATIONS]
+    async with broker.reading(settings) as consumer:
+        watcher = Watcher(consumer, catalog, View((line.message for line in lines), "r"))
+        await watcher.catch_up(settings)
+        following = asyncio.create_task(watcher.follow())
+        await send_messages(settings, catalog, lines, lambda number: None)
+        await watcher.caught_up()
+        seen = len(watcher.view.messages)
+        following.cancel()
+    assert seen == len(lines)
 
 
 @pytest.mark.kafka
