@@ -625,7 +625,7 @@ def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: 
         sent += stream.push(text[at : at + 997])
         held.append(len(stream.state.text))
     half = len(held) // 2
-    assert max(held[half:]) < min(max(held[:half]) + 997, 5_000), "twice as much said, but not twice as much held"
+    assert max(held[half:]) < min(max(held[:half]) + 997, 5_000), "what is held grows with what is said"
     sent += stream.push("", final=True)
     assert sent == filter_text(text).text
 
