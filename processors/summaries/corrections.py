@@ -43,6 +43,16 @@ _NAME = len(_KINDS) - 1
 #: Days, dates and times come first.
 _TIMES = 3
 
+_NUMBER = re.compile(
+    r"\d(?:[\d.,:]*\d)?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
+    r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)\b",
+    re.IGNORECASE,
+)
+_PRICE = re.compile(
+    r"[$€£] ?(\d[\d.,]*)|\b([\w.,]+) ?(?:%|(?:yuan|dollars?|euros?|pounds?|rmb|cents?|percent)\b)",
+    re.IGNORECASE,
+)
+
 _CUE = (
     r"(?:no|sorry|wait|correction|oops|i mean|i meant|or rather|rather|scratch that|my mistake|"
     r"make (?:it|that)|actually)"
@@ -64,8 +74,11 @@ _MIDDLE = re.compile(
 _CAPITALIZED = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*\Z")
 
 
+_COMPLAINT = re.compile(r"\b(?:mistakes?|mistaken|wrong|errors?|not right|incorrect)\b", re.IGNORECASE)
+
+
 def corrected(turns: Sequence[Turn]) -> list[Turn]:
-    """Return the turns as if each speaker had said at once what they meant."""
+    """Return the turns as if each speaker had meant it at once, without what was said against it."""
     kept: list[list[Sentence]] = []
     for place, turn in enumerate(turns):
         kept.append([])
@@ -74,6 +87,9 @@ def corrected(turns: Sequence[Turn]) -> list[Turn]:
             value = None if said.asks else _fragment(said.plain)
             if value is None or not _put_right(turns, kept, place, value):
                 kept[place].append(said)
+                continue
+            for before in range(max(place - 2 * REACH, 0), place):
+                kept[before] = [other for other in kept[before] if not _COMPLAINT.search(other.plain)]
     return [turn._replace(sentences=tuple(sentences)) for turn, sentences in zip(turns, kept, strict=True)]
 
 
@@ -110,6 +126,16 @@ def are_other_times(one: str, other: str) -> bool:
         if first and second and not first & second:
             return True
     return False
+
+
+def numbers_of(text: str) -> frozenset[str]:
+    """Return the numbers of a text, in digits or in words, folded."""
+    return frozenset(found.lower() for found in _NUMBER.findall(text))
+
+
+def prices_of(text: str) -> frozenset[str]:
+    """Return the numbers of a text that are sums of money or shares of one, folded."""
+    return frozenset((sign or unit).lower() for sign, unit in _PRICE.findall(text))
 
 
 def _put_right(turns: Sequence[Turn], kept: list[list[Sentence]], place: int, value: str) -> bool:

@@ -106,7 +106,8 @@ _TODO = any_of(
 
 _PREFERENCE = any_of(
     rf"\bi{_ADVERBS} (?:like|love|prefer|enjoy|adore|hate|dislike|detest|loathe|favou?r)\b"
-    r"(?! (?:it|that|this|these|those|them|your|you|him|her|the (?:\w+ )?ones?\b|"
+    r"(?! (?:it|that|this|these|those|them|your|you|him|her|something\b|to do (?:it|that)\b|"
+    r"the (?:\w+ )?ones?\b|"
     r"to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
     rf"\bi{_ADVERBS} (?:don't|do not|never)(?: really| particularly| much)* (?:like|love|enjoy)\b"
     r"(?! (?:it|that|this|them|your|you|him|her)\b)",

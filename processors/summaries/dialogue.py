@@ -6,21 +6,25 @@ tells how it ended, not how it began.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from models.messages import Role
-from processors.summaries.corrections import are_other_times
+from processors.summaries.corrections import are_other_times, numbers_of, prices_of
 from processors.summaries.reading import Sentence, Turn
 from processors.summaries.reservations import (
+    arranges,
     declines,
+    hands_over,
     is_done,
+    is_found,
     is_solved,
     is_trouble,
     leaves_open,
     offers,
     refuses,
     retracts,
+    serves,
 )
 from processors.summaries.speech_acts import (
     accepts,
@@ -29,8 +33,10 @@ from processors.summaries.speech_acts import (
     counters,
     denies_that,
     is_evasive,
+    is_negative,
     is_phatic,
     is_proposal,
+    is_yes_or_no,
     objects,
     takes_back,
 )
@@ -40,6 +46,9 @@ REPLY = 2
 
 #: Sentences that share this part of the smaller one's words are about the same.
 SAME_MATTER = 0.5
+
+#: Another number behind as many of the same words is another one of the same.
+RECOUNTED = 2
 
 #: Turns after which "I changed my mind" is about something else.
 TAKEN_BACK_WITHIN = 4
@@ -53,12 +62,16 @@ class Ending(NamedTuple):
     """What of a conversation undoes what was said before it.
 
     ``changes``: sentences that put something in the place of something else; ``refusals``: what is not to be,
-    and what somebody does not want any more; ``agreed``: the last turn with a proposal that was agreed to.
+    and what somebody does not want any more; ``agreed``: the last turn with a proposal that was agreed to;
+    ``last``: where somebody ("": anybody) last said a word in a statement that denies, and in one that does
+    not; ``counted``: sentences with numbers.
     """
 
     changes: Sequence[Sentence]
     refusals: Sequence[Sentence]
     agreed: int
+    last: Mapping[tuple[str, str, bool], tuple[int, int]]
+    counted: Sequence[Sentence]
 
 
 def ending(turns: Sequence[Turn]) -> Ending:
@@ -74,7 +87,16 @@ def ending(turns: Sequence[Turn]) -> Ending:
         and (refuses(sentence.plain) or declines(sentence.lead + sentence.plain))
     ]
     agreed = (s.turn for s in reversed(said) if is_proposal(s.plain) and is_agreed(turns, s))
-    return Ending(changes[-MOST_TURNS_OF_MIND:], refusals[-MOST_TURNS_OF_MIND:], next(agreed, -1))
+    last = {
+        (speaker, word, is_negative(sentence.lead + sentence.plain)): (sentence.turn, sentence.nth)
+        for sentence in said
+        if not sentence.asks and turns[sentence.turn].role is Role.USER
+        for speaker in ("", turns[sentence.turn].speaker)
+        for word in sentence.words
+    }
+    counted = [sentence for sentence in said if numbers_of(sentence.plain)]
+    changes, refusals, counted = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals, counted))
+    return Ending(changes, refusals, next(agreed, -1), last, counted)
 
 
 def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
@@ -85,6 +107,9 @@ def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
 
 def is_answered(turns: Sequence[Turn], question: Sentence) -> bool:
     """Tell whether somebody else answered: at once, or later if they put it off."""
+    after = next_turn(turns, question.turn)
+    if after is not None and after.sentences and is_yes_or_no(_beginning(after)):
+        return True
     reply = reply_to(turns, question.turn)
     if reply is None:
         return False
@@ -92,7 +117,10 @@ def is_answered(turns: Sequence[Turn], question: Sentence) -> bool:
         return True
     later = turns[reply.statements[0].turn + 1 :]
     told = [*reply.statements, *(statement for turn in later for statement in _told_to(turns, question, turn))]
-    return any(not is_evasive(statement.plain) and not is_phatic(statement.plain) for statement in told)
+    return any(
+        not is_evasive(said.plain) and (not is_phatic(said.plain) or is_yes_or_no(said.lead + said.plain))
+        for said in told
+    )
 
 
 def _told_to(turns: Sequence[Turn], question: Sentence, turn: Turn) -> tuple[Sentence, ...]:
@@ -106,9 +134,11 @@ def next_turn(turns: Sequence[Turn], place: int) -> Turn | None:
 
 
 def is_agreed(turns: Sequence[Turn], proposal: Sentence) -> bool:
-    """Tell whether the next turn agrees to a proposal, and so settles it."""
+    """Tell whether the next turn agrees to a proposal, and so settles it; a yes answers what was asked last."""
     after = next_turn(turns, proposal.turn)
     if after is None or not accepts(_beginning(after)):
+        return False
+    if any(sentence.asks for sentence in turns[proposal.turn].sentences[proposal.nth + 1 :]):
         return False
     return not (proposal.asks and leaves_open(proposal.plain, _beginning(after)))
 
@@ -141,10 +171,46 @@ def is_refused(turns: Sequence[Turn], end: Ending, to_do: Sentence) -> bool:
     return any(_ends(turns, refusal, to_do) for refusal in end.refusals)
 
 
+def is_opposed(turns: Sequence[Turn], end: Ending, intended: Sentence) -> bool:
+    """Tell whether what somebody wants or is about to do meets with an objection, a refusal at any time, or
+    something else in its place.
+    """
+    after = next_turn(turns, intended.turn)
+    if after is not None:
+        if is_turned_down(turns, intended) or counters(_beginning(after)):
+            return True
+        if any(is_proposal(s.plain) and s.words & intended.words for s in after.sentences):
+            return not accepts(_beginning(after))
+    return is_refused(turns, end, intended)
+
+
+def is_served(turns: Sequence[Turn], to_do: Sentence) -> bool:
+    """Tell whether something is done as soon as it is said (handed over, or the other asks what else), or the
+    other has arranged it in the end.
+    """
+    speaker = turns[to_do.turn].speaker
+    later = (turn for turn in turns[to_do.turn + 1 :] if turn.speaker != speaker)
+    if any(arranges(statement.plain) for turn in later for statement in turn.statements):
+        return True
+    rest, after = turns[to_do.turn].sentences[to_do.nth + 1 :], next_turn(turns, to_do.turn)
+    if any(hands_over(sentence.lead + sentence.plain) for sentence in rest):
+        return True
+    return after is not None and any(
+        hands_over(s.lead + s.plain) or (s.asks and serves(s.plain)) for s in after.sentences
+    )
+
+
+def is_rescheduled(turns: Sequence[Turn], to_do: Sentence) -> bool:
+    """Tell whether another time of the same kind is named later on."""
+    return any(
+        are_other_times(to_do.plain, s.plain) for turn in turns[to_do.turn + 1 :] for s in turn.statements
+    )
+
+
 def _ends(turns: Sequence[Turn], refusal: Sentence, to_do: Sentence) -> bool:
     after = refusal.turn - to_do.turn
     if turns[refusal.turn].speaker != turns[to_do.turn].speaker:
-        return after == 1 or _is_same_matter(refusal, to_do)
+        return 0 < after <= TAKEN_BACK_WITHIN or _is_same_matter(refusal, to_do)
     return 0 < after <= TAKEN_BACK_WITHIN and declines(refusal.lead + refusal.plain)
 
 
@@ -185,12 +251,36 @@ def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> b
     )
 
 
+def is_reversed(end: Ending, last: Sentence, told: str, about: frozenset[str], by: str = "") -> bool:
+    """Tell whether something told is denied later on, or was denied itself and is no more: a later statement
+    about one of its words is the other way.  ``last`` is the last sentence of it; ``by``: only theirs count.
+    """
+    here, denied = (last.turn, last.nth), is_negative(told)
+    return any(end.last.get((by, word, not denied), here) > here for word in about)
+
+
+def is_recounted(end: Ending, last: Sentence, told: str, about: frozenset[str]) -> bool:
+    """Tell whether another price is named after something told, or another number of the same matter."""
+    numbers, prices = numbers_of(told), prices_of(told)
+    if not numbers:
+        return False
+    later = (s for s in end.counted if (s.turn, s.nth) > (last.turn, last.nth))
+    return any(
+        (prices and prices_of(s.plain) and not prices & prices_of(s.plain))
+        or (len((s.words & about) - numbers) >= RECOUNTED and not numbers & numbers_of(s.plain))
+        for s in later
+    )
+
+
 def is_met(turns: Sequence[Turn], statement: Sentence) -> bool:
     """Tell whether what somebody has to do, or what troubles them, is over before the talk is."""
     trouble, speaker = is_trouble(statement.plain), turns[statement.turn].speaker
+    rest = turns[statement.turn + 1 :]
+    if trouble and any(is_found(later.plain) for turn in rest for later in turn.statements):
+        return True
     return any(
         (trouble and is_solved(later.plain)) or (is_done(later.plain) and _is_same_matter(later, statement))
-        for turn in turns[statement.turn + 1 :]
+        for turn in rest
         if turn.speaker == speaker
         for later in turn.statements
     )

@@ -2,10 +2,10 @@
 
 What was taken back is put right first (:mod:`.corrections`).  A sentence then goes into the list that its
 wording names (:mod:`.cues`); a question only while nobody has answered it, a proposal as a decision once it is
-agreed to (:mod:`.dialogue`); all other statements are candidates for key facts.  What a sentence is worth
-depends on how much it says, how central it is to what is talked of, where it stands, and the list it is for.
-:mod:`.packing` then takes the best that fit.  Where several people speak, each line says whose it is
-(:mod:`.perspective`).
+agreed to (:mod:`.dialogue`), and nothing that did not stand to the end (:mod:`.standing`); all other statements
+are candidates for key facts.  What a sentence is worth depends on how much it says, how central it is to what
+is talked of, where it stands, and the list it is for.  :mod:`.packing` then takes the best that fit.  Where
+several people speak, each line says whose it is (:mod:`.perspective`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from processors.summaries.dialogue import (
     is_answer,
     is_answered,
     is_contradicted,
-    is_countered,
     is_met,
     is_outdone,
     is_refused,
-    is_superseded,
     is_turned_down,
     next_turn,
 )
@@ -43,6 +41,8 @@ from processors.summaries.reservations import (
     is_wish,
 )
 from processors.summaries.speech_acts import (
+    greets,
+    is_clause,
     is_command,
     is_evasive,
     is_fragment,
@@ -50,7 +50,9 @@ from processors.summaries.speech_acts import (
     is_proposal,
     is_request,
     is_yes_or_no,
+    points_elsewhere,
 )
+from processors.summaries.standing import is_in_doubt, is_outdated, is_outweighed, is_over, is_undone
 from processors.summaries.worth import LEAST, Conversation, conversation, substance, worth_of
 from processors.text.tokens import TokenCounter
 
@@ -84,6 +86,12 @@ _ANAPHORIC = re.compile(
 
 #: Asked back about something that neither the question nor its answer names.
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
+
+#: Somebody sees what it is, a reader does not.
+_POINTED_AT = re.compile(r"(?:this|these|that|those)\b", re.IGNORECASE)
+
+#: Whom it is said to: no fact, and an answer is told with its question.
+_NAME_ALONE = re.compile(r"\A(?:[A-Z][\w'’-]*\.?\s*){1,4}[,!.]*\Z")
 
 #: A statement of fewer content words that replies to a question says nothing without it.
 ELLIPTIC = 4
@@ -149,15 +157,20 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
     section = _section(said, turn, sentence)
     if section is None:
         return None
+    whose = turn.speaker if section in _PROFILE else ""  # the other's taste is another one
+    if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
+        return None
     return section, _told(said, turn, sentence), sentence.words
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
     if not question.words or is_phatic(question.plain) or _WHICH_ONE.search(question.plain):
         return None
+    if said.named and points_elsewhere(question.plain):
+        return None
     if not is_answered(said.turns, question):
-        if len(question.words) < 2:
-            return None
+        if len(question.words) < 2 or question is not turn.sentences[-1]:
+            return None  # who goes on asks nobody
         return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
     reply = next_turn(said.turns, turn.sentences[0].turn)
     if reply is None or question is not turn.sentences[-1] or not reply.statements:
@@ -165,12 +178,14 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     answer = reply.sentences[0]
     proposed = is_proposal(question.plain)
     agreed = proposed and is_agreed(said.turns, question)
-    if proposed and (_is_outweighed(said, question, agreed) or is_transition(question.plain)):
+    if proposed and (is_outweighed(said, question, agreed) or is_transition(question.plain)):
         return None
     by_itself = len(answer.words) >= ELLIPTIC and not _ANAPHORIC.search(answer.plain)
     if (
         answer.asks
+        or greets(answer.lead)
         or is_fragment(answer.plain)
+        or is_command(answer.plain)
         or is_evasive(answer.plain)  # and yet answered: later, by something else
         or is_outdone(said.turns, question, answer)
         or (by_itself and not agreed)
@@ -180,8 +195,11 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     asked, told = question.text, answer.lead + answer.text
     if is_phatic(answer.plain) and not (agreed or is_yes_or_no(told)):
         return None
+    about = question.words | answer.words
+    if is_outdated(said, answer, f"{asked} {told}", about):
+        return None
     text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
-    return section, text, question.words | answer.words
+    return section, text, about
 
 
 def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
@@ -193,22 +211,26 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
         if is_outdone(said.turns, question, sentence):
             return None
     if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
-        section = cued_section(text, turn.role)
+        section = _cued(said, turn, sentence)
         return None if section is Section.TODOS or is_proposal(text) else section
     if is_transition(text):
         return None
     if is_proposal(text):
         agreed = is_agreed(said.turns, sentence)
-        if _is_outweighed(said, sentence, agreed) or is_turned_down(said.turns, sentence):
+        if is_outweighed(said, sentence, agreed) or is_turned_down(said.turns, sentence):
             return None
         if agreed:
             return Section.DECISIONS
+        if said.named and next_turn(said.turns, sentence.turn) is not None:
+            return None  # somebody replied, and did not agree
+    if said.named and is_in_doubt(said, sentence):
+        return None
     section = _cued(said, turn, sentence)
-    if section is Section.DECISIONS and _is_undone(said, sentence):
+    if section is Section.DECISIONS and is_undone(said, sentence):
         return None
-    if section is Section.TODOS and is_refused(said.turns, said.end, sentence):
+    if section is Section.TODOS and is_over(said, sentence):
         return None
-    if said.named and (section is Section.TODOS or is_trouble(text)) and is_met(said.turns, sentence):
+    if said.named and is_trouble(text) and is_met(said.turns, sentence):
         return None
     if said.named and section is Section.CONSTRAINTS and is_contradicted(said.turns, sentence):
         return None
@@ -228,22 +250,7 @@ def _cued(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
         return Section.KEY_FACTS
     if section is Section.DECISIONS and is_habit(text):
         return Section.KEY_FACTS
-    if section is Section.DECISIONS and said.named and is_proposal(text):
-        # Somebody replied and did not agree: told as proposed.
-        return Section.DECISIONS if next_turn(said.turns, sentence.turn) is None else Section.KEY_FACTS
     return section
-
-
-def _is_outweighed(said: Conversation, proposal: Sentence, agreed: bool) -> bool:
-    """Tell whether what was agreed later counts, not this proposal."""
-    if agreed:
-        return is_superseded(said.turns, said.end, proposal)
-    return said.named and proposal.turn < said.end.agreed
-
-
-def _is_undone(said: Conversation, decision: Sentence) -> bool:
-    """An assistant may ask back or warn; among people, who is countered has decided nothing yet."""
-    return is_superseded(said.turns, said.end, decision) or (said.named and is_countered(said.turns, decision))
 
 
 def _requested(said: Conversation, request: Sentence) -> Section | None:
@@ -259,11 +266,19 @@ def _requested(said: Conversation, request: Sentence) -> Section | None:
 
 def _is_fact(said: Conversation, statement: Sentence) -> bool:
     text = statement.plain
-    if is_phatic(text) or is_command(text) or is_evasive(text) or is_contradicted(said.turns, statement):
+    if (
+        is_phatic(text)
+        or _NAME_ALONE.match(text)
+        or is_command(text)
+        or is_evasive(text)
+        or is_contradicted(said.turns, statement)
+    ):
         return False
     # "Later this month." says something only behind its question.
     by_itself = len(statement.words) >= ELLIPTIC or _FIRST_PERSON.search(text)
-    return bool(by_itself and not _ANAPHORIC.search(text)) or not is_answer(said.turns, statement)
+    if is_answer(said.turns, statement):
+        return bool(by_itself and not _ANAPHORIC.search(text) and (is_clause(text) or not said.named))
+    return not said.named or (is_clause(text) and not _POINTED_AT.match(text))
 
 
 def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:

@@ -59,6 +59,12 @@ stay stop study suffer suggest suppose swim take talk teach tell tend think trav
 understand use visit wait wake walk want wash watch wear wish wonder work worry write
 """
 _PRESENT = frozenset(_VERBS.split())
+_PAST_VERBS = """
+became began broke brought built came chose cost did drove fell felt found gave got grew had heard held kept
+knew left lost made meant met paid put ran rang read said sang sat saw sent slept sold spent spoke stood swam
+taught thought told took was went woke won wore wrote
+"""
+_PAST = frozenset(_PAST_VERBS.split())
 _PARTICIPLE = re.compile(
     r"(?:\w+ed|been|had|better|gone|seen|done|got|taken|made|known|heard|thought|paid|left|said|told|lost|bought|"
     r"brought|met|written|eaten|forgotten|found|given|kept|sold|sent|spent|slept|won|broken|driven|flown)\Z"
@@ -69,10 +75,19 @@ def third_person(text: str, name: str) -> str:
     """Return what ``name`` said of themselves, as said of them; other words stay as they are."""
     if _QUOTED.search(text) or _UNSURE.search(text) or not _SINGULAR.search(text):
         return f"{name}: {text}"
-    text = _SUBJECT.sub(lambda found: _said_of(found, name), _VOCATIVE.sub("", text))
-    return _OTHERS.sub(
-        lambda found: {"me": name, "myself": "themself"}.get(found["word"].lower(), f"{name}'s"), text
+    told = _SUBJECT.sub(lambda found: _said_of(found, name), _VOCATIVE.sub("", text))
+    told = _OTHERS.sub(
+        lambda found: {"me": name, "myself": "themself"}.get(found["word"].lower(), f"{name}'s"), told
     )
+    return told if name in told else f"{name}: {text}"
+
+
+def is_verb(word: str) -> bool:
+    """Tell whether a word is a frequent verb in the present or past tense, or an imperative."""
+    folded = word.strip(".,!?;:").lower()
+    if folded in _PAST or folded.endswith("ed"):
+        return True
+    return any(form in _PRESENT for form in (folded, folded.removesuffix("s"), folded.removesuffix("es")))
 
 
 def _said_of(found: re.Match[str], name: str) -> str:

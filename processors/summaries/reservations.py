@@ -10,6 +10,7 @@ from processors.summaries.speech_acts import any_of
 _TRANSITION = any_of(
     r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
     r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
+    r"\ball (?:that )?(?:i|we|you) need(?: now)? is\b",
 )
 #: "Saturday or Sunday?": whoever says yes has chosen neither.
 _CHOICE = any_of(r"\w or (?!so\b|something|anything|whatever|thereabouts)\w")
@@ -26,6 +27,7 @@ _REFUSAL = any_of(
     r"\b(?:not|isn't|aren't) (?:allowed|permitted|possible|necessary|available|an option)\b",
     r"\b(?:impossible|forbidden|prohibited|against (?:the|our) (?:rules?|policy|law)|out of the question)\b",
     r"\b(?:you|we|i) (?:don't|do not|needn't|need not|won't) (?:really )?(?:have|need) to\b|\bneedn't\b",
+    r"\b(?:unable|not able) to\b|\bunsuccessful\b|\bbooked (?:up|out)\b|\bnothing available\b",
     r"\b(?:there's|there is) no need\b|\bno need (?:to|for)\b|\bwon't be necessary\b",
     r"\b(?:already (?:did|done|have|has)|i(?:'ll| will) do (?:it|that) (?:for you|myself|instead))\b",
 )
@@ -45,6 +47,8 @@ _HABIT = any_of(
     r"\ball (?:day|the time|night)\b|\b(?:daily|weekly|at work|for a living)\b",
     # "During the party I have to serve" tells what somebody's work is like.
     r"^(?:during|before|after|while|when|once)\b.*\b(?:have|has|need) to\b",
+    # "Of course, I have to" says at what price something else is to be had.
+    r"^of course\b",
 )
 #: Done where people stand and talk: pointed at, handed over, over with the next turn.
 _ON_THE_SPOT = any_of(
@@ -52,20 +56,25 @@ _ON_THE_SPOT = any_of(
     r"winter|term|coming|mon|tues|wednes|thurs|fri|satur|sun))|"
     r"\b(?:here|over there|right (?:now|away)|at once|immediately)\b",
     r"\b(?:bring|give|show|pass|hand|get|tell|let|count|sign|fill) (?:me|us|it|them|in|out)\b",
-    r"\b(?:restroom|bathroom|toilet)\b|\bfirst\W*$|^(?!.*\byou\b).*\bplease\W*$",
+    r"\b(?:restroom|bathroom|toilet)\b|\bnow\W*$|\bfirst\W*$|^(?!.*\byou\b).*\bplease\W*$",
 )
 
 #: Something does not work or is not to be found, and then it does or is.
 _TROUBLE = any_of(
     r"\b(?:can't|cannot|can not|couldn't|won't|doesn't|don't|isn't|not) (?:seem to )?(?:find|get|make|open|"
     r"start|work|working|fit|turn|use|remember|see|hear|reach|figure|understand)\b",
-    r"\b(?:lost|stuck|broken|missing|out of order|confused)\b",
+    r"\b(?:lost|stuck|broken|missing|stolen|out of order|confused|worried|unable to|unsuccessful|"
+    r"(?:booked|sold) out)\b",
 )
 _SOLVED = any_of(
+    r"\b(?:it went through|successful(?:ly)?|was able to|(?:'ve|have) (?:booked|reserved))\b",
     r"\bi(?:'ve)? (?:finally )?(?:got|found|see|get|did) (?:it|them|that|one)\b(?! wrong)",
     r"\b(?:it|that)(?:'s| is)? (?:works?|worked|working|fits?|helps?|helped|did it|fixed|ringing|on|open)\b"
     r"(?! (?:order|sale|the))",
-    r"\bthere (?:it|they) (?:is|are)\b|\bhere (?:it|they) (?:is|are)\b",
+)
+#: Whoever says so.
+_FOUND = any_of(
+    r"\b(?:t?here) (?:(?:it|he|she) is|they are)\b",
 )
 #: Said of what one was to do: it is done.
 _DONE = any_of(
@@ -78,6 +87,42 @@ _OFFER = any_of(
     r"\b(?:all right|alright|okay)\b|\blet me\b|\bif you\b",
 )
 
+#: What somebody wants, needs or is about to do, or what both are: others may have something against it.
+_INTENTION = any_of(
+    r"\b(?:i|we)(?:'ll| will|'d (?:like|love|rather)| would (?:like|love|rather)| want| need| must|"
+    r" (?:have|ought) to|"
+    r"'m (?:going|planning) to| am (?:going|planning) to|'re going to| are going to| should|'d better|"
+    r"'ve got to)\b"
+    r"(?! not\b|n't)",
+    r"^(?:please )?(?:book|reserve|order|make|try|get|bring|send)\b",
+    r"\b(?:today|tonight|tomorrow|now)\b.*\bwe\b|\bwe\b.*\b(?:today|tonight|tomorrow|now)\b|^let's\b",
+    r"\b(?:i|we) (?:can|might)\b.*\byou\b|\b(?:i|we) could\b",
+)
+#: For this once, if the others agree.
+_CHOOSES = any_of(r"\bi(?:'d| would)(?: much| really)? (?:rather|prefer)\b")
+#: What one takes to be so of another, who knows.
+_GUESS = any_of(
+    r"\byou(?:r|rs)?\b.*\b(?:must|may|might|could) (?:be|have)\b|\b(?:must|may|might) (?:be|"
+    r"have)\b.*\byou(?:r|rs)?\b",
+    r"\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|no doubt|surely|it (?:seems|looks)|you (?:seem|"
+    r"look))\b"
+    r".*\byou(?:r|rs)?\b|\byou(?:r|rs)?\b.*\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|no doubt|"
+    r"surely)\b",
+)
+#: What somebody was to give, they give.
+_HANDED_OVER = any_of(
+    r"^(?:and )?(?:here (?:you (?:are|go)|it is|they are|is|are|'s)|there you (?:are|go))\b|"
+    r"\bhere you (?:are|go)\b",
+)
+#: Seen to for somebody, now or later.
+_ARRANGED = any_of(
+    r"\b(?:booking|reservation|order)\b.* (?:is|was|has been|are) (?:complete[d]?|successful|made|done|"
+    r"confirmed)\b",
+    r"\b(?:you're|you are) all set\b|\bi(?:'ve| have) (?:booked|reserved|ordered|arranged)\b",
+)
+#: What one came for is seen to.
+_SERVED = any_of(r"\b(?:anything|something|what) else\b|\bis that (?:all|everything)\b")
+
 _WISH = any_of(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
 
 #: Of one's own words: they were wrong, or not known.
@@ -87,7 +132,7 @@ _RETRACTION = any_of(
     r"\bi (?:messed up|made a mistake|got (?:it|that) wrong|misread|mixed up)\b",
 )
 _PASSING = any_of(
-    r"\b(?:can't|cannot|couldn't) (?:\w+ )?(?:this|these)\b",
+    r"\b(?:can't|cannot|couldn't) (?:\w+ )?(?:this|these|anything|a thing|a bite)\b",
     r"\b(?:today|tonight|tomorrow|at the moment|right now|for now|this (?:time|week|morning))\b",
 )
 
@@ -112,6 +157,36 @@ def is_on_the_spot(sentence: str) -> bool:
     return _ON_THE_SPOT.search(sentence) is not None
 
 
+def is_intention(sentence: str) -> bool:
+    """Tell whether a sentence says what somebody wants, needs or is about to do."""
+    return _INTENTION.search(sentence) is not None
+
+
+def is_choice(sentence: str) -> bool:
+    """Tell whether a sentence says what somebody would choose this time."""
+    return _CHOOSES.search(sentence) is not None
+
+
+def is_guess(sentence: str) -> bool:
+    """Tell whether a sentence only supposes something of whom it is said to."""
+    return _GUESS.search(sentence) is not None
+
+
+def hands_over(sentence: str) -> bool:
+    """Tell whether somebody gives what they speak of."""
+    return _HANDED_OVER.search(sentence) is not None
+
+
+def arranges(sentence: str) -> bool:
+    """Tell whether somebody says that they have seen to what another needs."""
+    return _ARRANGED.search(sentence) is not None
+
+
+def serves(sentence: str) -> bool:
+    """Tell whether a sentence asks for the next wish: the last one is seen to."""
+    return _SERVED.search(sentence) is not None
+
+
 def is_wish(sentence: str) -> bool:
     """Tell whether a sentence says what somebody would like, for another to see to."""
     return _WISH.search(sentence) is not None
@@ -125,6 +200,11 @@ def is_trouble(sentence: str) -> bool:
 def is_solved(sentence: str) -> bool:
     """Tell whether a sentence says that it works now, or is found."""
     return _SOLVED.search(sentence) is not None
+
+
+def is_found(sentence: str) -> bool:
+    """Tell whether a sentence points at what was looked for."""
+    return _FOUND.search(sentence) is not None
 
 
 def is_done(sentence: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from processors.summaries.perspective import is_verb
+
 
 def any_of(*patterns: str) -> re.Pattern[str]:
     """One pattern for all of them.  ``'`` stands for both apostrophes."""
@@ -11,7 +13,10 @@ def any_of(*patterns: str) -> re.Pattern[str]:
     return re.compile(alternatives.replace("'", "['’]"), re.IGNORECASE)
 
 
-_REQUEST = any_of(r"\bplease\b(?! (?:feel free|let me know if|note))", r"^(?:can|could|would|will) you\b")
+_REQUEST = any_of(
+    r"(?<!like )(?<!word )(?<!words )(?<!say )(?<!saying )\bplease\b(?! (?:feel free|let me know if|note))",
+    r"^(?:can|could|would|will) you\b",
+)
 
 #: Told to do something at once: no fact, and over with the next turn.
 _COMMAND = any_of(
@@ -36,7 +41,8 @@ _CONTRADICTION = any_of(
     r"exactly|at all|"
     r"true|quite)|i doubt|i don't (?:think|believe|agree)|i disagree|(?:that's|that is|it's|it is) "
     r"(?:not|n't|wrong|"
-    r"nonsense)|that isn't|you're (?:wrong|kidding|joking|mistaken)|you must be (?:kidding|joking|"
+    r"nonsense)|that isn't|you're (?:wrong|kidding|joking|mistaken)|are you (?:kidding|joking|crazy)|"
+    r"you must be (?:kidding|joking|"
     r"mistaken)|nonsense|"
     r"don't be silly)",
 )
@@ -73,7 +79,8 @@ _PHATIC = any_of(
     r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|"
     r"sounds? (?:good|great|like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|"
     r"take care|glad|happy|sorry|i'm sorry|i am sorry|i see|got it|i know|i understand|me too|have a|"
-    r"keep (?:it )?up|i think so|i hope so|i guess so|you're right|you are right|i agree|here you are|"
+    r"keep (?:it )?up|my (?:god|goodness|gosh)|i think so|i hope so|i guess so|you're right|you are right|"
+    r"i agree|here you are|"
     r"here it is|there you are|let me see|let me think|that (?:sounds|would be|will be)|"
     r"that's (?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|"
     r"too bad|terrible|awful)|"
@@ -97,6 +104,18 @@ _THANKS = any_of(
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
 )
 
+_GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
+_NEGATION = any_of(
+    r"n't\b|\b(?:not|no|never|cannot|nothing|nobody|none|nor|without|hardly|unable|refuse[sd]?|fail(?:s|"
+    r"ed)?)\b",
+)
+_CLAUSE = any_of(
+    r"\b(?:i|you|he|she|it|we|they|there|is|are|was|were|am|be|has|have|had|do|does|did|can|could|will|"
+    r"would|should|"
+    r"must|may|might)\b|'(?:s|re|m|ve|ll|d)\b|n't\b",
+)
+_POINTER = any_of(r"\b(?:it|they|them|that|this|these|those|he|she|him|ones?|do so)\b")
+
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|sure|ok|okay|of course|certainly|right|exactly|"
     r"absolutely|definitely|all ?right|alright)\b",
@@ -108,18 +127,20 @@ _EVASIVE = any_of(
     r"\b(?:no idea|not sure yet|don't know|do not know|haven't decided|have not decided|hard to say)\b",
     r"\b(?:get back to you|let you know|let me (?:check|think|see|look|ask|find out)|"
     r"i'll (?:check|think|ask|find out|look)|will check|one moment|decide later|"
-    r"talk about (?:it|that) later)\b",
+    r"talk about (?:it|that) later|(?:just|wait) a (?:minute|moment|sec(?:ond)?)|(?:hold|hang) on)\b",
 )
 _BUT = re.compile(r"\b(?:but|though|however)\b", re.IGNORECASE)
 
 #: "Let's", "how about": what both are to do, for the other to agree to.
 _PROPOSAL = any_of(
-    r"^(?:(?:so|well|then|maybe|perhaps|and|or|but|now)[, ]+)*"
+    r"^(?:(?:so|well|then|maybe|perhaps|and|or|but|now|seriously|though|anyway)[, ]+)*"
     r"(?:let's(?! not\b)|(?:how|what) about(?! (?:you|him|her|them)\b| yours)|shall we|should we|"
     r"why don't we|why not|what if we|"
     r"we (?:could|can|should|might)(?!'t| not| never| (?:\w+ )?(?:need|have|be)\b)|i suggest|"
     r"what do you say)\b",
     r"^(?:maybe|perhaps) we\b",
+    r"^(?:why don't you|would you like to|do you want to) (?:come|join)\b",
+    r"^i think\b.*\b(?:would|will) be (?:sufficient|enough|fine|good|better|best|ok(?:ay)?)\b",
     r",? shall we[?]$",
     # "It's cold, right?" only asks for a yes.
     r"\b(?:we|we'll|us|i'll|you'll)\b.*,? (?:ok|okay|right|all right|alright)[?]$",
@@ -131,11 +152,13 @@ _ACCEPTANCE = any_of(
     r"(?:that )?sounds (?:good|great|fine|perfect|like)|"
     r"(?:that's|that is|that would be|that will be|that'll be|it's) (?:a )?(?:fine|good|great|perfect|lovely|"
     r"ok(?:ay)?|settled|deal)|of course|certainly|definitely|absolutely|no problem|"
-    r"why not|i'd (?:love|like|be (?:glad|happy)) to|with pleasure|i agree|it's a (?:deal|date)|"
+    r"why not|with pleasure|i agree|it's a (?:deal|date)|"
     r"see you (?:then|there)|works for me|done)\b",
+    r"\bi'd (?:love|like|be (?:glad|happy)) to\b",
 )
 _OBJECTION = any_of(
-    r"\b(?:but|however|no|nope|not|can't|cannot|don't|won't|wouldn't|isn't|couldn't|unfortunately|"
+    r"\b(?:but|however|no(?! (?:problem|doubt|wonder|worries))|nope|not|can't|cannot|don't|won't|wouldn't|"
+    r"isn't|couldn't|unfortunately|"
     r"afraid|sorry|"
     r"(?:is|are|it's|that's) (?:full|booked|taken|sold out|closed|unavailable)|"
     r"rather|instead|how about|what about|why not|doubt|(?:sounds|too) (?:late|early|far|expensive|much|"
@@ -196,6 +219,26 @@ def is_phatic(sentence: str) -> bool:
     """Tell whether a sentence only greets, thanks, agrees or offers help."""
     short = len(sentence.split()) <= _PHATIC_WORDS
     return (short and _PHATIC.search(sentence) is not None) or _THANKS.search(sentence) is not None
+
+
+def is_clause(sentence: str) -> bool:
+    """Tell whether a sentence has somebody do or be something, as far as small words and verbs tell."""
+    return _CLAUSE.search(sentence) is not None or any(map(is_verb, sentence.split()))
+
+
+def greets(reply: str) -> bool:
+    """Tell whether a reply begins with a greeting."""
+    return _GREETING.search(reply) is not None
+
+
+def is_negative(sentence: str) -> bool:
+    """Tell whether a sentence says that something is not so, or not to be."""
+    return _NEGATION.search(sentence) is not None
+
+
+def points_elsewhere(question: str) -> bool:
+    """Tell whether a question is about something that only what was said before it names."""
+    return _POINTER.search(question) is not None
 
 
 def is_evasive(reply: str) -> bool:

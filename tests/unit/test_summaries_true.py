@@ -322,6 +322,7 @@ def test_a_guest_is_named_and_the_owner_needs_no_name() -> None:
         ("I prefer to do it myself.", "ben prefers to do it themself."),
         ("We fly on Monday.", "ben: We fly on Monday."),
         ('She said "I love it" to us.', 'ben: She said "I love it" to us.'),
+        ("Then I'II make the tea.", "ben: Then I'II make the tea."),
         ("World War I ended in 1918.", "ben: World War I ended in 1918."),
     ],
 )
@@ -523,6 +524,7 @@ def test_what_an_assistant_says_against_it_leaves_a_to_do() -> None:
     [
         "I have to feed the goats every morning.",
         "After the show I have to sweep the stage.",
+        "Of course , I have to pay for the lemonade!",
         "On Sundays we usually have to open the chapel at eight.",
         "I need to stand behind this counter.",
         "Nora brought the list of seeds which we need to order.",
@@ -568,7 +570,13 @@ def test_a_proposal_that_something_else_was_agreed_after_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["I love the striped one on the left.", "I can't walk today because of my knee."]
+    "sentence",
+    [
+        "I prefer something ending with a nine.",
+        "I prefer to do it myself.",
+        "I love the striped one on the left.",
+        "I can't walk today because of my knee.",
+    ],
 )
 def test_what_holds_for_the_moment_is_no_profile(sentence: str) -> None:
     profile = summarize(("user", sentence)).profile
@@ -631,6 +639,8 @@ def test_every_line_of_several_people_says_whose_it_is() -> None:
          "can't find"),
         ([("Ada", "I have to water the plants on the balcony."), ("Ben", "Go ahead, I'm reading."),
           ("Ada", "I've watered the plants.")], "has to water"),
+        ([("Ada", "I'm worried that our parrot was stolen."), ("Ben", "Parrots fly home."),
+          ("Ben", "Look, there he is.")], "worried"),
     ],
 )  # fmt: skip
 def test_what_is_over_before_the_talk_is_not_told_as_lasting(said: list[Said], met: str) -> None:
@@ -670,3 +680,106 @@ def test_a_question_without_its_mark_is_no_fact() -> None:
 
 def test_a_trouble_of_the_moment_is_no_constraint() -> None:
     assert summarize(("user", "I can't use these ticket machines at the station.")).profile.constraints == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "untold"),
+    [
+        # A guess about the other, who does not confirm it.
+        ([("Ada", "I keep bees on the roof."), ("Ben", "Then your honey must be free."), ("Ada", "So so.")],
+         "must be free"),
+        # Seen to at once.
+        ([("Ada", "I will buy the red kettle. Here you are."), ("Ben", "It whistles.")], "kettle"),
+        ([("Ada", "I need to bring back a kite."), ("Ben", "Can I do anything else?")], "kite"),
+        ([("Ada", "Your place is booked. All we need now is a photograph."), ("Ben", "Certainly. Look.")],
+         "photograph"),
+        # Something else in its place.
+        ([("Ada", "Today we paint the fence and the door."), ("Ben", "Let's paint the chairs today."),
+          ("Ada", "All right.")], "fence"),
+        ([("Ada", "Well, we could take the ferry."), ("Ben", "Ah. . . let's just swim."), ("Ada", "Okay.")],
+         "ferry"),
+        ([("Ada", "I would like the trout with pears."), ("Ben", "I'm sorry, we have no trout.")], "trout"),
+        # Refused, if not at once.
+        ([("Ada", "I need to borrow a ladder."), ("Ben", "What is it for?"), ("Ada", "The gutter."),
+          ("Ben", "You can't have it, then.")], "needs to borrow"),
+        ([("Ada", "I could send you another basket if you'd like."), ("Ben", "I don't want another one.")],
+         "basket"),
+        # The other way in the end.
+        ([("Ada", "Can you deliver the piano in June?"), ("Ben", "I don't think we can make it."),
+          ("Ada", "A pity."), ("Ben", "Well, we can manage it on the last day of June.")], "don't think"),
+        ([("Ada", "I think the sun rises over the lake."), ("Ben", "The lake is not in the east.")], "rises"),
+        ([("Ada", "There's no point in talking, the gap is too wide."), ("Ben", "How about nine euros?"),
+          ("Ada", "Okay.")], "no point"),
+        ([("Ada", "I will just stay at home in summer."), ("Ben", "Why don't you come with us to the lake?"),
+          ("Ada", "Do you mean it? I'd love to!")], "stay at home"),
+        ([("Ada", "I'd rather go to the old mill."), ("Ben", "The mill is full of flour. So is it the fort?"),
+          ("Ada", "Yes.")], "mill."),
+        ([("Ada", "I could keep the goat in my barn."), ("Ben", "I don't want to do that to you.")], "barn"),
+        ([("Ada", "Have you got a larger kite?"), ("Ben", "Just a minute. No, we haven't.")], "larger"),
+        ([("Ada", "What does the parcel cost?"), ("Ben", "Two euros, please."), ("Ada", "Here they are."),
+          ("Ben", "It weighs more. The sum is four euros.")], "Two"),
+        ([("Ada", "The old ferry to the fort takes twenty minutes."), ("Ben", "It is slow."),
+          ("Ada", "The ferry to the fort takes an hour, thirty minutes at best.")], "twenty"),
+        ([("Ada", "The ferry is faster than a tram."), ("Ben", "Are you kidding me? Trams are faster.")],
+         "The ferry"),
+        ([("Ada", "What do the kites cost?"), ("Ben", "They are 34 euros."), ("Ada", "I fear that is wrong."),
+          ("Ben", "Forgive me. That should be 29 euros.")], "wrong"),
+        ([("Ada", "Book it for three people from Thursday."), ("Ben", "Your booking was unsuccessful."),
+          ("Ada", "How about Friday?"), ("Ben", "It went through.")], "Thursday"),
+        ([("Ada", "I'd like a hut in May."), ("Ben", "It seems that the huts are booked out."),
+          ("Ada", "Could you try for June?"), ("Ben", "Okay, it went through.")], "booked out"),
+        ([("Ada", "I need to book a boat for 8:45."), ("Ben", "The earliest of them sails at 9:15."),
+          ("Ada", "That's fine.")], "8:45"),
+        ([("Ada", "I need to order nine red lanterns."), ("Ben", "Of paper?"), ("Ada", "They hang outside."),
+          ("Ben", "I have ordered silk ones.")], "needs to order"),
+        # Nobody can tell what it is about.
+        ([("Ada", "Where is the map of the fort?"), ("Ben", "Here."), ("Ada", "Is it free?"),
+          ("Ben", "Of course.")], "free"),
+        ([("Ada", "Come and see my kite."), ("Ben", "Nice."), ("Ada", "Hello! Rosa Lind. Come here.")], "Lind"),
+        ([("Ada", "Look at the two lamps."), ("Ben", "This one is made of yellow brass.")], "brass"),
+        ([("Ada", "Whom do you dislike working with?"), ("Ben", "Loud, lazy, late colleagues with whistles.")],
+         "Ben: Loud"),
+        ([("Ada", "I row and I sing."), ("Ben", "Rowing every day, singing every night, sleeping late.")],
+         "Ben: Rowing"),
+        ([("Ada", "Who is there?"), ("Ben", "Hello, Mr. Lind.")], "Lind"),
+    ],
+)  # fmt: skip
+def test_what_came_to_nothing_is_not_told(said: list[Said], untold: str) -> None:
+    assert untold not in told(*said)
+
+
+def test_a_taste_of_the_other_takes_back_none() -> None:
+    said = [("ada", "I love old harbours."), ("ben", "I don't like harbours in a gale."), ("ada", "I see.")]
+    assert summarize(*said).profile.preferences == (
+        "ada loves old harbours.",
+        "ben doesn't like harbours in a gale.",
+    )
+
+
+def test_a_yes_answers_what_was_asked_last() -> None:
+    said = [("ada", "Let's take the canoe to the mill. Did you feed the goats?"), ("ben", "Yes, at noon.")]
+    assert summarize(*said).decisions == ()
+
+
+@pytest.mark.parametrize("reply", ["Sure, how about ten?", "Nope, just pick one, and I'll check."])
+def test_a_yes_or_a_no_answers_whatever_follows(reply: str) -> None:
+    said = [
+        ("ada", "Can we try another day for the concert?"),
+        ("ben", reply),
+        ("ada", "The red hall is free."),
+    ]
+    assert summarize(*said).open_questions == ()
+
+
+def test_who_goes_on_asks_nobody() -> None:
+    said = ("ada", "What about a small bowl of lentil soup? I will heat it in the kitchen.")
+    assert summarize(("ben", "I'm hungry."), said).open_questions == ()
+
+
+def test_to_name_a_please_is_to_ask_for_nothing() -> None:
+    assert summarize(("ada", "Using words like please, thank you and sorry is one thing.")).todos == ()
+
+
+def test_an_illness_of_the_day_is_no_constraint() -> None:
+    assert summarize(("user", "My cheek hurts and I can't eat anything.")).profile.constraints == ()
+    assert summarize(("user", "I can't come today.")).profile.constraints == ()
