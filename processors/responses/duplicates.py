@@ -109,7 +109,7 @@ def _repeated(a: Words, b: Words) -> float:
 
 
 def _restated(a: Words, b: Words) -> float:
-    return RESTATED_MOST * Indel.normalized_similarity(a.stems, b.stems) if a.stems and b.stems else 0.0
+    return RESTATED_MOST * Indel.normalized_similarity(a.stems, b.stems) if a.stems else 0.0
 
 
 class _Folding(dict[int, str]):
@@ -133,8 +133,8 @@ def _fold(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Nd":
         return str(unicodedata.digit(character))
-    if _UNSPACED.match(character):
-        return f" {character} " if category[0] in "LM" else " "
+    if category[0] in "LM" and _UNSPACED.match(character):
+        return f" {character} "
     if category[0] == "L" or (category[0] == "M" and not 0xFE00 <= ord(character) <= 0xFE0F):
         # Forms that decompose into several words ("㎏") or marks would not stay where they are.
         decomposed = unicodedata.normalize("NFKD", character).casefold()

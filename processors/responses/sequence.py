@@ -151,8 +151,7 @@ class _Step:
         state = self._state
         self._now = state.seen_at = now
         number = chunk.sequence
-        missed = any(first <= number <= last for first, last in state.gaps)
-        if missed or (state.closed and number >= state.next_in):
+        if any(first <= number <= last for first, last in state.gaps):
             self._done.late.append(chunk)
         elif number < state.next_in or number in self._ahead:
             self._done.repeated += 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
 import msgspec
 import pytest
 
@@ -17,10 +20,18 @@ from processors.responses.sequence import (
 from streams.agents.respond.responses import STATE
 
 OPENING = "The museum opens at nine in the morning."
+PARKING = "You can leave your car behind the house."
 
 
-def chunk(sequence: int, text: str, *, final: bool = False) -> ResponseChunk:
-    return ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=sequence, text=text, final=final)
+def chunk(sequence: int, text: str, *, final: bool = False, response_id: str = "r-1") -> ResponseChunk:
+    return ResponseChunk(
+        response_id=response_id,
+        conversation_id="c-1",
+        sequence=sequence,
+        text=text,
+        final=final,
+        tenant_id="acme",
+    )
 
 
 class Response:
@@ -61,21 +72,62 @@ def test_one_chunk_goes_out_for_each_that_comes_in() -> None:
         assert len(step.chunks) == 1
     assert response.text == f"{OPENING}\n"
     assert [part.final for part in response.out] == [False] * 7 + [True]
-    assert {(part.response_id, part.conversation_id) for part in response.out} == {("r-1", "c-1")}
+    assert {(part.response_id, part.conversation_id, part.tenant_id) for part in response.out} == {
+        ("r-1", "c-1", "acme")
+    }
 
 
 def test_what_was_taken_out_becomes_an_event() -> None:
     response = Response()
     response.push(0, f"{OPENING} ")
     (event,) = response.push(1, OPENING, 5.0, final=True).duplicates
-    assert (event.session_id, event.response_id) == ("c-1", "r-1")
+    assert (event.session_id, event.response_id, event.tenant_id) == ("c-1", "r-1", "acme")
     assert (event.duplicate_sentence, event.similar_sentence) == (OPENING, OPENING)
     assert (event.similarity_score, event.position_in_response) == (1.0, 41)
-    assert event.timestamp.timestamp() == 5.0
+    assert event.timestamp == datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
+    assert not event.kept
     other = Response()
     other.push(0, f"{OPENING} {OPENING[:9]}")
     (again,) = other.push(1, OPENING[9:], 0.4, final=True).duplicates
-    assert again.event_id == event.event_id
+    assert again.event_id == event.event_id == "4eb4fc02-1917-5afc-a90c-20c8ff84077a"
+
+
+def test_each_duplicate_is_an_event_of_its_own() -> None:
+    """Whoever counts events by their id must not take two of them for one."""
+    response = Response()
+    response.push(0, f"{OPENING} {PARKING} ")
+    response.push(2, "Also the museum is opening at nine in the morning.", final=True)
+    events = response.push(1, f"{OPENING} {PARKING} ").duplicates
+    assert [event.duplicate_sentence for event in events] == [
+        OPENING,
+        PARKING,
+        "Also the museum is opening at nine in the morning.",
+    ]
+    assert [event.kept for event in events] == [False, False, True]
+    others = [
+        response.sequencer.push(None, chunk(0, OPENING, final=True, response_id=each), 0.0, (Said(OPENING),))
+        for each in ("r-2", "r-3")
+    ]
+    events += [event for step in others for event in step.duplicates]
+    assert len({event.event_id for event in events}) == 5
+
+
+def test_what_is_held_of_several_chunks_is_counted_together() -> None:
+    response = Response()
+    response.push(0, f"{OPENING} ")
+    response.push(2, "opens at")
+    assert response.push(1, "The museum ").held == len("The museum opens at")
+
+
+def test_every_failed_detection_is_told_of() -> None:
+    def fail(sentence: str, earlier: Iterable[str], threshold: float) -> None:
+        raise ValueError(sentence)
+
+    sequencer = ResponseSequencer(ResponseFilter(FilterPolicy(), fail))
+    step = sequencer.push(None, chunk(1, f"{PARKING} ", final=True), 0.0)
+    step = sequencer.push(step.state, chunk(0, f"{OPENING} Bring a pair of old shoes along. "), 0.0)
+    assert [str(error) for error in step.errors] == [OPENING, "Bring a pair of old shoes along.", PARKING]
+    assert step.conversation_id == "c-1"
 
 
 def test_chunks_out_of_order_are_put_right() -> None:
@@ -184,6 +236,17 @@ def test_chunks_after_the_end_are_late() -> None:
     response.push(0, "a", final=True)
     assert response.out[-1].final
     assert response.push(5, "f").late == [chunk(5, "f")]
+
+
+def test_all_that_is_late_is_told_of() -> None:
+    response = Response()
+    response.push(0, "a ")
+    response.push(2, "c ", 1.0)
+    response.push(5, "f", 1.2)
+    response.push(4, "e", 1.2, final=True)
+    assert response.tick(1.5).missing == 1
+    assert response.push(1, "b ", 1.7).late == [chunk(1, "b "), chunk(5, "f")]
+    assert response.text == "a c e"
 
 
 def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
