@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from models.errors import ConfigurationError
@@ -707,18 +708,25 @@ def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
 
 
 @pytest.mark.parametrize(
-    "policy",
+    ("policy", "why"),
     [
-        {"threshold": 1.1},
-        {"threshold": -0.1},
-        {"window_sentences": 0},
-        {"hold_seconds": -1.0},
-        {"idle_seconds": 0.0},
+        ({"threshold": 1.1}, "between 0 and 1"),
+        ({"threshold": -0.1}, "between 0 and 1"),
+        ({"window_sentences": 0}, "at least 1 sentence"),
+        ({"hold_seconds": -1.0}, "0 s or more"),
+        ({"idle_seconds": 0.0}, "more than 0 s"),
+        ({"repeat_hold_seconds": -1.0}, "0 s and 0 characters or more"),
+        ({"repeat_hold_characters": -1}, "0 s and 0 characters or more"),
     ],
 )
-def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float]) -> None:
-    with pytest.raises(ConfigurationError):
+def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
         FilterPolicy(**policy)  # type: ignore[arg-type]  # a test's values
+
+
+def test_a_filter_that_compares_with_everything_and_never_waits_makes_sense() -> None:
+    policy = FilterPolicy(0.0, 1, 1, hold_seconds=0.0, repeat_hold_seconds=0.0, repeat_hold_characters=0)
+    assert msgspec.structs.replace(policy, idle_seconds=0.1).idle_seconds == 0.1
 
 
 def test_headings_that_may_come_back_are_few() -> None:
