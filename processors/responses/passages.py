@@ -44,8 +44,6 @@ def may_join(held: Sequence[Held], kind: int, text: str) -> bool:
 
 def is_repetition(held: Sequence[Held], run: Sequence[int], said: Sequence[Said]) -> bool:
     """Say whether what is held, which ends at each place of ``run`` in ``said``, is a passage that goes."""
-    if all(each.said for each in held):
-        return True
     history, first, last = History(said), held[0], held[-1].element
     if not history.ends_block(run):
         return False

@@ -1,0 +1,100 @@
+"""Which passages go when they are said again, and which stay because they belong to something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from processors.responses.filter import ResponseFilter, filter_text
+from processors.responses.filter_state import FilterState
+
+OPENING = "The museum opens at nine in the morning."
+PARKING = "You can leave your car behind the house."
+TICKETS = "Tickets are sold at the old town hall."
+GARDEN = "The garden has a pond with two black swans."
+
+WAY = "How to get there today:\n\n- by the old red bus\n- by the small boat"
+STEPS = "How to build it here:\n\n```\nmake everything\n```"
+
+
+@pytest.mark.parametrize(
+    ("before", "again", "after"),
+    [
+        # What it introduces goes with the line that does, wherever the response says it again.
+        (f"{TICKETS}\n\n{WAY}\n\n{GARDEN}", WAY, "Bye."),
+        (f"{TICKETS}\n\nGood to know. {WAY}\n\n{GARDEN}", f"Good to know. {WAY}", "Bye."),
+        # A sentence that is too short to go by itself goes with one that does.
+        (f"{TICKETS}\n\nBring some water. {OPENING}\n\n{GARDEN}", f"Bring some water. {OPENING}", "Bye."),
+        # The beginning of the response, however little it says: eight words are enough.
+        ("Parking:\n\n- behind the old house every single day", "Parking:\n\n- behind the old house every single day", "Bye."),
+        (
+            f"Bring some warm water. Take some bread too.\n\n{GARDEN}",
+            "Bring some warm water. Take some bread too.",
+            "Bye.",
+        ),
+        # A section, wherever it stands, with the code or quotation that it ends with.
+        (
+            f"# A\n\n- {OPENING}\n- {PARKING}\n\n# B\n\n{TICKETS}",
+            f"# A\n\n- {OPENING}\n- {PARKING}",
+            "# C\n\nBye.",
+        ),
+        (
+            f"Hello.\n\n# A\n\n{PARKING}\n\n```\nmake everything\n```\n\n# B\n\n{TICKETS}",
+            f"# A\n\n{PARKING}\n\n```\nmake everything\n```",
+            "# C\n\nBye.",
+        ),
+        (
+            f"Hello.\n\n# A\n\nHe wrote us this.\n\n“{OPENING}”\n\n# B\n\n{TICKETS}",
+            f"# A\n\nHe wrote us this.\n\n“{OPENING}”",
+            "# C\n\nBye.",
+        ),
+        # Code and quotations go where what stands before and after them goes.
+        (f"{TICKETS}\n\n{STEPS}\n\n{PARKING}\n\n{GARDEN}", f"{STEPS}\n\n{PARKING}", "Bye."),
+        (
+            f"{OPENING}\n\n“Come in.” “Come in again.”\n\n{PARKING}\n\n{GARDEN}",
+            f"{OPENING}\n\n“Come in.” “Come in again.”\n\n{PARKING}",
+            "Bye.",
+        ),
+    ],
+)
+def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, after: str) -> None:
+    assert filter_text(f"{before}\n\n{again}\n\n{after}").text == f"{before}\n\n{after}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Under another heading it is about another thing.
+        f"# A\n\n{OPENING}\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n{WAY}\n\nBye.",
+        f"# A\n\n{OPENING}\n\n**Way**\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n**Way**\n\n{WAY}\n\nBye.",
+        # Sentences that are too short to go by themselves.
+        f"{TICKETS}\n\nBring some warm water. Take some bread too.\n\n{GARDEN}\n\n"
+        "Bring some warm water. Take some bread too.\n\nBye.",
+        # Code ends no passage, unless its section ends with it.
+        f"{TICKETS}\n\nIt is easy. {STEPS}\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
+        f"{TICKETS}\n\nIt is easy. {STEPS}\n\n# B\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
+        f"# A\n\n{PARKING} {STEPS}\n\n{GARDEN}\n\n# A\n\n{PARKING} {STEPS}\n\n{TICKETS}",
+        f"# A\n\n{PARKING} So:\n\n  $$\n  x = 1\n  $$\n\n{GARDEN}\n\n"
+        f"# A\n\n{PARKING} So:\n\n  $$\n  x = 1\n  $$\n\n{TICKETS}",
+        f"# A\n\n- {PARKING}\n- {STEPS}\n\n{GARDEN}\n\n# A\n\n- {PARKING}\n- {STEPS}\n\n{TICKETS}",
+        f"# A\n\nHe wrote us this today.\n\n“{OPENING}”\n\n{GARDEN}\n\n"
+        f"# A\n\nHe wrote us this today.\n\n“{OPENING}”\n\n{TICKETS}",
+    ],
+)
+def test_what_belongs_to_something_else_stays(text: str) -> None:
+    assert filter_text(text).text == text
+
+
+def test_a_quotation_begins_no_passage() -> None:
+    said = f"{TICKETS}\n\n“Come in,” said the guide. {OPENING}\n\n{GARDEN}"
+    again = f"“Come in,” said the guide. {OPENING}"
+    assert filter_text(f"{said}\n\n{again}\n\nBye.").text == f"{said}\n\n“Come in,” said the guide.\n\nBye."
+
+
+@pytest.mark.parametrize("label", ["**Body**", "He wrote this to us:"])
+@pytest.mark.parametrize("quoted", [f"“{OPENING}”", f"> {OPENING}"])
+def test_a_quotation_under_a_label_does_not_wait(label: str, quoted: str) -> None:
+    """It would stay whatever follows: its reader need not wait for it."""
+    response_filter = ResponseFilter()
+    said = f"{PARKING}\n\n{label}\n\n{quoted}\n\n{TICKETS}\n\n{label}\n\n"
+    step = response_filter.push(FilterState(), said, 0.0)
+    assert response_filter.push(step.state, quoted[:14], 0.0).text.endswith(quoted[:14])
