@@ -21,7 +21,7 @@ _PROSE = (Kind.SENTENCE, Kind.LINE)
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _LABEL = re.compile(r"(?:[*_]{1,2})?[^\s.:!?][^.:!?\n]{0,60}?:(?:[*_]{1,2})?(?=\s)")
 _LABEL_WORDS = 4
-_QUOTED = "\"“„«‘'「『"
+_QUOTED = tuple("\"“„«‘'「『")
 _CORRECTION = re.compile(
     r"\b(?:(?:instead of|rather than) .{1,80}\b(?:write|say|put)\b"
     r"|(?:write|say|put)\b.{1,80}\b(?:instead of|rather than)\b"
@@ -75,7 +75,7 @@ def key(kind: int, text: str) -> str:
 
 def may_stand_alone(text: str, minimum_words: int) -> bool:
     """Say whether a sentence is a repetition by itself: it says enough, in words of its own."""
-    if is_quoted(text) or is_quoted(text.lstrip("*_")) or not stops(text) or is_label(text):
+    if is_quoted(text.lstrip("*_")) or not stops(text) or is_label(text):
         return False
     return _CORRECTION.search(text) is None and count_words(canonical(text)) >= minimum_words
 
@@ -106,7 +106,7 @@ def stops(text: str) -> bool:
 
 def is_quoted(text: str) -> bool:
     """Say whether ``text`` begins with what somebody else said."""
-    return text[:1] in _QUOTED if text else False
+    return text.startswith(_QUOTED)
 
 
 def after(said: Said) -> int:

@@ -6,6 +6,8 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterState
+from processors.responses.history import MEMORY, START, Said, section_level
+from processors.responses.lines import Kind
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -13,7 +15,8 @@ TICKETS = "Tickets are sold at the old town hall."
 GARDEN = "The garden has a pond with two black swans."
 
 WAY = "How to get there today:\n\n- by the old red bus\n- by the small boat"
-STEPS = "How to build it here:\n\n```\nmake everything\n```"
+STEPS = "How to build it here:\n\n```\n  make  everything\n```"
+SHORT = "Bring some warm water. Take some bread too."
 
 
 @pytest.mark.parametrize(
@@ -21,16 +24,22 @@ STEPS = "How to build it here:\n\n```\nmake everything\n```"
     [
         # What it introduces goes with the line that does, wherever the response says it again.
         (f"{TICKETS}\n\n{WAY}\n\n{GARDEN}", WAY, "Bye."),
+        (f"{TICKETS}\n\n*{WAY.replace(':', ':*')}\n\n{GARDEN}", f"*{WAY.replace(':', ':*')}", "Bye."),
+        (
+            f"{TICKETS}\n\n今天怎么去老城的博物馆最方便：\n\n- 坐红色的大巴\n- 坐小船\n\n{GARDEN}",
+            "今天怎么去老城的博物馆最方便：\n\n- 坐红色的大巴\n- 坐小船",
+            "Bye.",
+        ),
         (f"{TICKETS}\n\nGood to know. {WAY}\n\n{GARDEN}", f"Good to know. {WAY}", "Bye."),
         # A sentence that is too short to go by itself goes with one that does.
         (f"{TICKETS}\n\nBring some water. {OPENING}\n\n{GARDEN}", f"Bring some water. {OPENING}", "Bye."),
         # The beginning of the response, however little it says: eight words are enough.
-        ("Parking:\n\n- behind the old house every single day", "Parking:\n\n- behind the old house every single day", "Bye."),
         (
-            f"Bring some warm water. Take some bread too.\n\n{GARDEN}",
-            "Bring some warm water. Take some bread too.",
+            "Parking:\n\n- behind the old house every single day",
+            "Parking:\n\n- behind the old house every single day",
             "Bye.",
         ),
+        (f"{SHORT}\n\n{GARDEN}", SHORT, "Bye."),
         # A section, wherever it stands, with the code or quotation that it ends with.
         (
             f"# A\n\n- {OPENING}\n- {PARKING}\n\n# B\n\n{TICKETS}",
@@ -47,6 +56,7 @@ STEPS = "How to build it here:\n\n```\nmake everything\n```"
             f"# A\n\nHe wrote us this.\n\n“{OPENING}”",
             "# C\n\nBye.",
         ),
+        (f"Hello.\n\n# A\n\n{PARKING} {STEPS}", f"# A\n\n{PARKING} {STEPS}", "# C\n\nBye."),
         # Code and quotations go where what stands before and after them goes.
         (f"{TICKETS}\n\n{STEPS}\n\n{PARKING}\n\n{GARDEN}", f"{STEPS}\n\n{PARKING}", "Bye."),
         (
@@ -57,7 +67,14 @@ STEPS = "How to build it here:\n\n```\nmake everything\n```"
     ],
 )
 def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, after: str) -> None:
-    assert filter_text(f"{before}\n\n{again}\n\n{after}").text == f"{before}\n\n{after}"
+    text = f"{before}\n\n{again}\n\n{after}"
+    result = filter_text(text)
+    assert (result.text, result.errors) == (f"{before}\n\n{after}", ())
+    response_filter, state, sent = ResponseFilter(), FilterState(), ""
+    for character in text:
+        step = response_filter.push(state, character, 0.0)
+        state, sent = step.state, sent + step.text
+    assert sent + response_filter.push(state, "", 0.0, final=True).text == result.text
 
 
 @pytest.mark.parametrize(
@@ -67,8 +84,7 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
         f"# A\n\n{OPENING}\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n{WAY}\n\nBye.",
         f"# A\n\n{OPENING}\n\n**Way**\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n**Way**\n\n{WAY}\n\nBye.",
         # Sentences that are too short to go by themselves.
-        f"{TICKETS}\n\nBring some warm water. Take some bread too.\n\n{GARDEN}\n\n"
-        "Bring some warm water. Take some bread too.\n\nBye.",
+        f"{TICKETS}\n\n{SHORT}\n\n{GARDEN}\n\n{SHORT}\n\nBye.",
         # Code ends no passage, unless its section ends with it.
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n# B\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
@@ -81,7 +97,8 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
     ],
 )
 def test_what_belongs_to_something_else_stays(text: str) -> None:
-    assert filter_text(text).text == text
+    result = filter_text(text)
+    assert (result.text, result.errors) == (text, ())
 
 
 def test_a_quotation_begins_no_passage() -> None:
@@ -98,3 +115,36 @@ def test_a_quotation_under_a_label_does_not_wait(label: str, quoted: str) -> Non
     said = f"{PARKING}\n\n{label}\n\n{quoted}\n\n{TICKETS}\n\n{label}\n\n"
     step = response_filter.push(FilterState(), said, 0.0)
     assert response_filter.push(step.state, quoted[:14], 0.0).text.endswith(quoted[:14])
+
+
+@pytest.mark.parametrize("earlier", ["", f"{TICKETS}\n\n{OPENING}"])
+def test_what_another_response_began_with_goes(earlier: str) -> None:
+    """Where a memory spans a conversation, each of its responses has a beginning of its own."""
+    said = (*filter_text(earlier).state.said, START, *filter_text(f"{SHORT}\n\n{GARDEN}").state.said, START)
+    step = ResponseFilter().push(FilterState(said), f"{PARKING}\n\n{SHORT}\n\nBye.", 0.0, final=True)
+    assert step.text == f"{PARKING}\n\nBye."
+    said = (*filter_text(earlier).state.said, START, *filter_text(f"{GARDEN}\n\n{SHORT}").state.said, START)
+    step = ResponseFilter().push(FilterState(said), f"{PARKING}\n\n{SHORT}\n\nBye.", 0.0, final=True)
+    assert step.text == f"{PARKING}\n\n{SHORT}\n\nBye."
+
+
+def test_the_oldest_that_is_remembered_is_no_beginning() -> None:
+    """What stood before it may only have been forgotten."""
+    said = filter_text(f"{SHORT}\n\n{GARDEN}").state.said
+    text = f"{SHORT}\n\nBye."
+    for many, kept in ((MEMORY - 1, "Bye."), (MEMORY, text)):
+        more = tuple(Said(f"Line {number} of it.", first=True) for number in range(many - len(said)))
+        assert ResponseFilter().push(FilterState((*said, *more)), text, 0.0, final=True).text == kept
+
+
+def test_nothing_repeats_what_was_too_long_to_be_kept() -> None:
+    response_filter = ResponseFilter()
+    said = f"{OPENING}\n\n{'word ' * 1000}\n\n{OPENING}\n\n"
+    step = response_filter.push(FilterState(), said, 0.0)
+    assert response_filter.push(step.state, "Hello there", 0.0).text.endswith("Hello there")
+
+
+def test_a_section_is_that_of_the_last_heading_with_a_level() -> None:
+    said = (Said("## Way", Kind.HEADING), Said("**By bus**", Kind.HEADING), Said("#1 is red.", Kind.LINE))
+    assert section_level(said) == 2
+    assert section_level(said[1:]) == 0

@@ -318,10 +318,12 @@ def test_an_ended_response_is_forgotten_after_a_while() -> None:
 
 def test_a_memory_that_spans_the_conversation() -> None:
     first = Response()
-    said = first.push(0, OPENING, final=True).said
+    said = first.push(0, f"{PARKING} {OPENING} Bye.", final=True).said
+    assert [each.text for each in said] == [PARKING, OPENING, "Bye."]
     second = Response(said)
-    second.push(0, f"{OPENING} Come early in the day!", final=True)
+    own = second.push(0, f"{OPENING} Come early in the day!", final=True).said
     assert second.text == "Come early in the day!"
+    assert [each.text for each in own] == ["Come early in the day!"]
 
 
 def test_state_stays_small() -> None:
