@@ -266,7 +266,7 @@ async def test_headers_that_are_too_long_and_what_is_no_http() -> None:
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000, 431, "headers-too-large"),
         (b"\x16\x03\x01 nothing like it\r\n\r\n", 400, "malformed-http"),
     ):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(sent)
             head, _, body = (await reader.read()).partition(b"\r\n\r\n")

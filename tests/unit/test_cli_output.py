@@ -86,6 +86,6 @@ def test_nobody_reads_tells_a_closed_pipe_from_an_open_one() -> None:
     )
     os.close(write)
     os.close(read)
-    _, said = child.communicate("", timeout=30)
+    _, said = child.communicate("", timeout=60)
     assert said.split() == ["True", "True"]
     assert not output.nobody_reads()  # a test's stdout is a file

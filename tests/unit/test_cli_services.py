@@ -114,7 +114,7 @@ async def test_a_stranger_on_the_port(settings: Settings) -> None:
         def log_message(self, format: str, *args: object) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
-        thread = threading.Thread(target=stranger.serve_forever, daemon=True)
+        thread = threading.Thread(target=stranger.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         report = await services.ask(settings, "ingest", stranger.server_address[1])
         stranger.shutdown()

@@ -63,7 +63,7 @@ def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subpro
     try:
         demo_processes.write(tmp_path, {"ingest": sleeper.pid})
         assert down.down(tmp_path) == ["ingest"]
-        assert sleeper.wait(timeout=10) == -signal.SIGTERM
+        assert sleeper.wait(timeout=60) == -signal.SIGTERM
         assert bystander.poll() is None
         assert down.down(tmp_path) == []
     finally:
@@ -80,4 +80,4 @@ def test_a_process_that_ignores_the_request_is_killed() -> None:
         output.readline()
     process = demo_processes.Started("memory", stubborn.pid, demo_processes.began(stubborn.pid))
     demo_processes.end(process, grace=0.2)
-    assert stubborn.wait(timeout=10) == -signal.SIGKILL
+    assert stubborn.wait(timeout=60) == -signal.SIGKILL

@@ -91,7 +91,7 @@ async def test_a_server_that_is_down_ends_nothing() -> None:
     down = Down()
     expiry = Expiry({"turns": down}, timedelta(days=30))  # type: ignore[dict-item]
     expiry.start()
-    await asyncio.wait_for(down.asked.wait(), 30)
+    await asyncio.wait_for(down.asked.wait(), 60)
     await asyncio.sleep(0)
     assert expiry._task is not None and not expiry._task.done()
     await expiry.stop()

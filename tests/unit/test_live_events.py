@@ -329,7 +329,7 @@ async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:
     async def close() -> None:
         closed.append(True)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await sse.EventStream(events, stopping, close)({}, reader.receive, send)
     assert closed == [True]
     return bytes(body)
@@ -392,7 +392,7 @@ def test_the_stream_of_a_reader_who_goes_or_takes_nothing_ends(
 
     async def run() -> None:
         reader = _Reader(takes, stays)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await sse.EventStream(events(), asyncio.Event(), close)({}, reader.receive, reader.send)
 
     asyncio.run(run())

@@ -90,7 +90,7 @@ async def test_the_event_loop_runs_while_the_model_does(
 ) -> None:
     release = threading.Event()
     compute = embedder._compute
-    monkeypatch.setattr(embedder, "_compute", lambda batch: (release.wait(10), compute(batch))[1])
+    monkeypatch.setattr(embedder, "_compute", lambda batch: (release.wait(60), compute(batch))[1])
     embedding = asyncio.create_task(embedder.embed(["tea"]))
     await asyncio.sleep(0.01)  # were the loop blocked, nobody could release the model
     release.set()
@@ -100,7 +100,7 @@ async def test_the_event_loop_runs_while_the_model_does(
 async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder(timeout=0.01)
     release = threading.Event()
-    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(10))
+    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(60))
     with pytest.raises(DependencyUnavailable) as caught:
         await embedder.embed(["tea"])
     assert caught.value.dependency == "embedder"
@@ -113,10 +113,10 @@ async def test_close_refuses_new_work_and_frees_who_waits(monkeypatch: pytest.Mo
     running, release = threading.Event(), threading.Event()
     compute = embedder._compute
     monkeypatch.setattr(
-        embedder, "_compute", lambda batch: (running.set(), release.wait(10), compute(batch))[2]
+        embedder, "_compute", lambda batch: (running.set(), release.wait(60), compute(batch))[2]
     )
     first = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.to_thread(running.wait, 10)
+    await asyncio.to_thread(running.wait, 60)
     queued = asyncio.create_task(embedder.embed(["milk"]))
     await asyncio.sleep(0)
     await embedder.close()
@@ -131,7 +131,7 @@ async def test_close_refuses_new_work_and_frees_who_waits(monkeypatch: pytest.Mo
 async def test_a_cancelled_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder()
     release = threading.Event()
-    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(10))
+    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(60))
     embedding = asyncio.create_task(embedder.embed(["tea"]))
     await asyncio.sleep(0.01)
     embedding.cancel()

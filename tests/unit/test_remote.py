@@ -166,7 +166,7 @@ async def test_what_is_no_call_ends_the_connection_and_nothing_else(
         reader, writer = await asyncio.open_unix_connection(str(path))
         writer.write(sent)
         writer.write_eof()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             assert await reader.read() == b""
         writer.close()
     assert await remote.object(Places, "places").find(["a"])

@@ -81,7 +81,7 @@ class Service:
             unacked_bytes=1000,
             auto_offset_reset="earliest",
             request_timeout_seconds=5,
-            session_timeout_seconds=0.2,
+            session_timeout_seconds=600,
         )
         self.log = structlog.get_logger()
         self.failure: BaseException | None = None
@@ -402,6 +402,7 @@ class TestRevoke:
             await asyncio.Event().wait()
             raise AssertionError
 
+        sought.service.settings.session_timeout_seconds = 0.02
         sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
         await sought.take()
         sought._thread.commit = silent  # type: ignore[method-assign]
@@ -560,7 +561,7 @@ class TestDelivery:
             message.acked = True
 
         sought.callback = deliver
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await sought._drain_messages(fetcher)
         assert delivered == [*range(11, 50, 2)]
         assert sought.service.failure is None
@@ -577,7 +578,7 @@ class TestDelivery:
             await asyncio.Event().wait()
 
         sought.callback = hangs
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await sought._drain_messages(fetcher)
 
     async def test_a_failure_stops_the_worker(self, sought: BareConsumer, fetcher: Any) -> None:
@@ -742,7 +743,7 @@ class TestThread:
         self, thread: BatchConsumerThread, fetcher: Fetcher
     ) -> None:
         """A seek comes while it waits; records that follow it would look as if some were missing before."""
-        fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))
+        fetch = asyncio.create_task(thread._fetch({TP0}, 60.0, Epoch()))
         await asyncio.sleep(0)
         fetcher.position = 38
         fetcher.comes(40, 41)
@@ -771,7 +772,7 @@ class TestThread:
             return await fetched_records(*arguments, **options)
 
         fetcher.fetched_records = aborted  # type: ignore[method-assign]
-        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, [], 15)}
+        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, [], 15)}
 
     async def test_a_partition_that_is_no_longer_assigned_has_no_position(
         self, thread: BatchConsumerThread
@@ -822,11 +823,11 @@ class TestThread:
         """What is not taken stays packed, in a third of the memory."""
         monkeypatch.setattr(consumer_thread, "_FETCH_RECORDS", 2)
         fetcher.comes(10, 11, 12)
-        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(10, records(10, 11), 12)}
-        assert await thread._fetch({TP0}, 5.0, Epoch()) == {TP0: Fetch(12, records(12), 13)}
+        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, records(10, 11), 12)}
+        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(12, records(12), 13)}
 
     async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
-        fetch = asyncio.create_task(thread._fetch({TP0}, 5.0, Epoch()))
+        fetch = asyncio.create_task(thread._fetch({TP0}, 60.0, Epoch()))
         await asyncio.sleep(0)
         fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
         with pytest.raises(TopicAuthorizationFailedError):

@@ -144,13 +144,13 @@ class Rig:
         )
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not condition():
                 await asyncio.sleep(0.001)
 
     async def give_all(self, until: Callable[[], bool]) -> None:
         """Confirm whatever is submitted."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not until():
                 for _, future in self.publisher.submitted:
                     if not future.done():

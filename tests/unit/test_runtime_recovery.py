@@ -116,7 +116,7 @@ class TestRecover:
         monkeypatch.setattr(log, "stop", stop)
         monkeypatch.setattr(recovery, "_consumer", lambda *told: log)
         reading = asyncio.ensure_future(recover({HERE: part}, Epoch(), settings, "test", ""))
-        done, _ = await asyncio.wait({reading}, timeout=10)
+        done, _ = await asyncio.wait({reading}, timeout=60)
         broker_is_back.set()
         assert done
         assert await reading == 10, "all was read, and so nothing is wrong"
@@ -232,7 +232,7 @@ class TestRecover:
 
         log = Log(0, 10)
         monkeypatch.setattr(log, call, silent)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             with pytest.raises(ConsistencyError, match="restart the worker"):
                 await read(log, part, settings)
 

@@ -108,7 +108,7 @@ class Bench:
         ]
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition():
                 await asyncio.sleep(0.001)
 
@@ -455,7 +455,7 @@ class TestSilence:
             return effects
 
         bench = Bench(service, stage(step))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await bench.run(b"a", b"silent")
         assert bench.letters() == [(b"silent", "no_answer")]
 

@@ -273,7 +273,7 @@ class TestLife:
     ) -> None:
         service.settings = service.settings.model_copy(update={"request_timeout_seconds": 0.01})
         producer.answers = False
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             with pytest.raises(TimeoutError):
                 await service.start()
         assert producer.happened == []
@@ -286,7 +286,7 @@ class TestLife:
 
         monkeypatch.setattr(service.watch, "look", fails)
         await service.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await service.failed.wait()
         await service.stop()
         assert "the group said no" in str(service.failure)

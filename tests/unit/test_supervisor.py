@@ -30,7 +30,7 @@ def is_alive(pid: int) -> bool:
     """Whether the process runs; one that nobody has waited for yet (a zombie) does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes between opening and reading
         return False
 
 

@@ -44,7 +44,7 @@ def server(state: HealthState) -> Iterator[HealthServer]:
 
 def ask(server: HealthServer, path: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -160,7 +160,7 @@ def test_closing_frees_the_port(state: HealthState) -> None:
 
 
 def test_a_client_that_hangs_up_leaves_the_server_answering(server: HealthServer) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as half:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as half:
         half.sendall(b"GET /metr")
     assert ask(server, "/healthz")[0] == 200
 
@@ -170,7 +170,7 @@ def test_a_request_that_does_not_end_is_ended(
     server: HealthServer, sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Server, "request_seconds", 0.2)
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as half:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as half:
         half.sendall(sent)
         assert half.recv(100) == b""
     assert ask(server, "/healthz")[0] == 200
@@ -196,8 +196,8 @@ def test_too_many_connections_are_turned_away_and_the_next_finds_room(
     monkeypatch.setattr(_Server, "most_connections", 3)
     monkeypatch.setattr(_Server, "request_seconds", 1.0)
     address = ("127.0.0.1", server.port)
-    opened = [socket.create_connection(address, timeout=30) for _ in range(3)]
-    with socket.create_connection(address, timeout=30) as refused:
+    opened = [socket.create_connection(address, timeout=60) for _ in range(3)]
+    with socket.create_connection(address, timeout=60) as refused:
         assert refused.recv(100) == b""
     for each in opened:  # they have had their time
         assert each.recv(100) == b""
@@ -206,7 +206,7 @@ def test_too_many_connections_are_turned_away_and_the_next_finds_room(
 
 
 def test_the_answer_does_not_wait_for_an_acknowledgement_of_its_headers(server: HealthServer) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         while not server._server._since:
             pass
         (accepted,) = server._server._since
