@@ -82,7 +82,11 @@ async def test_a_thousand_open_streams_are_told_bye() -> None:
     metrics, stopping = Metrics(), asyncio.Event()
     app = create_api(Parts(), stopping=stopping, operations=[watch], metrics=metrics)
     assert room(2000) > 1000, "both ends of each are in this process"
-    server = await serve(app, "127.0.0.1", 0, counted(metrics), stopping)
+
+    class Patient(counted(metrics)):  # type: ignore[misc]  # made at run time
+        request_seconds = 600.0
+
+    server = await serve(app, "127.0.0.1", 0, Patient, stopping)
     opened = []
     for _ in range(10):  # as many at once as may wait to be accepted
         opened += await asyncio.gather(*(asyncio.open_connection("127.0.0.1", server.port) for _ in range(100)))
@@ -91,7 +95,7 @@ async def test_a_thousand_open_streams_are_told_bye() -> None:
     async with asyncio.timeout(60):
         while read(metrics, "http_open_streams") < len(opened):
             await asyncio.sleep(0.01)
-        stopped = asyncio.create_task(server.stop())
+        stopped = asyncio.create_task(server.stop(grace_seconds=600.0))
         bodies = await asyncio.gather(*(reader.read() for reader, _ in opened))
         await stopped
     assert all(b"event: bye" in body for body in bodies)
