@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,8 +13,12 @@ from processors.text.tokens import TokenCounter
 #: Tokens of an answer at most, as JSON.
 MOST_TOKENS = 8_000
 
-#: Characters of a text that is one of several; the whole is behind its handle.
-PREVIEW = 800
+#: Characters and bytes of a text that is one of several; the whole is behind its handle.  A token is a byte at
+#: least, so that a memory with what stands before and after it always fits.
+PREVIEW, _PREVIEW_BYTES = 800, 2_000
+
+#: What is left for a text that is alone in its answer.
+_ALONE = MOST_TOKENS - 2_000
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -113,7 +118,6 @@ class ContextText(BaseModel):
 
     status: str = Field(description="made, nothing (nothing is remembered that belongs in it) or not_made_yet")
     prompt: str
-    next: str = ""
 
 
 class Done(BaseModel):
@@ -144,7 +148,23 @@ def memory(result: dict[str, Any]) -> Memory:
 
 def preview(text: str) -> str:
     """Return the beginning of a text."""
-    return text if len(text) <= PREVIEW else text[: PREVIEW - 1] + "…"
+    beginning = text[:PREVIEW].encode("utf-8", "replace")[:_PREVIEW_BYTES].decode("utf-8", "ignore")
+    return text if len(beginning) == len(text) else beginning[:-1] + "…"
+
+
+def cut(text: str, count: TokenCounter, limit: int = _ALONE) -> str:
+    """Return as much of a text as takes ``limit`` tokens in JSON, and how many characters that leaves out."""
+
+    def takes(characters: int) -> int:
+        return count(json.dumps(text[:characters], ensure_ascii=False))
+
+    if takes(len(text)) <= limit:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if takes(middle) <= limit else (low, middle - 1)
+    return f"{text[:low]}… ({len(text) - low:,} more characters)"
 
 
 def fitting(

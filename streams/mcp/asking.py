@@ -10,6 +10,7 @@ import httpx
 import msgspec
 from mcp.server.mcpserver.exceptions import ToolError
 
+from streams.mcp.answers import preview
 from streams.printing import printable
 
 _NO_PERSON = (
@@ -83,7 +84,9 @@ def _why(status: int, body: Mapping[str, Any]) -> str:
     detail, advice = str(body.get("detail", "")), str(body.get("advice", ""))
     if status == httpx.codes.BAD_REQUEST and "user_id" in detail and "missing" in detail:
         return _NO_PERSON
-    return printable(" ".join(filter(None, (detail or f"The memory answered {status}.", advice))))
+    return printable(
+        " ".join(filter(None, (preview(detail) or f"The memory answered {status}.", preview(advice))))
+    )
 
 
 def segment(identity: str) -> str:

@@ -10,9 +10,12 @@ from pydantic import Field
 
 from processors.text.tokens import TokenCounter
 from streams.mcp import answers
-from streams.mcp.answers import ContextText, FactDetail, FactLine, FactList, Found, Said, Window, fitting
+from streams.mcp.answers import ContextText, FactDetail, FactLine, FactList, Found, Said, Window, cut, fitting
 from streams.mcp.asking import Ask, segment
 from streams.mcp.hints import Asking, hints
+
+#: Of a fact's history; of an answer they take a third at most.
+_LATEST_CHANGES = 50
 
 _EMPTY = {
     "unknown_person": "Nothing was ever said by this person, or learned of them.",
@@ -62,13 +65,7 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         Example: get_context(conversation_id="c-1").
         """
         found = await asking(ctx).get("/v1/context", conversation_id=conversation_id)
-        lines = str(found.get("prompt", "")).split("\n")
-
-        def make(some: Sequence[Any], left: int) -> ContextText:
-            more = f"{left} more lines did not fit" if left else ""
-            return ContextText(status=found["status"], prompt="\n".join(some), next=more)
-
-        return fitting(lines, make, count)
+        return ContextText(status=found["status"], prompt=cut(str(found.get("prompt", "")), count))
 
     @server.tool(title="What was said around it", annotations=hints("What was said around it", reads=True))
     async def get_window(
@@ -88,16 +85,14 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         path = f"/v1/conversations/{segment(conversation_id)}/window"
         found = await asking(ctx).get(path, first=first, last=end, turns=turns)
         said = [
-            Said(index=each["index"], role=each["role"], text=each["text"], sent_at=each["sent_at"])
+            Said(index=each["index"], role=each["role"], text=cut(each["text"], count), sent_at=each["sent_at"])
             for each in found["messages"]
         ]
 
         def make(some: Sequence[Any], left: int) -> Window:
             following = ""
-            if some and left:
+            if left:
                 following = f"get_window(first={some[-1].index + 1}, last={said[-1].index}, turns=0)"
-            if left and not some:
-                following = "one message alone is too long: see the resource of the conversation"
             return Window(conversation_id=conversation_id, messages=list(some), next=following)
 
         return fitting(said, make, count)
@@ -120,9 +115,14 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
             for each in reversed(fact.get("provenance", []))
         ]
 
+        changes = fact.get("changes", [])
+        older = max(0, len(changes) - _LATEST_CHANGES)
+
         def make(some: Sequence[Any], left: int) -> FactDetail:
+            not_shown = ((left, "sentences"), (older, "changes"))
             return FactDetail(
-                **{name: fact[name] for name in ("fact_id", "statement", "kind", "status", "confidence")},
+                **{name: fact[name] for name in ("fact_id", "kind", "status", "confidence")},
+                statement=answers.preview(fact["statement"]),
                 valid_from=fact.get("valid_from") or "",
                 valid_to=fact.get("valid_to") or "",
                 superseded_by=fact.get("superseded_by") or "",
@@ -131,9 +131,9 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
                     answers.FactChange(
                         change=each["change"], at=each["at"], confidence=each["confidence_after"]
                     )
-                    for each in reversed(fact.get("changes", []))
+                    for each in reversed(changes[older:])
                 ],
-                next=f"{left} older sentences did not fit" if left else "",
+                next=", ".join(f"{many} older {what} did not fit" for many, what in not_shown if many),
             )
 
         return fitting(evidence, make, count)

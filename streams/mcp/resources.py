@@ -54,7 +54,10 @@ def add_resources(server: MCPServer[Any], asking: Asking, count: TokenCounter) -
         with _saying_why():
             path = f"/v1/conversations/{segment(conversation_id)}/window"
             found = await asking(ctx).get(path, first=0, last=0, turns=100)
-        said = [{"index": m["index"], "role": m["role"], "text": m["text"]} for m in found["messages"]]
+        said = [
+            {"index": m["index"], "role": m["role"], "text": answers.cut(m["text"], count)}
+            for m in found["messages"]
+        ]
         while len(said) > 1 and count(msgspec.json.encode(said).decode()) > answers.MOST_TOKENS:
             said = said[: len(said) * 3 // 4]
         return msgspec.json.encode({"conversation_id": conversation_id, "messages": said}).decode()

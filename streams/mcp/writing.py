@@ -81,7 +81,7 @@ def add_writing(server: MCPServer[Any], asking: Asking) -> None:
         told = await asking(ctx).post(path, {"text": text}, key=f"mcp-{uuid4()}", whose="query")
         if told["ends"]:
             return Done(done="It ends within seconds, and nothing takes its place.")
-        return Done(done=f"Within seconds it is: {told['statement']}", fact_id=told["instead"])
+        return Done(done=f"Within seconds it is: {preview(told['statement'])}", fact_id=told["instead"])
 
     async def confirm(ctx: Context[Any, Any], fact_id: str) -> Confirmed | Elicit[Confirmed]:
         """Ask the person, where the client can."""

@@ -21,10 +21,12 @@ from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
-from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
+from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, cut, fitting, preview, tokens_of
 from streams.mcp.asking import segment
 
 COUNT = open_counter("cl100k_base")
+SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}
+CHANGED = {"change": "created", "at": "2026-01-05T08:00:00Z", "confidence_after": 0.8}
 FACT = {
     "fact_id": "f-1",
     "user_id": "ada",
@@ -34,8 +36,8 @@ FACT = {
     "confidence": 0.9,
     "valid_from": "2026-01-05T08:00:00Z",
     "last_evidence_at": "2026-01-06T08:00:00Z",
-    "provenance": [{"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}],
-    "changes": [{"change": "created", "at": "2026-01-05T08:00:00Z", "confidence_after": 0.8}],
+    "provenance": [SAID],
+    "changes": [CHANGED],
 }
 
 
@@ -279,6 +281,90 @@ def test_an_answer_stays_within_its_budget() -> None:
     assert tokens_of(first, COUNT) <= MOST_TOKENS
     assert first.next == f"f-{len(first.facts)}"
     assert fitting(lines[:3], make, COUNT).next == ""
+
+
+def largest(text: str) -> dict[str, Any]:
+    """What every operation that a tool asks answers of a memory as large as it gets."""
+    said = {"index": 0, "role": "user", "text": text, "sent_at": "2026-01-05T08:00:00Z"}
+    fact = FACT | {"statement": text}
+    whole = fact | {"provenance": [SAID | {"quote": text}] * 20 + [SAID] * 2_000, "changes": [CHANGED] * 2_000}
+    turn = {"index": 0, "sent_at": said["sent_at"]}
+    result = {"kind": "turn", "score": 0.7, "text": text, "before": said, "after": said, "turn": turn}
+    return {
+        "GET /v1/search": {"results": [result | {"conversation_id": "c-" * 128}] * 20, "empty": None},
+        "GET /v1/context": {"status": "made", "prompt": text},
+        "GET /v1/conversations/c/window": {"messages": [said] * 20},
+        "GET /v1/facts/f": whole,
+        "GET /v1/facts": {"facts": [fact] * 20 + [FACT] * 500, "next": None, "known": True},
+        "GET /v1/session": {"user_id": "ada"},
+        "GET /v1/progress": {"state": "extracted"},
+        "POST /v1/messages": {"messages": [{"message_id": "m", "position": "3:1842"}]},
+        "POST /v1/facts/f/correct": {"instead": "f-2", "statement": text, "ends": False},
+        "DELETE /v1/facts/f": {},
+    }
+
+
+#: What a call of any tool may be given; a tool with a parameter of another name has it added here.
+GIVEN = {
+    "query": "where?",
+    "search_type": "both",
+    "limit": 50,
+    "conversation_id": "c",
+    "first": 0,
+    "last": 0,
+    "turns": 50,
+    "fact_id": "f",
+    "cursor": "f",
+    "text": "I like tea.",
+}
+
+
+def as_read(answer: Any) -> int:
+    """The tokens of the longer form of an answer: assistants read either."""
+    structured = json.dumps(answer.structured_content, indent=2, ensure_ascii=False)
+    return max(map(COUNT, ["".join(each.text for each in answer.content), structured]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["We talked. " * 4_000, "bergamot" * 4_000, '"' * 40_000, "\U00012000" * 9_000],
+    ids=["sentences", "one word", "escaped", "four tokens a character"],
+)
+async def test_no_answer_of_any_tool_is_longer_than_its_budget(api: Api, text: str) -> None:
+    api.answers = {what: (200, told) for what, told in largest(text).items()}
+    async with connected() as client:
+        for tool in (await client.list_tools()).tools:
+            given = {name: GIVEN[name] for name in tool.input_schema["properties"]}
+            answer = await client.call_tool(tool.name, given)
+            assert not answer.is_error, (tool.name, answer.content)
+            assert as_read(answer) <= MOST_TOKENS, tool.name
+            shown = [each for each in answer.structured_content.values() if isinstance(each, list)]
+            assert all(shown), f"{tool.name} shows something, however large each is"
+        for template in (await client.list_resource_templates()).resource_templates:
+            uri = template.uri_template.replace("{user_id}", "ada").replace("{conversation_id}", "c")
+            [read] = (await client.read_resource(uri)).contents
+            assert COUNT(read.text) <= MOST_TOKENS, uri  # type: ignore[union-attr]
+
+
+async def test_no_error_of_any_tool_is_longer_than_its_budget(api: Api) -> None:
+    refused = 400, {"detail": "No: " + "bergamot" * 8_000, "advice": "x, " * 8_000}
+    api.answers = dict.fromkeys(largest(""), refused)
+    long = {name: "f" * 60_000 for name, value in GIVEN.items() if isinstance(value, str)}
+    async with connected() as client:
+        for tool in (await client.list_tools()).tools:
+            for all_given in (GIVEN, GIVEN | long):
+                given = {name: all_given[name] for name in tool.input_schema["properties"]}
+                answer = await client.call_tool(tool.name, given)
+                assert answer.is_error and as_read(answer) <= MOST_TOKENS, tool.name
+
+
+def test_the_beginning_of_a_text_says_how_much_is_left_out() -> None:
+    text = "We talked about the garden. " * 1_000
+    beginning = cut(text, COUNT, 100)
+    assert beginning.endswith(f"… ({len(text) - beginning.index('…'):,} more characters)")
+    assert text.startswith(beginning[: beginning.index("…")]) and 80 < COUNT(beginning) <= 120
+    assert cut("Short. \ud83d", COUNT) == "Short. \ud83d"
+    assert preview("x" * 800) == "x" * 800 and preview("x" * 801) == "x" * 799 + "…"
 
 
 def test_ids_in_paths() -> None:
