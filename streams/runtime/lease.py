@@ -40,6 +40,7 @@ class Lease:
         self._name = name
         self._clock = clock
         self._renewed_at: float | None = None
+        self._refusal: ConsistencyError | None = None
         #: Somebody else has our name.
         self.fenced = False
 
@@ -75,15 +76,18 @@ class Lease:
 
         Raises:
             FencedInstanceIdError: another worker has our name.
-            ConsistencyError: it does not, so what is about to be written is no longer ours to write.
+            ConsistencyError: it does not, so what is about to be written is no longer ours to write.  From then
+                on nothing is: what waits behind it is as late, and joining the group again must not let it out.
         """
         while True:
-            if self._renewed_at is None:
-                self.check_name()
-                raise ConsistencyError(
+            self.check_name()
+            if self._refusal is None and self._renewed_at is None:
+                self._refusal = ConsistencyError(
                     "the group has given our partitions away while records were still to be written: the "
                     "process stood still or could not reach the broker. Restart it: they will be read again"
                 )
+            if self._refusal is not None:
+                raise self._refusal
             if self.silence() < self._session:
                 return
             await asyncio.sleep(_POLL_SECONDS)

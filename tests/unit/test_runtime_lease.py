@@ -112,9 +112,26 @@ async def test_the_producer_s_client_sends_only_what_is_still_ours_to_write(leas
         await client.send(1, produce)
     assert ["given our partitions away" in str(refusal) for refusal in refusals] == [True]
     assert await client.send(1, "metadata") == "answer"
+    assert client.sent == [(1, "metadata", {})]
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+async def test_what_waits_behind_what_was_refused_is_late_too_and_joining_again_does_not_let_it_out(
+    lease: Lease, clock: Clock, forgotten: bool
+) -> None:
+    """The worker is about to stop; until then its consumer may come back, and its producer would go on."""
+    client, refusals = Client(), []
+    lease.guard(client, refusals.append)
+    produce = ProduceRequest.__new__(ProduceRequest)
     lease.renew(clock.now)
     assert await client.send(2, produce, group=3) == "answer"
-    assert client.sent == [(1, "metadata", {}), (2, produce, {"group": 3})]
+    lease.lose(forgotten=forgotten)
+    with pytest.raises(KafkaError):
+        await client.send(2, produce)
+    lease.renew(clock.now)
+    with pytest.raises(KafkaError):
+        await client.send(2, produce)
+    assert client.sent == [(2, produce, {"group": 3})]
 
 
 class Coordinator:
