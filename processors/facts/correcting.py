@@ -38,6 +38,11 @@ _SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECA
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "was": "was"}
 
 
+def window_id_of(tenant_id: str, correction: Correction) -> str:
+    """Return the window that what is said by hand stands in, alone."""
+    return ids.deterministic_id("correction", tenant_id, correction.command_id)
+
+
 def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tuple[FactCandidate, ...]:
     """Return what takes the place of a fact, all of it in the fact's slot: most often one candidate.
 
@@ -105,7 +110,7 @@ def _window(fact: Fact, correction: Correction, at: Timestamp) -> Window:
         offset=correction.offset,
     )
     return Window(
-        window_id=ids.deterministic_id("correction", fact.tenant_id, correction.command_id),
+        window_id=window_id_of(fact.tenant_id, correction),
         conversation_id=correction.conversation_id,
         user_id=fact.user_id,
         tenant_id=fact.tenant_id,

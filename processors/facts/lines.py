@@ -45,7 +45,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     for it when they are erased; and of one that was merged and can be brought back: ``fact`` is what it was,
     ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
-    certainty shrank.
+    certainty shrank.  ``voided_by``: the window of what was said instead of one that was corrected.
     """
 
     fact_id: str
@@ -63,6 +63,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     gave: tuple[str, ...] = ()
     let_go: int = 0
     narrowed: float = 1.0
+    voided_by: str = ""
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
@@ -205,11 +206,11 @@ def settled(
         if is_void(fact):
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
-            line = with_stub(line, stub_of(fact, let_go))
+            line = with_stub(line, stub_of(fact, let_go, cause.window_id or ""))
     return bounded(line, found), changed
 
 
-def stub_of(fact: Fact, floors: tuple[Floor, ...]) -> Stub:
+def stub_of(fact: Fact, floors: tuple[Floor, ...], voided_by: str = "") -> Stub:
     """Return what is left of a fact that never was so."""
     return Stub(
         fact.fact_id,
@@ -219,6 +220,7 @@ def stub_of(fact: Fact, floors: tuple[Floor, ...]) -> Stub:
         tenant_id=fact.tenant_id,
         user_id=fact.user_id,
         conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
+        voided_by=voided_by,
     )
 
 

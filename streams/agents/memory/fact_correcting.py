@@ -4,16 +4,17 @@ A step ``correct`` stands in the log beside those of consolidation, in the parti
 said instead of the fact becomes a candidate (:mod:`processors.facts.correcting`) that names it, and is folded
 in when it is read: so what follows depends on the log alone.  What cannot be done is dead-lettered, and says
 why.  Under the id of the step stands where its candidate goes: a command that was sent twice is done once.
+After a crash its candidate may be folded in before the step is read again; then it is done, too.
 """
 
 from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
-from models.facts import Fact
+from models.facts import Fact, FactStatus
 from processors.facts.claims import claim_of
-from processors.facts.correcting import corrected
-from processors.facts.lines import Place
+from processors.facts.correcting import corrected, window_id_of
+from processors.facts.lines import Place, Stub
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
@@ -39,22 +40,49 @@ def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) 
     ):
         work.skip("erased")
         return own
-    candidates = corrected(_fact(step, work), said, step.at, step.by)
+    fact, stub = _found(step, work)
+    window_id = window_id_of(step.tenant_id, said)
+    if _is_done(fact, stub, window_id):
+        work.skip("replayed")
+        return Place(step.fact_id if fact is None else claim_of(fact).line_id)
+    if fact is None:
+        assert stub is not None  # or nothing was found
+        after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
+        raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
+    candidates = corrected(fact, said, step.at, step.by)
     for candidate in candidates:
         emit_candidate(candidate, work)
     return Place(claim_of(candidates[0]).line_id)
 
 
-def _fact(step: ConsolidationStep, work: Work) -> Fact:
+def _found(step: ConsolidationStep, work: Work) -> tuple[Fact | None, Stub | None]:
+    """Return the fact that a step names, or what is left of it; nobody learns that another's is there."""
     found = work.get(step.fact_id.encode(), STATE)
     line = line_of(found.line_id if isinstance(found, Place) else step.fact_id, work)
     fact = None if line is None else line.fact(step.fact_id)
     stub = None if line is None or fact is not None else line.stub(step.fact_id)
-    if stub is not None:
-        after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
-        raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
-    if fact is None or (fact.tenant_id, fact.user_id) != (step.tenant_id, step.user_id):
+    if (step.tenant_id, step.user_id) != _owner(fact, stub, work):
         raise InvalidRecord(
             "unknown_fact", f"there is no fact {step.fact_id} about {step.user_id} in tenant {step.tenant_id}"
         )
-    return fact
+    return fact, stub
+
+
+def _owner(fact: Fact | None, stub: Stub | None, work: Work) -> tuple[str, str] | None:
+    """Return tenant and person; a fact that was merged is whose that is which it was merged into."""
+    if fact is None and stub is not None and not stub.user_id:
+        into = line_of(stub.into_line, work)
+        fact = None if into is None else into.fact(stub.into)
+    whose = fact or stub
+    return None if whose is None else (whose.tenant_id, whose.user_id)
+
+
+def _is_done(fact: Fact | None, stub: Stub | None, window_id: str) -> bool:
+    """Tell whether what was said in this window has taken the place of the fact, or ended it."""
+    if stub is not None:
+        return stub.voided_by == window_id
+    return (
+        fact is not None
+        and fact.status is not FactStatus.ACTIVE
+        and any(each.window_id == window_id for each in fact.changes)
+    )
