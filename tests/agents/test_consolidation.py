@@ -39,10 +39,11 @@ from processors.facts.rebuilding import rebuilt
 from processors.merging.plan import CLUSTERS_LIMIT
 from processors.merging.support import SUPPORT_LIMIT
 from streams.adapters.builtin_validator import BuiltinMergeValidator
+from streams.agents.memory import consolidating, fact_vectors
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CHANGED_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
-from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
+from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import EMBEDDINGS, FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.embedding_requests import key_of
@@ -522,6 +523,32 @@ class TestFading:
             2,
         )
 
+    def faint_beside_another(self, harness: Harness) -> None:
+        """One that has faded, and one of another conversation, of now, that says the same."""
+        harness.know("User likes hiking", 1, confidence=0.6)
+        harness.arrived += timedelta(days=200)
+        said = candidate("User loves hiking", 2, conversation="d", confidence=0.9)
+        now = msgspec.structs.replace(said.provenance, sent_at=harness.arrived, arrived_at=harness.arrived)
+        harness.take(harness.record(msgspec.structs.replace(said, provenance=now)))
+        harness.take(harness.record(result("User loves hiking", NEARBY), EMBEDDINGS))
+
+    def test_what_is_not_merged_after_all_has_faded_all_the_same(self, harness: Harness) -> None:
+        self.faint_beside_another(harness)
+        harness.feed(harness.record(consolidate(), CONSOLIDATION))
+        (report,) = harness.values(REPORTS, ConsolidationReport)
+        assert (len(report.merged), report.deprecated) == (1, ())
+        steps = harness.steps()
+        gone = Erasing("default", "d", "", harness.arrived)
+        harness.take(Record(None, gone.key(PARTITION).encode(), topic=FACTS, headers=gone.headers()))
+        harness.take(*[harness.record(step, CONSOLIDATION) for step in steps])
+        assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
+
+    def test_what_is_merged_has_not_faded(self, harness: Harness) -> None:
+        self.faint_beside_another(harness)
+        harness.consolidate()
+        states = [harness.fact(text).status for text in ("User likes hiking", "User loves hiking")]
+        assert states == [FactStatus.MERGED_INTO, FactStatus.ACTIVE]
+
     def test_what_bears_it_out_brings_it_back_if_it_is_sure_enough_then(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.28)
         harness.consolidate()
@@ -985,6 +1012,40 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harne
     assert len(merged) == count // 10
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
     assert person.changed == ()
+
+
+def of_person(harness: Harness) -> Person:
+    (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
+    return person
+
+
+def test_however_far_behind_it_is_a_person_stays_small_and_all_is_looked_at(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fact_vectors, "CHANGED_MOST", 100)
+    monkeypatch.setattr(fact_vectors, "SAID_MOST", 4)
+    monkeypatch.setattr(consolidating, "CHANGED_LIMIT", 2 * PAGE_FACTS)
+    count = 5 * PAGE_FACTS
+    vectors = np.eye(count, dtype=np.float32)
+    vectors[1::10] = vectors[::10]
+    for number in range(count):
+        verb = "loves" if number % 10 == 1 else "likes"
+        text = f"User {verb} thing{number - (number % 10 == 1)}"
+        harness.feed(harness.record(candidate(text, number)))
+        harness.feed(harness.record(result(text, vectors[number].tolist()), EMBEDDINGS))
+        assert len(of_person(harness).changed) <= 100
+    for number in range(7):
+        spoken(harness, f"t-{number}", vectors[number].tolist(), hours=number)
+    assert of_person(harness).said == ("t-3", "t-4", "t-5", "t-6")
+    assert {*harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))} == {
+        f"t-{number}/said".encode() for number in range(3, 7)
+    }
+    harness.take(harness.record(consolidate(), CONSOLIDATION))
+    reports = harness.values(REPORTS, ConsolidationReport)
+    assert max(each.changed for each in reports) <= 2 * PAGE_FACTS
+    merged = [fact for fact in harness.topic().values() if fact is not None and fact.merged_into_id is not None]
+    assert len(merged) == count // 10
+    assert not of_person(harness).waits
 
 
 class TestSeparating:

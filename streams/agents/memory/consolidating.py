@@ -45,7 +45,10 @@ from streams.agents.memory.fact_vectors import (
     person_key,
     said_by,
     spoken_key,
+    to_look_at,
     vector_key,
+    with_changed,
+    with_said,
 )
 from streams.runtime.keyed import Run, Work
 from streams.runtime.records import SourceRecord
@@ -103,10 +106,10 @@ class Consolidating:
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
             person = listed(person, whose, fact_id, work)
-        changed = tuple(dict.fromkeys((*person.changed, fact_id)))
-        if len(changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
+        after = with_changed(person, fact_id)
+        if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
             ask(person, _moment(record), "backlog", work)
-        self._wait(msgspec.structs.replace(person, model=result.model, changed=changed), whose, record, work)
+        self._wait(msgspec.structs.replace(after, model=result.model), whose, record, work)
         # Last: that the vector is known says that the person is.
         work.put(key, new, VECTOR)
 
@@ -122,10 +125,10 @@ class Consolidating:
         person = work.get(whose, PERSON)
         if person is None or result.saying is None:
             return  # nothing is known of them that it could bear out
-        said = tuple(dict.fromkeys((*person.said, turn_id)))
-        if len(said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
+        after = with_said(person, turn_id, work)
+        if len(after.said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
             ask(person, _moment(record), "backlog", work)
-        self._wait(msgspec.structs.replace(person, said=said), whose, record, work)
+        self._wait(after, whose, record, work)
         spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
         work.put(key, spoken, SPOKEN, first=True)
 
@@ -180,16 +183,12 @@ class Consolidating:
             person = Person(step.tenant_id, step.user_id, "")
         facts, gone = known(person, key, work)
         # So many at a time: whatever else is in the partition does not wait for a person of whom more changed.
-        some, rest = person.changed[:CHANGED_LIMIT], person.changed[CHANGED_LIMIT:]
+        some, left = to_look_at(person, key, CHANGED_LIMIT, work)
         found = plan(facts, some, self._near_from)
         said = said_by(person, work)
         borne_out = supported(facts, said, self._support_from)
         merged_away = {pair.other_id for pair in found.merges}
-        faint = sorted(
-            each.fact.fact_id
-            for each in facts
-            if each.fact.fact_id not in merged_away and is_faint(each.fact, at, self._rates)
-        )
+        faint = sorted(each.fact.fact_id for each in facts if is_faint(each.fact, at, self._rates))
         report = ConsolidationReport(
             report_id=ids.deterministic_id("report", step.step_id),
             user_id=step.user_id,
@@ -203,7 +202,7 @@ class Consolidating:
             asked=len(found.questions),
             said=len(said),
             supported=tuple(FactPair(each.fact_id, each.said.turn_id) for each in borne_out),
-            deprecated=tuple(sorted(set(faint) - {each.fact_id for each in borne_out})),
+            deprecated=tuple(sorted(set(faint) - merged_away - {each.fact_id for each in borne_out})),
             support_from=self._support_from,
             dry_run=step.dry_run,
         )
@@ -215,12 +214,13 @@ class Consolidating:
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
             for pair in pairs:
                 emit_step(step_about(pair, kind, step, at), work)
+        # One that shall be merged as well: if that is refused, it has faded all the same.
         for fact_id in faint:
             emit_step(supporting.deprecation(fact_id, step, at), work)
         if found.questions:
             emit_question(step, at, found.questions, work)
-        looked_at(person, key, gone, work, rest, self._fades_at(facts, at))
-        if rest:
+        looked_at(person, key, gone, work, left, self._fades_at(facts, at))
+        if left.waits:
             ask(person, at, step.by, work)
 
     def _fades_at(self, facts: Sequence[Known], at: datetime) -> datetime | None:

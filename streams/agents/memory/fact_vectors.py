@@ -30,6 +30,10 @@ from streams.runtime.records import SourceRecord
 #: Facts of a page: each new one is written with those before it.
 PAGE_FACTS = 64
 
+#: How many changed facts and turns of a person are named, at most, however far behind consolidation is: each
+#: new one is written with those before it.
+CHANGED_MOST, SAID_MOST = 4_000, 1_024
+
 PERSON_SUFFIX = b"/person"
 _VECTOR_SUFFIX = b"/vector"
 _EPISODE_KEYS = VectorKind.EPISODE.encode() + b"/"
@@ -46,7 +50,10 @@ class Vector(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 class Person(msgspec.Struct, frozen=True, array_like=True):
     """Of whom there are vectors: the model of the latest, how many pages, what changed, when it is due, and the
-    turns that nobody has looked at."""
+    turns that nobody has looked at.
+
+    ``sweep``: when more has changed than is named, the page from which on all facts are to be looked at.
+    """
 
     tenant_id: str
     user_id: str
@@ -55,6 +62,12 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
     changed: tuple[str, ...] = ()
     due: Timestamp | None = None
     said: tuple[str, ...] = ()
+    sweep: int | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether facts of theirs are to be looked at."""
+        return bool(self.changed) or self.sweep is not None
 
 
 class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -140,6 +153,35 @@ def listed(person: Person, key: bytes, fact_id: str, work: Work) -> Person:
     return msgspec.structs.replace(person, pages=last + 1)
 
 
+def with_changed(person: Person, fact_id: str) -> Person:
+    """Note that a fact changed; of too many all are looked at."""
+    changed = tuple(dict.fromkeys((*person.changed, fact_id)))
+    if len(changed) > CHANGED_MOST:
+        return msgspec.structs.replace(person, changed=(), sweep=0)
+    return msgspec.structs.replace(person, changed=changed)
+
+
+def with_said(person: Person, turn_id: str, work: Work) -> Person:
+    """Note that a turn was said; of too many the first bear nothing out any more."""
+    said = tuple(dict.fromkeys((*person.said, turn_id)))
+    for gone in said[:-SAID_MOST]:
+        work.skip("turn_too_old")
+        work.remove(spoken_key(gone))
+    return msgspec.structs.replace(person, said=said[-SAID_MOST:])
+
+
+def to_look_at(person: Person, key: bytes, most: int, work: Work) -> tuple[tuple[str, ...], Person]:
+    """Return so many facts that are to be looked at, and the person of whom the rest are."""
+    if person.changed or person.sweep is None:
+        return person.changed[:most], msgspec.structs.replace(person, changed=person.changed[most:])
+    end = person.sweep + max(1, most // PAGE_FACTS)
+    some = [
+        work.get(page_key(key, number), PAGE) or () for number in range(person.sweep, min(end, person.pages))
+    ]
+    left = msgspec.structs.replace(person, sweep=end if end < person.pages else None)
+    return tuple(fact_id for page in some for fact_id in page), left
+
+
 def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]]:
     """Return a person's facts whose vectors can be compared, and the ids of which no fact is there any more."""
     lines, found, gone = KnownLines(0, work), list[Known](), set[str]()
@@ -165,10 +207,10 @@ def said_by(person: Person, work: Work) -> list[Said]:
 
 
 def looked_at(
-    person: Person, key: bytes, gone: set[str], work: Work, left: tuple[str, ...], due: datetime | None
+    person: Person, key: bytes, gone: set[str], work: Work, left: Person, due: datetime | None
 ) -> None:
-    """Only what is ``left`` has changed any more; what is gone is forgotten, and so is a person of whom nothing
-    is left.  ``due``: when to look again, whatever happens.
+    """Only what ``left`` names has changed any more; what is gone is forgotten, and so is a person of whom
+    nothing is left.  ``due``: when to look again, whatever happens.
     """
     for turn_id in person.said:
         work.remove(spoken_key(turn_id))
@@ -183,7 +225,7 @@ def looked_at(
         _forget(person, key, work)
         return
     work.wake(key, None if due is None else due.timestamp())
-    work.put(key, msgspec.structs.replace(person, changed=left, said=(), due=due), PERSON)
+    work.put(key, msgspec.structs.replace(left, said=(), due=due), PERSON)
 
 
 def _of_pages(person: Person, key: bytes, work: Work) -> Iterator[str]:
@@ -212,5 +254,5 @@ def changed_people(tenant_id: str, work: Work) -> Iterator[Person]:
     """Yield the people of whom something changed since somebody looked."""
     for key in work.keys_ending(PERSON_SUFFIX):
         person = work.get(key, PERSON)
-        if person is not None and (person.changed or person.said) and person.tenant_id == tenant_id:
+        if person is not None and (person.waits or person.said) and person.tenant_id == tenant_id:
             yield person
