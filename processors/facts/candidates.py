@@ -42,7 +42,7 @@ OBJECTIONS = (
 )
 
 _SPACES = re.compile(r"\s+")
-_LIMITS = {"statement": 4096, "subject": 256, "attribute": 128, "value": 1024, "completes": 1024}
+_LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "value": 1024, "completes": 1024}
 
 
 def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:

@@ -30,6 +30,9 @@ from processors.prompts.prompt import Prompt, items, told
 
 VERSION = "graph-1"
 
+#: A statement is a few sentences at most: nobody's whole message is kept as a quote, in characters.
+_LONGEST_QUOTE = 1_000
+
 #: Room for the answer about one window; what is longer is cut off, and read as far as it goes.
 MOST_TOKENS = 1536
 
@@ -76,7 +79,7 @@ class _Statement(msgspec.Struct, frozen=True):
     relation: str
     object: _Mention
     ended: bool
-    quote: Annotated[str, msgspec.Meta(min_length=1)]
+    quote: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_QUOTE)]
 
 
 class Reading(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,11 +13,13 @@ from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
 from models import ids
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactCandidate, FactStatus
+from models.graph import GraphStatement
 from models.ports import Extraction as Outcome
-from models.ports import Extractor, Refused, TryLater
+from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
 from models.windows import Window
 from processors.facts.candidates import OBJECTIONS
+from processors.prompts import examples, graph
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
@@ -27,8 +30,10 @@ from streams.settings import Settings
 class Harness(StageHarness):
     """The stage around ``extractor``."""
 
-    def __init__(self, extractor: Extractor) -> None:
-        super().__init__(Extraction(Settings(), extractor).stage())
+    def __init__(
+        self, extractor: Extractor, settings: Settings | None = None, graph: GraphReader | None = None
+    ) -> None:
+        super().__init__(Extraction(settings or Settings(), extractor, graph).stage())
 
     @property
     def candidates(self) -> list[FactCandidate]:
@@ -92,6 +97,47 @@ class TestCandidates:
         other = window(said("hello", conversation="d"), conversation="d")
         await harness.call(*[harness.record(each) for each in (FIRST, other, SECOND)])
         assert extractor.asked == [FIRST, other, SECOND]
+
+
+class TestMasking:
+    CARD = "4111 1111 1111 1111"
+
+    async def extracted(self, settings: Settings) -> Harness:
+        messages = window(said(f"My card is {self.CARD}, ask Anna."))
+        found = statement(f"Has the card {self.CARD}", "c-m0", quote=f"My card is {self.CARD}")
+        harness = Harness(ScriptedExtractor(lambda _: [found]), settings, Related(self.CARD))
+        await harness.call(harness.record(messages))
+        return harness
+
+    async def test_what_must_not_be_kept_stands_neither_in_facts_nor_in_the_graph(self) -> None:
+        harness = await self.extracted(Settings())
+        assert len(harness.outputs) == 2
+        assert all(self.CARD.encode() not in (output.value or b"") for output in harness.outputs)
+        assert harness.statements == ["Has the card [masked: card number]"]
+        assert harness.last.counts["masked_passages_total", ("card number",)] == 3
+
+    async def test_it_is_kept_where_masking_is_off(self) -> None:
+        harness = await self.extracted(Settings(mask="off"))
+        assert all(self.CARD.encode() in (output.value or b"") for output in harness.outputs)
+
+
+class Related:
+    """A graph reader that quotes the whole message."""
+
+    name = "related-1"
+
+    def __init__(self, card: str) -> None:
+        self._card = card
+
+    async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
+        source = graph_statement().source
+        quoted = msgspec.structs.replace(source, quote=f"My card is {self._card}")
+        return [(msgspec.structs.replace(graph_statement(), source=quoted),) for _ in windows]
+
+
+def graph_statement() -> GraphStatement:
+    [found] = graph.read(examples.RELATED, examples.window()).statements
+    return found
 
 
 class TestNothingTwice:

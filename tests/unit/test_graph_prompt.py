@@ -112,6 +112,13 @@ def test_a_model_that_lies_writes_nothing(lie: dict[str, Any], why: str) -> None
     assert len(read(TRUE, {**TRUE, **lie}).statements) == 1
 
 
+def test_nobodys_whole_message_is_kept_as_a_quote() -> None:
+    long = window(("mara", Role.USER, "My sister Anna lives in Berlin. " + "She walks. " * 100))
+    for quote, count in ((long.messages[0].content[:900], 1), (long.messages[0].content, 0)):
+        answer = json.dumps({"statements": [{**TRUE, "quote": quote}]})
+        assert len(graph.read(answer, long).statements) == count
+
+
 def test_a_day_that_was_said_is_a_day() -> None:
     said = window(("mara", Role.USER, "My birthday is on the 5th of May."))
     told = {

@@ -1,5 +1,6 @@
 """memory/extraction: windows in, candidates for facts out (seed 000), and
-what a graph reader finds of how things are related.
+what a graph reader finds of how things are related.  What must not be kept verbatim is masked in both, as it is
+in turns.
 
 State per conversation: the last window that was processed, and the messages that statements were taken
 from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
@@ -19,6 +20,7 @@ from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.ports import Extraction as Outcome
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
+from processors.recall.masking import Masker, unmasked
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
@@ -37,6 +39,9 @@ _REMEMBERED = 128
 
 #: Windows remembered per conversation: a copy of an older one is extracted again, and its facts are known.
 _REMEMBERED_WINDOWS = 32
+
+#: What of a statement is kept as somebody wrote it.
+_TEXTS = ("statement", "subject", "value", "completes", "quote")
 
 #: Which window an answer is about: key of the conversation and end mark.
 _Asked = tuple[bytes, str]
@@ -66,6 +71,7 @@ class Extraction:
         self._settings = settings
         self._extractor = extractor
         self._graph = graph
+        self._mask = Masker(settings.own_patterns).mask if settings.mask == "on" else unmasked
         #: What became of windows whose batch has to be called again because others in it could not be read.
         self._answered: dict[_Asked, Extracted | Refused] = {}
 
@@ -115,7 +121,9 @@ class Extraction:
             for candidate in candidates:
                 emit_candidate(candidate, work)
             for statement in related.get((key, window.message_ids[-1]), ()):
-                send_statement(statement, work)
+                quote = self._masked(statement.source.quote, work)
+                source = msgspec.structs.replace(statement.source, quote=quote)
+                send_statement(msgspec.structs.replace(statement, source=source), work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
@@ -162,11 +170,18 @@ class Extraction:
         taken = []
         for statement in answer.statements:
             if (why := objection(statement, window)) is None:
-                taken.append(statement)
+                texts = {name: self._masked(getattr(statement, name), effects) for name in _TEXTS}
+                taken.append(msgspec.structs.replace(statement, **texts))
             else:
                 effects.count("statements_dropped_total", why)
         name = answer.by or self._extractor.name
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
+
+    def _masked(self, text: str, effects: Effects) -> str:
+        text, found = self._mask(text)
+        for kind, count in found.items():
+            effects.count("masked_passages_total", kind, by=count)
+        return text
 
 
 def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:
