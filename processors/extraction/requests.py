@@ -97,7 +97,7 @@ _SHORT_REPLY = 6
 #: What is turned down inside of a request: "a station without a car wash", "music that isn't rock".
 _BUT_NOT = re.compile(
     r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|suggest|recommend|navigate|take)\b.*)"
-    r"\b(?:without(?: considering)?|other than|anything but|that (?:does not|doesn't|do not|don't|isn't|aren't|is not|are not)(?: (?:offer|use|require|cover|include|have|accept|play))?)\s+"
+    r"\b(?:without(?: considering)?|other than|anything but|that (?:(?:does not|doesn't|do not|don't) (?:offer|use|require|cover|include|have|accept|play|serve|contain|involve|allow|need)|isn't|aren't|is not|are not))\s+"
     r"(?:any |a |an |the )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
     re.IGNORECASE,
 )

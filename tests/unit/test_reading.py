@@ -419,6 +419,23 @@ def test_what_is_torn_or_says_nothing_is_not_stated(said: str) -> None:
     assert sentences(said) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "nothing"),
+    [
+        ("Find me a restaurant that doesn't mind if we bring the dog.", "mind"),
+        ("Please suggest a bank that does not charge students.", "charge"),
+        ("Look for shops that don't close before ten.", "close"),
+    ],
+)
+def test_what_a_place_does_not_do_is_nothing_that_somebody_does_without(said: str, nothing: str) -> None:
+    assert nothing not in " ".join(sentences(said))
+
+
+def test_what_a_place_must_not_have_is_turned_down() -> None:
+    assert sentences("Can you play music that isn't rock?") == ["Does without rock"]
+    assert sentences("Find me a restaurant that doesn't serve meat.") == ["Does without meat"]
+
+
 def test_a_name_that_is_turned_down_is_not_liked() -> None:
     found = only("I don't want to shop at Greenfield anymore.")
     assert (found.value, found.assertion) == ("Greenfield", Assertion.ENDED)
