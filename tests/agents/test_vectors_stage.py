@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.recall.index import Index
 from streams.agents.recall.vectors import VectorViews
-from streams.runtime.testing import StageHarness
+from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
 DIMENSIONS = 4
@@ -31,8 +32,9 @@ ONE, OTHER = np.eye(2, DIMENSIONS, dtype=np.float32)
 class Harness(StageHarness):
     """The stage around an index of facts."""
 
-    def __init__(self, index: QdrantEdgeIndex) -> None:
-        super().__init__(VectorViews(Settings(), {VectorKind.FACT: index}).stage())
+    def __init__(self, index: QdrantEdgeIndex, kind: VectorKind = VectorKind.FACT) -> None:
+        self.now = START
+        super().__init__(VectorViews(Settings(turn_retention_days=30), {kind: index}, lambda: self.now).stage())
         self.index = index
 
     async def nearest(self, vector: Any) -> list[tuple[str, float]]:
@@ -79,6 +81,28 @@ async def test_vectors_make_facts_found_by_meaning(harness: Harness) -> None:
     effects = await harness.call(harness.record(result(TEA, ONE)), harness.record(result(CELLO, OTHER)))
     assert not effects, "a view writes nothing"
     assert await harness.nearest(OTHER) == [("plays the cello", 1.0), ("likes tea", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "days", "kept"),
+    [
+        (VectorKind.TURN, 29, True),
+        (VectorKind.TURN, 31, False),
+        (VectorKind.EPISODE, 31, False),
+        (VectorKind.FACT, 31, True),
+    ],
+)
+async def test_what_the_index_let_go_of_does_not_come_back_when_it_is_filled_anew(
+    harness: Harness, kind: VectorKind, days: int, kept: bool
+) -> None:
+    views = Harness(harness.index, kind)
+    await harness.index.upsert([TEA])
+    old = views.record(result(TEA, ONE, kind=kind), key=f"{kind}/{TEA.fact_id}".encode())
+    views.now += timedelta(days=days)
+    await views.call(old)
+    assert (await harness.index.without_vector([TEA.fact_id]) == set()) is kept
+    assert views.skipped("expired") == (not kept)
+    assert not views.dead_letters
 
 
 @pytest.mark.parametrize("erased_between", [False, True])

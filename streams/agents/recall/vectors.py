@@ -1,12 +1,15 @@
 """recall/vectors: keeps the vectors in the indexes a view of ``memory.embeddings.v1``.
 
-A vector may come before the thing that it is of; nobody finds it until that is there.
+A vector may come before the thing that it is of; nobody finds it until that is there.  The topic keeps vectors
+for ever: those of turns and episodes that the indexes let go of (:mod:`streams.expiry`) are not stored again
+when an index is filled anew, for nothing would come that they are of.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,9 @@ from streams.settings import Settings
 
 log = structlog.get_logger("streams.agents.recall.vectors")
 
+#: What the indexes keep for a time only.
+_EXPIRING = (VectorKind.TURN, VectorKind.EPISODE)
+
 
 class VectorViews:
     """The step around the indexes, by the kind of what they hold; all their vectors are of one model.
@@ -35,8 +41,15 @@ class VectorViews:
     An index that is filled with vectors later is one more entry.
     """
 
-    def __init__(self, settings: Settings, indexes: Mapping[VectorKind, SearchIndex[Any, Any]]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        indexes: Mapping[VectorKind, SearchIndex[Any, Any]],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._settings = settings
+        self._kept = timedelta(days=settings.turn_retention_days)
+        self._clock = clock
         self._indexes = indexes
         (self._model,) = {index.space.model for index in indexes.values()}
         self._named: set[str] = set()
@@ -60,6 +73,7 @@ class VectorViews:
         """Store the latest vector of each thing of the batch; take those of what was erased."""
         effects = Effects()
         latest: dict[VectorKind, dict[str, NDArray[np.float32] | None]] = defaultdict(dict)
+        expired = 1000 * (self._clock() - self._kept).timestamp()
         for record in batch.records:
             try:
                 kind, wanted_id, vector = self._read(record)
@@ -70,7 +84,9 @@ class VectorViews:
                 effects.count("skipped_records_total", "vectors", "other_model")
                 self._name(other.model)
                 continue
-            if kind in self._indexes:
+            if vector is not None and kind in _EXPIRING and record.timestamp < expired:
+                effects.count("skipped_records_total", "vectors", "expired")
+            elif kind in self._indexes:
                 latest[kind][wanted_id] = vector
             else:
                 effects.count("skipped_records_total", "vectors", "no_index")
