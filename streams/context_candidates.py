@@ -94,7 +94,7 @@ def compared(text: str, vector: Vector | None, said: Said) -> tuple[tuple[str, .
     """Return a text's words, if they are needed, how like it is to what was said, and whether by meaning."""
     if vector is not None and said.vector is not None:
         return (), float(np.dot(vector, said.vector)), True
-    words = tuple(words_of(text))
+    words = words_of(text)
     return words, likeness(said.words, words), False
 
 
@@ -119,7 +119,7 @@ def vector_of(turns: Sequence[Turn], vectors: Mapping[str, Vector]) -> Vector | 
 
 
 def words_said(turns: Sequence[Turn]) -> tuple[str, ...]:
-    return tuple(words_of(query_of(turns)))
+    return words_of(query_of(turns))
 
 
 def query_of(turns: Sequence[Turn]) -> str:

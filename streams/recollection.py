@@ -149,7 +149,7 @@ def _candidate(result: Result) -> Candidate:
         similarity=result.score,
         confidence=confidence,
         at=at,
-        words=tuple(words_of(result.text)),
+        words=words_of(result.text),
         role=turn.role if turn is not None else None,
         speaker=turn.speaker if turn is not None else "",
         message_ids=names,

@@ -137,7 +137,7 @@ def _candidate(item: ContextItem) -> Candidate:
         similarity=parts.similarity / SIMILARITY if parts is not None else item.score,
         confidence=parts.confidence / CONFIDENCE if parts is not None else 1.0,
         at=item.at or _LONG_AGO,
-        words=tuple(words_of(item.text)),
+        words=words_of(item.text),
         role=item.role,
         speaker=item.speaker,
         message_ids=item.message_ids,

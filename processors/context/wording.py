@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from models.context import Context, ContextItem, Tier
@@ -96,7 +96,7 @@ def cut(text: str, limit: int, cost_of: Callable[[str], int]) -> str:
     return kept + ELLIPSIS
 
 
-def excerpt(text: str, wanted: Collection[str], limit: int, words_of: Callable[[str], list[str]]) -> str:
+def excerpt(text: str, wanted: Collection[str], limit: int, words_of: Callable[[str], Iterable[str]]) -> str:
     """Return consecutive sentences, ``limit`` characters at most, with the one that has most of ``wanted``.
 
     A text that is short enough comes back as it is, on one line.

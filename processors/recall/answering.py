@@ -72,23 +72,23 @@ def built_in() -> Trees:
 def chance_of_answer(
     question: Question,
     candidates: Sequence[Candidate],
-    seen: Sequence[Seen],
-    parts: Sequence[Mapping[str, float]],
+    seen: Seen,
+    parts: NDArray[np.float64],
     trees: Trees | None = None,
 ) -> float:
     """Return the chance, 0..1, that one of the candidates answers; there is at least one.
 
-    ``trees``: others than those of the package.
+    ``parts``: as :meth:`Seen.parts` gives them.  ``trees``: others than those of the package.
     """
     known = sum(each.cosine is not None for each in candidates)
-    by_words = [one.coverage for each, one in zip(candidates, seen, strict=True) if each.cosine is None]
+    by_words = [share for each, share in zip(candidates, seen.coverage, strict=True) if each.cosine is None]
     chance = max(by_words, default=0.0)
     chance = chance if chance >= _LEAST_COVERAGE else 0.0
     if not known:
         return chance
     if known < _FEW:
         nearest = max(each.cosine for each in candidates if each.cosine is not None)
-        nearest += _COVERAGE_COUNTS * max(each.coverage for each in seen)
+        nearest += _COVERAGE_COUNTS * max(seen.coverage)
         return max(chance, _logistic(_FEW_STEEPNESS * (nearest - _FEW_EVEN)))
     if _is_unrelated(candidates, seen, known):
         return chance
@@ -97,12 +97,12 @@ def chance_of_answer(
     return max(chance, _logistic(odds + (_NAMED if have_names else _UNNAMED)))
 
 
-def _is_unrelated(candidates: Sequence[Candidate], seen: Sequence[Seen], known: int) -> bool:
+def _is_unrelated(candidates: Sequence[Candidate], seen: Seen, known: int) -> bool:
     """Tell whether the nearest of what was found is no nearer than the nearest of so many unrelated texts may
     be.
     """
     nearest = max(each.cosine for each in candidates if each.cosine is not None)
-    nearest += _COVERAGE_COUNTS * max(each.coverage for each in seen)
+    nearest += _COVERAGE_COUNTS * max(seen.coverage)
     return nearest < _UNRELATED_MEAN + _UNRELATED_SPREAD * math.sqrt(2 * math.log(known))
 
 

@@ -1,24 +1,27 @@
 """What can be seen of turns and facts that may answer a question, and how much it counts.
 
-The weights were fitted by a softmax over each question's candidates, on conversations of two people who have
-names, on long chats with an assistant and on short ones about preferences (``benchmarks/quality/recall``).
-Each feature is standardised with the means and spreads of that fit, so a weight says how much one spread
-counts.
+The weights (:mod:`.feature_weights`) were fitted by a softmax over each question's candidates, on conversations
+of two people who have names, on long chats with an assistant and on short ones about preferences
+(``benchmarks/quality/recall``).  Each feature is standardised with the means and spreads of that fit, so a
+weight says how much one spread counts.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from models.messages import Role
-from processors.recall.question import Question, words_of
+from processors.recall.feature_weights import WEIGHTS
+from processors.recall.question import Question
+from processors.recall.rarity import Rarity
 
 #: Two turns at most so many apart are about the same thing, perhaps.
 NEAR_TURNS = 12
@@ -28,9 +31,6 @@ SESSION_GAP = 6 * 3600.0
 
 #: Words that a turn needs to say something: a longer one gains nothing by its length.
 _LONG_ENOUGH = 20
-
-#: BM25 (Robertson and Zaragoza, "The probabilistic relevance framework", 2009).
-_K1, _B = 1.2, 0.75
 
 #: The end of a sentence that is no question, with more behind it.
 _STATES = re.compile(r"[^\s?？.!][.!。！]+[\"'”’)]*\s+\S|[。！]\S|\n\s*\S")
@@ -57,10 +57,9 @@ class Feature(NamedTuple):
     mean: float
     spread: float
 
-    def part(self, value: float) -> float:
-        """Return what a value adds."""
-        return self.weight * (value - self.mean) / self.spread
 
+#: What the graph adds says which is better, and not whether anything answers: the chance is fitted without it.
+GRAPH = "graph"
 
 #: ``meaning``: cosine; ``words``, ``around``: BM25 of the text, and of it with its neighbours, each of the best
 #: candidate's; ``speaker``: said by who is asked about; ``question``: only asks (1), or ends with a question (a
@@ -72,25 +71,12 @@ class Feature(NamedTuple):
 #: whom the question names (chosen: what is tied is too rare for a fit).  ``requested_...``: the same as the
 #: feature of that name where something is requested rather than asked, else 0: the words of a request say what
 #: is wanted, less what was said.
-FEATURES: Mapping[str, Feature] = {
-    "meaning": Feature(0.537, 0.238, 0.107),
-    "words": Feature(0.228, 0.166, 0.190),
-    "around": Feature(0.352, 0.228, 0.208),
-    "speaker": Feature(1.023, 0.490, 0.410),
-    "question": Feature(-0.014, 0.179, 0.268),
-    "length": Feature(0.282, 2.606, 0.327),
-    "time": Feature(0.137, 0.051, 0.053),
-    "near": Feature(0.193, 0.364, 0.102),
-    "session": Feature(0.307, 0.379, 0.103),
-    "session_meaning": Feature(0.177, 0.238, 0.060),
-    "session_words": Feature(0.271, 0.405, 0.154),
-    "instruction": Feature(0.108, 0.005, 0.035),
-    "recounted_instruction": Feature(-0.041, 0.003, 0.020),
-    "graph": Feature(1.0, 0.0, 1.0),
-    "requested_speaker": Feature(-0.133, 0.169, 0.087),
-    "requested_words": Feature(-0.091, 0.040, 0.053),
-    "requested_around": Feature(-0.072, 0.054, 0.060),
+FEATURES: Mapping[str, Feature] = {name: Feature(*row) for name, row in WEIGHTS.items()} | {
+    GRAPH: Feature(1.0, 0.0, 1.0)
 }
+
+#: What is not known of a candidate: it adds nothing.
+_UNKNOWN = math.nan
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,65 +103,70 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(NamedTuple):
-    """The values of a candidate's features, and which of the question's words it has.
+    """The values of the candidates' features, and which of the question's words each has.
 
-    ``coverage`` is their share by ``rarity``, which is that of all words of the question among the candidates;
-    ``held`` are those of its text, ``held_around`` those of it and its neighbours.
+    ``values`` has a row for each candidate, with a column for each of :data:`FEATURES`; NaN is what is not
+    known.  ``coverage`` is the share of the question's words by ``rarity``, which is that of all of them among
+    the candidates; ``held`` are those of a text, ``held_around`` those of it and its neighbours.
     """
 
-    values: dict[str, float]
-    coverage: float
+    values: NDArray[np.float64]
+    coverage: Sequence[float]
     rarity: Mapping[str, float]
-    held: frozenset[str]
-    held_around: frozenset[str]
+    held: Sequence[frozenset[str]]
+    held_around: Sequence[frozenset[str]]
+
+    def of(self, name: str) -> list[float]:
+        """Return the values of one feature."""
+        found: list[float] = self.values[:, _COLUMNS[name]].tolist()
+        return found
+
+    def parts(self, weights: Mapping[str, Feature] = FEATURES) -> NDArray[np.float64]:
+        """Return what each value adds, in the shape of ``values``."""
+        weight, mean, spread = np.array([weights[name] for name in FEATURES]).T
+        found: NDArray[np.float64] = np.nan_to_num(weight * (self.values - mean) / spread)
+        return found
 
 
-def features(question: Question, candidates: Sequence[Candidate]) -> list[Seen]:
+_COLUMNS = {name: column for column, name in enumerate(FEATURES)}
+
+
+def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
     """Return what is seen of each candidate, in their order.
 
     Cosines that are not known count as the lowest that is known: the index gave the nearest ones.
     """
-    if not candidates:
-        return []
     known = [each.cosine for each in candidates if each.cosine is not None]
-    lowest = min(known, default=FEATURES["meaning"].mean)
+    lowest = min(known, default=_UNKNOWN)
     cosines = [lowest if each.cosine is None else each.cosine for each in candidates]
-    words = _Words(question.text, candidates)
-    most_alone, most_around = (max(bm25) or 1.0 for bm25 in (words.alone, words.around))
-    near = _near(candidates, cosines) if known else [FEATURES["near"].mean] * len(candidates)
-    session = _of_sessions(candidates, cosines, words, bool(known))
-    found = []
-    for position, each in enumerate(candidates):
-        alone, around = words.alone[position] / most_alone, words.around[position] / most_around
-        speaker = float(_is_asked(question, each))
-        instruction = float(each.role is Role.USER and _is_standing(each.text))
-        values = {
-            "meaning": cosines[position],
-            "words": alone,
-            "around": around,
-            "speaker": speaker,
-            "question": _asks(each.text),
-            "length": _length(each, words.counts[position]),
-            "time": float(question.when and _TIME.search(each.text) is not None),
-            "near": near[position],
-            **session[position],
-            "instruction": instruction,
-            "recounted_instruction": instruction * question.recounts,
-            "graph": float(each.tied),
-            "requested_speaker": speaker * question.request,
-            "requested_words": alone * question.request,
-            "requested_around": around * question.request,
-        }
-        found.append(
-            Seen(
-                values,
-                words.coverage[position],
-                words.rarity,
-                words.held[each.text],
-                words.held[each.before] | words.held[each.text] | words.held[each.after],
-            )
-        )
-    return found
+    words = Rarity(question.text, [(each.before, each.text, each.after) for each in candidates])
+    alone, around = (_of_best(bm25) for bm25 in (words.alone, words.around))
+    speaker = [float(_is_asked(question, each)) for each in candidates]
+    instruction = [float(each.role is Role.USER and _is_standing(each.text)) for each in candidates]
+    columns: dict[str, Sequence[float]] = {
+        "meaning": cosines,
+        "words": alone,
+        "around": around,
+        "speaker": speaker,
+        "question": [_asks(each.text) for each in candidates],
+        "length": [_length(each, count) for each, count in zip(candidates, words.counts, strict=True)],
+        "time": [float(question.when and _TIME.search(each.text) is not None) for each in candidates],
+        "near": _near(candidates, cosines) if known else [_UNKNOWN] * len(candidates),
+        **_of_sessions(candidates, cosines, words, bool(known)),
+        "instruction": instruction,
+        "recounted_instruction": [value * question.recounts for value in instruction],
+        GRAPH: [float(each.tied) for each in candidates],
+        "requested_speaker": [value * question.request for value in speaker],
+        "requested_words": [value * question.request for value in alone],
+        "requested_around": [value * question.request for value in around],
+    }
+    values = np.array([columns[name] for name in FEATURES], dtype=np.float64).T
+    return Seen(values, words.coverage, words.rarity, words.held, words.held_around)
+
+
+def _of_best(bm25: Sequence[float]) -> list[float]:
+    most = max(bm25, default=0.0) or 1.0
+    return [value / most for value in bm25]
 
 
 def _is_asked(question: Question, candidate: Candidate) -> bool:
@@ -186,6 +177,9 @@ def _is_asked(question: Question, candidate: Candidate) -> bool:
 
 def _is_standing(text: str) -> bool:
     """Say whether a text tells what answers shall be like from now on."""
+    folded = text.casefold()
+    if "when" not in folded and "if i" not in folded:  # as in most texts, and said sooner than by a pattern
+        return False
     for part in _PART_ENDS.split(text):
         ever = _EVER.search(part)
         if ever is not None and _ON_AN_OCCASION.search(part, ever.end()):
@@ -203,20 +197,19 @@ def _asks(text: str) -> float:
 
 def _length(candidate: Candidate, words: int) -> float:
     """Return how much a text can say; a statement that stands by itself says something, however short."""
-    return FEATURES["length"].mean if candidate.index is None else math.log1p(min(words, _LONG_ENOUGH))
+    return _UNKNOWN if candidate.index is None else math.log1p(min(words, _LONG_ENOUGH))
 
 
 def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:
     """Return the best cosine of another candidate nearby; 0 if there is none.
 
-    Of what has no place of its own, or is all that was said in its conversation, nothing is known: it counts
-    as usual.
+    Of what has no place of its own, or is all that was said in its conversation, nothing is known.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for position, each in enumerate(candidates):
         if each.index is not None:
             places.setdefault(each.conversation_id, []).append((each.index, position))
-    found = [FEATURES["near"].mean] * len(candidates)
+    found = [_UNKNOWN] * len(candidates)
     for place in places.values():
         place.sort()
         first = last = 0
@@ -251,63 +244,26 @@ def sessions(candidates: Sequence[Candidate]) -> list[list[int]]:
 
 
 def _of_sessions(
-    candidates: Sequence[Candidate], cosines: Sequence[float], words: _Words, known: bool
-) -> list[dict[str, float]]:
+    candidates: Sequence[Candidate], cosines: Sequence[float], words: Rarity, known: bool
+) -> dict[str, list[float]]:
     """Return what is seen of the session of each; ``known``: there are cosines.
 
     What has no place is as near as itself, and else like the turns here.
     """
-    usual = {name: FEATURES[name].mean for name in ("session", "session_meaning", "session_words")}
-    found = [usual] * len(candidates)
+    best, mean, share = ([_UNKNOWN] * len(candidates) for _ in range(3))
     turns: list[int] = []
     for session in sessions(candidates):
-        held = frozenset[str]().union(*(words.held[candidates[at].text] for at in session))
-        seen = usual | {"session_words": words.share(held)}
-        if known:
-            near = [cosines[at] for at in session]
-            seen |= {"session": max(near), "session_meaning": fmean(near)}
+        near = [cosines[at] for at in session]
+        of_session = (
+            max(near) if known else _UNKNOWN,
+            fmean(near) if known else _UNKNOWN,
+            words.share(frozenset[str]().union(*(words.held[at] for at in session))),
+        )
         for at in session:
-            found[at] = seen
+            best[at], mean[at], share[at] = of_session
         turns += session
-    if turns:
-        usual = {name: fmean(found[at][name] for at in turns) for name in usual}
+    usual = [fmean(each[at] for at in turns) if turns else _UNKNOWN for each in (mean, share)]
     for at, each in enumerate(candidates):
         if each.index is None:
-            found[at] = usual | {"session": cosines[at]} if known else usual
-    return found
-
-
-class _Words:
-    """BM25 over the candidates and their neighbours, whose texts stand for what the person said."""
-
-    def __init__(self, query: str, candidates: Sequence[Candidate]) -> None:
-        texts = {text for each in candidates for text in (each.text, each.before, each.after) if text}
-        split = {text: words_of(text) for text in texts}
-        split[""] = []
-        asked = dict.fromkeys(words_of(query))
-        length = {text: len(words) for text, words in split.items()}
-        counts = {text: Counter(filter(asked.__contains__, words)) for text, words in split.items()}
-        seen = Counter(word for text in texts for word in counts[text])
-        rarity = {word: math.log1p((len(texts) - seen[word] + 0.5) / (seen[word] + 0.5)) for word in asked}
-        average = max(1.0, sum(length.values()) / max(1, len(texts)))
-        self._whole = sum(rarity.values())
-        self.rarity: Mapping[str, float] = rarity
-        self.held = {text: frozenset(times) for text, times in counts.items()}
-
-        def bm25(parts: Iterable[str], usual: float) -> float:
-            total, times = 0, Counter[str]()
-            for text in parts:
-                total += length[text]
-                if counts[text]:
-                    times.update(counts[text])
-            damping = _K1 * (1 - _B + _B * total / usual)
-            return sum(rarity[word] * count * (_K1 + 1) / (count + damping) for word, count in times.items())
-
-        self.alone = [bm25((each.text,), average) for each in candidates]
-        self.around = [bm25((each.before, each.text, each.after), 3 * average) for each in candidates]
-        self.counts = [length[each.text] for each in candidates]
-        self.coverage = [self.share(self.held[each.text]) for each in candidates]
-
-    def share(self, words: Iterable[str]) -> float:
-        """Return which share of the question's words these are, by rarity."""
-        return sum(self.rarity[word] for word in sorted(words)) / self._whole if self._whole else 0.0
+            best[at], mean[at], share[at] = cosines[at], *usual
+    return {"session": best, "session_meaning": mean, "session_words": share}

@@ -3,7 +3,7 @@
 *Facts*: one that is as near to the question as the turn it was taken from says it better, and stands before it.
 *Values*: who asks how many, how much or when now wants the latest of what was said of it.  *Broad questions*
 ("summarize", "in which order", "over time") are answered by what was said here and there, not by five turns in
-a row.  What is changed is one more part of a candidate's score.
+a row.  What is changed is one more part of a candidate's score, by the name of what changed it.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nsmallest
+from typing import NamedTuple
 
 from models.messages import Role
 from processors.recall.features import Candidate, Seen, sessions
 from processors.recall.question import Question, words_of
 
-#: A candidate's parts, by feature.
-Parts = dict[str, float]
+#: What is added to candidates, by position and name.
+Changes = dict[int, dict[str, float]]
 
 _STEP = 0.001
 
 #: How many of the best are put in the order of time, and how far below the best they may be (in parts).
 _LATEST_OF, _LATEST_WITHIN = 5, 4.0
 
-#: A sentence is about the value that is asked for if it has so many of the question's words, of the best one's.
+#: A sentence is about the value that is asked for if it has so many of the question's words (by rarity), of the
+#: best one's; one that says that a value has changed names it in fewer words, and is looked for among more.
 _SAME_VALUE, _LEAST_SHARED = 0.5, 0.25
+_CHANGED_VALUE, _CHANGED_OF = 0.35, 12
 
 #: A session that is all there is is cut into so many spans, and each further turn from a span costs so much.
 _SPANS, _SPAN_COST, _SPREAD = 5, 1.0, 12
@@ -53,80 +57,107 @@ _NUMBER = re.compile(
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"\b(?:new|now|recently|improved|dropped|rose|risen|grew|grown|growth|pushed (?:back|to)|brought forward"
+    r"|(?:updat|adjust|revis|reschedul|postpon|extend|mov|chang|rais|increas|reduc|lower)(?:ed|ing)"
+    r"|(?:up|down) (?:from|to))\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def put_in_order(
-    question: Question, candidates: Sequence[Candidate], seen: Sequence[Seen], parts: Sequence[Parts]
-) -> None:
-    """Add to the candidates' parts what their order asks for."""
-    _facts_first(candidates, seen, parts)
+    question: Question, candidates: Sequence[Candidate], seen: Seen, sums: Sequence[float]
+) -> tuple[list[float], Changes]:
+    """Return the candidates' sums of parts as their order asks for, and what was added."""
+    order = _Order([*sums])
+    _facts_first(candidates, seen, order)
     if _VALUE.search(question.query) and not _PAST.search(question.query):
-        _latest_first(question, candidates, parts)
+        _latest_first(candidates, seen, order)
     elif _BROAD.search(question.query):
-        _spread(candidates, parts)
+        _spread(candidates, order)
+    return order.sums, order.changes
 
 
-def _sum(parts: Parts) -> float:
-    return sum(parts.values())
+class _Order:
+    """Sums of parts, and what was added to them."""
+
+    def __init__(self, sums: list[float]) -> None:
+        self.sums = sums
+        self.changes: Changes = {}
+
+    def set(self, at: int, name: str, wanted: float) -> None:
+        self.changes.setdefault(at, {})[name] = wanted - self.sums[at]
+        self.sums[at] = wanted
+
+    def best(self, count: int) -> list[int]:
+        return nsmallest(count, range(len(self.sums)), key=lambda at: (-self.sums[at], at))
 
 
-def _best(parts: Sequence[Parts], count: int) -> list[int]:
-    sums = [_sum(each) for each in parts]
-    return sorted(range(len(parts)), key=lambda position: (-sums[position], position))[:count]
-
-
-def _facts_first(candidates: Sequence[Candidate], seen: Sequence[Seen], parts: Sequence[Parts]) -> None:
+def _facts_first(candidates: Sequence[Candidate], seen: Seen, order: _Order) -> None:
     turns = {
         each.message_ids[0]: at
         for at, each in enumerate(candidates)
         if each.index is not None and each.message_ids
     }
+    meaning = seen.of("meaning")
     for at, each in enumerate(candidates):
         sources = [turns[name] for name in each.message_ids if name in turns] if each.index is None else []
         if not sources:
             continue
-        source = max(sources, key=lambda position: _sum(parts[position]))
-        own, its = _sum(parts[at]), _sum(parts[source])
-        if own <= its and seen[at].values["meaning"] >= seen[source].values["meaning"]:
-            parts[at]["source"] = its + _STEP - own
+        source = max(sources, key=lambda position: order.sums[position])
+        own, its = order.sums[at], order.sums[source]
+        if own <= its and not meaning[at] < meaning[source]:  # what is not known is not less
+            order.set(at, "source", its + _STEP)
 
 
-def _latest_first(question: Question, candidates: Sequence[Candidate], parts: Sequence[Parts]) -> None:
-    first = _best(parts, _LATEST_OF)
-    asked = set(words_of(question.text))
-    shares = {at: _value_share(asked, candidates[at].text) for at in first}
-    least = max(_LEAST_SHARED, _SAME_VALUE * max(shares.values()))
-    best, whose = _sum(parts[first[0]]), _speaker(candidates[first[0]])
-    same = [
-        at
-        for at in first
-        if shares[at] >= least
-        and best - _sum(parts[at]) <= _LATEST_WITHIN
-        and _speaker(candidates[at]) == whose
-    ]
+def _latest_first(candidates: Sequence[Candidate], seen: Seen, order: _Order) -> None:
+    near = order.best(_CHANGED_OF)
+    best, whose = order.sums[near[0]], _speaker(candidates[near[0]])
+    values = {at: _value(seen, candidates[at].text) for at in near}
+    most = max(values[at].share for at in near[:_LATEST_OF])
+    same = []
+    for number, at in enumerate(near):
+        share, is_changed = values[at]
+        if is_changed:
+            is_same = share >= max(_LEAST_SHARED, _CHANGED_VALUE * most)
+        else:
+            is_near = number < _LATEST_OF and best - order.sums[at] <= _LATEST_WITHIN
+            is_same = is_near and share >= max(_LEAST_SHARED, _SAME_VALUE * most)
+        if is_same and _speaker(candidates[at]) == whose:
+            same.append(at)
     # from the earliest on, each steps before all that there are
     for at in sorted(same, key=lambda position: candidates[position].said_at):
-        change = max(map(_sum, parts)) + _STEP - _sum(parts[at])
-        if change > _STEP:
-            parts[at]["latest"] = change
+        wanted = max(order.sums) + _STEP
+        if wanted - order.sums[at] > _STEP:
+            order.set(at, "latest", wanted)
 
 
 def _speaker(candidate: Candidate) -> tuple[Role, str]:
     return candidate.role, candidate.speaker
 
 
-def _value_share(asked: set[str], text: str) -> float:
-    """Return which share of the question's words stand in the sentence with a number that has most of them."""
-    shares = (
-        len(asked.intersection(words_of(sentence))) / len(asked)
-        for sentence in _SENTENCE.split(text)
-        if asked and _NUMBER.search(sentence)
-    )
-    return max(shares, default=0.0)
+class _Value(NamedTuple):
+    """Of the sentence with a number that has most of the question's words: their share, and whether it says
+    that the value has changed.
+    """
+
+    share: float = 0.0
+    is_changed: bool = False
 
 
-def _spread(candidates: Sequence[Candidate], parts: Sequence[Parts]) -> None:
+def _value(seen: Seen, text: str) -> _Value:
+    rarity, found = seen.rarity, _Value()
+    whole = sum(rarity.values()) or 1.0
+    for sentence in _SENTENCE.split(text):
+        if _NUMBER.search(sentence):
+            held = sorted(rarity.keys() & words_of(sentence))
+            share = sum(rarity[word] for word in held) / whole
+            found = max(found, _Value(share, _CHANGED.search(sentence) is not None))
+    return found
+
+
+def _spread(candidates: Sequence[Candidate], order: _Order) -> None:
     """Let each session, or each span of a long one, have its turn."""
     spans = _spans(candidates)
     taken: Counter[int] = Counter()
@@ -134,18 +165,19 @@ def _spread(candidates: Sequence[Candidate], parts: Sequence[Parts]) -> None:
     floor = float("inf")
     for _ in range(min(_SPREAD, len(candidates))):
         cost = {at: _SPAN_COST * taken[spans[at]] if at in spans else 0.0 for at in left}
-        chosen = max(left, key=lambda at: (_sum(parts[at]) - cost[at], -at))
+        chosen = max(left, key=lambda at: (order.sums[at] - cost[at], -at))
         left.remove(chosen)
         if chosen in spans:
             taken[spans[chosen]] += 1
         # what is chosen later stands below what was chosen before
-        worth = min(_sum(parts[chosen]) - cost[chosen], floor - _STEP)
-        if change := worth - _sum(parts[chosen]):
-            parts[chosen]["spread"] = change
+        worth = min(order.sums[chosen] - cost[chosen], floor - _STEP)
+        if worth != order.sums[chosen]:
+            order.set(chosen, "spread", worth)
         floor = worth
-    for at in left:
-        if (change := floor - _STEP - _sum(parts[at])) < 0:
-            parts[at]["spread"] = change
+    for at in sorted(left, key=lambda at: (-order.sums[at], at)):
+        floor = min(order.sums[at], floor - _STEP)
+        if floor != order.sums[at]:
+            order.set(at, "spread", floor)
 
 
 def _spans(candidates: Sequence[Candidate]) -> dict[int, int]:

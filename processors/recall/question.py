@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 import msgspec
 
@@ -29,6 +28,10 @@ _STOP_LINES = """
 #: Words that say nothing about what is asked.
 _STOP_WORDS = frozenset(_STOP_LINES.split())
 _WORD = re.compile(r"[^\W_]+")
+#: Words whose base forms are kept, and the longest of them, in characters.
+_MOST_BASES, _LONGEST_WORD = 50_000, 40
+#: Characters of the texts whose words are kept: with them 20 to 30 MB.
+_MOST_CHARACTERS = 4_000_000
 _WHEN = re.compile(
     r"\s*(?:when|how long ago|what (?:date|day|month|year)|how many (?:days|weeks|months))\b", re.I
 )
@@ -177,9 +180,42 @@ def _end(at: datetime, precision: Precision) -> datetime:
     )
 
 
-def words_of(text: str) -> list[str]:
+class _Bases(dict[str, str]):
+    """The base forms of words that were looked up; ``""`` for those that say nothing."""
+
+    def __missing__(self, word: str) -> str:
+        base = "" if word in _STOP_WORDS else stem_of(word)
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_BASES:
+                self.clear()
+            self[word] = base
+        return base
+
+
+class _Texts(dict[str, tuple[str, ...]]):
+    """The words of texts that were read: the next question finds many of them again."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+
+    def __missing__(self, text: str) -> tuple[str, ...]:
+        words = text.translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
+        found = tuple([base for base in map(_bases.__getitem__, words) if base])
+        self._characters += len(text)
+        if self._characters > _MOST_CHARACTERS:
+            self.clear()
+            self._characters = len(text)
+        self[text] = found
+        return found
+
+
+#: ASCII letters in lower case, digits, and spaces for whatever else.
+_ASCII = "".join(chr(sign).lower() if chr(sign).isalnum() else " " for sign in range(128))
+
+_bases = _Bases()
+_texts = _Texts()
+
+
+def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text that say something, in their base form."""
-    return [_stem(word) for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS]
-
-
-_stem = lru_cache(maxsize=50_000)(stem_of)
+    return _texts[text]

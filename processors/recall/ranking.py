@@ -7,19 +7,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from processors.recall.answering import FLOOR, chance_of_answer
-from processors.recall.features import FEATURES, Candidate, features
+from processors.recall.answering import FLOOR, Trees, chance_of_answer
+from processors.recall.features import FEATURES, Candidate, Feature, Seen, features
 from processors.recall.ordering import put_in_order
 from processors.recall.question import Question
 
 #: How steeply scores fall below the best one, by its lead in parts.
 STEEPNESS = 0.25
-
-#: What the graph adds says which is better, and not whether anything answers: the chance was fitted without it.
-GRAPH = "graph"
 
 
 class Ranked(NamedTuple):
@@ -39,23 +36,33 @@ def rank(question: Question, candidates: Sequence[Candidate], floor: float = FLO
     """Return the candidates that may answer, best first; none if the chance that one does is below
     ``floor``.
     """
-    seen = features(question, candidates)
-    if not seen:
-        return []
-    parts = [
-        {name: FEATURES[name].part(value) for name, value in each.values.items() if name != GRAPH}
-        for each in seen
-    ]
-    chance = chance_of_answer(question, candidates, seen, parts)
+    return rank_seen(question, candidates, features(question, candidates), floor) if candidates else []
+
+
+def rank_seen(
+    question: Question,
+    candidates: Sequence[Candidate],
+    seen: Seen,
+    floor: float = FLOOR,
+    weights: Mapping[str, Feature] = FEATURES,
+    trees: Trees | None = None,
+) -> list[Ranked]:
+    """Rank as :func:`rank` does what was seen of candidates, of which there is at least one; ``weights`` and
+    ``trees``: others than those of the package.
+    """
+    parts = seen.parts(weights)
+    chance = chance_of_answer(question, candidates, seen, parts, trees)
     if chance < floor:
         return []
-    for each, part in zip(seen, parts, strict=True):
-        part[GRAPH] = FEATURES[GRAPH].part(each.values[GRAPH])
-    put_in_order(question, candidates, seen, parts)
-    sums = [sum(each.values()) for each in parts]
+    sums, changes = put_in_order(question, candidates, seen, parts.sum(axis=1).tolist())
     best = max(sums)
-    ranked = [
-        Ranked(position, chance * math.exp(STEEPNESS * (total - best)), parts[position])
-        for position, total in enumerate(sums)
+    rows = parts.tolist()
+    order = sorted(range(len(sums)), key=lambda position: (-sums[position], position))
+    return [
+        Ranked(
+            position,
+            chance * math.exp(STEEPNESS * (sums[position] - best)),
+            dict(zip(FEATURES, rows[position], strict=True)) | changes.get(position, {}),
+        )
+        for position in order
     ]
-    return sorted(ranked, key=lambda one: (-sums[one.position], one.position))

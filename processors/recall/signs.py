@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
 
-from processors.recall.features import Candidate, Seen
+import numpy as np
+from numpy.typing import NDArray
+
+from processors.recall.features import FEATURES, GRAPH, Candidate, Seen
 from processors.recall.question import Question
 
 #: So many of the best count.
 _BEST, _MORE, _FIRST = 5, 10, 3
 
 #: Parts that say who spoke.
-_WHO = ("speaker", "requested_speaker")
+_WHO = [name in ("speaker", "requested_speaker") for name in FEATURES]
+_FITTED = [name != GRAPH for name in FEATURES]
 
 _SELF = re.compile(r"\b(?:i|my|me|i'm|we|us|our)\b", re.IGNORECASE)
 _YOU = re.compile(r"\byour?\b", re.IGNORECASE)
@@ -48,35 +52,36 @@ NAMES = (
 def signs(
     question: Question,
     candidates: Sequence[Candidate],
-    seen: Sequence[Seen],
-    parts: Sequence[Mapping[str, float]],
+    seen: Seen,
+    parts: NDArray[np.float64],
 ) -> dict[str, float]:
     """Return what is seen of the turns among the candidates (of all, if there are none), by :data:`NAMES`."""
     turns = [at for at, each in enumerate(candidates) if each.index is not None] or list(range(len(candidates)))
-    sums = {at: sum(parts[at].values()) for at in turns}
-    content = {at: sums[at] - sum(parts[at][name] for name in _WHO) for at in turns}
+    sums = parts[:, _FITTED].sum(axis=1).tolist()
+    content = (parts[:, _FITTED].sum(axis=1) - parts[:, _WHO].sum(axis=1)).tolist()
     order = sorted(turns, key=lambda at: -sums[at])
     best = order[0]
-    meanings = {at: seen[at].values["meaning"] for at in turns}
-    covered = sorted((seen[at].coverage for at in turns), reverse=True)
-    nearest = max(meanings.values())
+    meanings = seen.of("meaning")
+    of_turns = [meanings[at] for at in turns]
+    covered = sorted((seen.coverage[at] for at in turns), reverse=True)
+    nearest = max(of_turns)
     found = dict.fromkeys(NAMES, 0.0)
     found |= {
         "lead": sums[best],
         "ahead": sums[best] - sums[order[min(4, len(order) - 1)]],
         "meaning": nearest,
-        "stands_out": (nearest - fmean(meanings.values())) / (pstdev(meanings.values()) or 1.0),
+        "stands_out": (nearest - fmean(of_turns)) / (pstdev(of_turns) or 1.0),
         "covered": covered[0],
         "covered_often": fmean(covered[:_FIRST]),
         "named": float(bool(question.asked)),
         "best_meaning": meanings[best],
-        "best_words": seen[best].coverage,
-        "best_around": seen[best].values["around"],
-        "words": float(len(seen[best].rarity)),
+        "best_words": seen.coverage[best],
+        "best_around": seen.of("around")[best],
+        "words": float(len(seen.rarity)),
         "when": float(question.when),
         "request": float(question.request),
         "facts_covered": max(
-            (one.coverage for one, each in zip(seen, candidates, strict=True) if each.index is None),
+            (share for share, each in zip(seen.coverage, candidates, strict=True) if each.index is None),
             default=0.0,
         ),
     }
@@ -93,33 +98,31 @@ def signs(
     if theirs and others:
         found["rival"] = content[theirs[0]] - content[others[0]]
         found["rival_meaning"] = max(meanings[at] for at in theirs) - max(meanings[at] for at in others)
-        found["rival_words"] = max(seen[at].coverage for at in theirs) - max(seen[at].coverage for at in others)
+        found["rival_words"] = max(seen.coverage[at] for at in theirs) - max(seen.coverage[at] for at in others)
         found["adjacent_rival"] = found["adjacent"] * found["rival"]
     return found
 
 
-def _best_mean(values: Mapping[int, float], among: Iterable[int]) -> float:
+def _best_mean(values: Sequence[float], among: Iterable[int]) -> float:
     return fmean(sorted((values[at] for at in among), reverse=True)[:_FIRST])
 
 
-def _words(
-    seen: Sequence[Seen], turns: Sequence[int], theirs: Sequence[int], others: Sequence[int]
-) -> dict[str, float]:
+def _words(seen: Seen, turns: Sequence[int], theirs: Sequence[int], others: Sequence[int]) -> dict[str, float]:
     """Return what the question's words tell; of each, ``rarity`` says how rare it is among the candidates."""
-    rarity = seen[turns[0]].rarity
+    rarity = seen.rarity
     whole = sum(rarity.values()) or 1.0
 
     def share(words: frozenset[str]) -> float:
         return sum(rarity[word] for word in sorted(words)) / whole
 
     def together(among: Iterable[int]) -> float:
-        return share(frozenset[str]().union(*(seen[at].held for at in among)))
+        return share(frozenset[str]().union(*(seen.held[at] for at in among)))
 
     def alone(among: Sequence[int]) -> float:
-        return max((seen[at].coverage for at in among[:_BEST]), default=0.0)
+        return max((seen.coverage[at] for at in among[:_BEST]), default=0.0)
 
     def in_place(among: Sequence[int]) -> float:
-        return max((share(seen[at].held_around) for at in among[:_BEST]), default=0.0)
+        return max((share(seen.held_around[at]) for at in among[:_BEST]), default=0.0)
 
     rarest = max(sorted(rarity), key=lambda word: rarity[word], default="")
     return {
@@ -132,9 +135,9 @@ def _words(
         "their_place_covered": in_place(theirs),
         "other_place_covered": in_place(others),
         "rarest": rarity.get(rarest, 0.0),
-        "rarest_theirs": max((rarity[word] for at in theirs[:_BEST] for word in seen[at].held), default=0.0),
-        "rarest_is_theirs": float(any(rarest in seen[at].held for at in theirs)),
-        "rarest_is_others": float(any(rarest in seen[at].held for at in others)),
+        "rarest_theirs": max((rarity[word] for at in theirs[:_BEST] for word in seen.held[at]), default=0.0),
+        "rarest_is_theirs": float(any(rarest in seen.held[at] for at in theirs)),
+        "rarest_is_others": float(any(rarest in seen.held[at] for at in others)),
     }
 
 

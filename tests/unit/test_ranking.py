@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.messages import Role
+from processors.recall import question
 from processors.recall.answering import Trees
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, cleaned, read
+from processors.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.recall.ranking import STEEPNESS, rank
 from processors.recall.signs import NAMES
+from processors.text.stemming import stem_of
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -25,7 +28,7 @@ def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) 
 
 def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     speakers = {each.speaker for each in candidates} - {""}
-    return [seen.values[name] for seen in features(read(query, speakers), candidates)]
+    return features(read(query, speakers), candidates).of(name)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +123,8 @@ def test_control_characters_part_words() -> None:
     ],
 )
 def test_what_a_turn_says_is_told_apart(text: str, instruction: float, question: float) -> None:
-    [found] = features(read("bikes"), [turn(text)])
-    assert (found.values["instruction"], found.values["question"]) == (instruction, question)
+    found = features(read("bikes"), [turn(text)])
+    assert (found.of("instruction"), found.of("question")) == ([instruction], [question])
 
 
 def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
@@ -165,8 +168,8 @@ def test_near_is_the_best_other_within_twelve_turns_of_the_conversation() -> Non
         Candidate(text="e", role=Role.USER, cosine=0.8),
     ]
     near = values("tea", *candidates, name="near")
-    usual = FEATURES["near"].mean
-    assert near == [0.5, 0.3, 0.0, usual, usual], "of the only turn of a conversation nothing is known"
+    assert near[:3] == [0.5, 0.3, 0.0]
+    assert all(map(math.isnan, near[3:])), "of the only turn of a conversation nothing is known"
     beside = turn("d", 23, 0.7, conversation_id="c-2", before="said before")
     assert values("tea", *candidates[:2], beside, name="near") == [0.5, 0.3, 0.0]
 
@@ -195,7 +198,7 @@ def test_a_session_has_the_words_of_all_its_turns() -> None:
     assert shares[:2] == [1.0, 1.0]
     assert 0 < shares[2] < 1
     assert shares[3] == pytest.approx(sum(shares[:3]) / 3), "a fact stands in no session: it is like the turns"
-    assert values("green tea", candidates[3], name="session_words") == [FEATURES["session_words"].mean]
+    assert math.isnan(values("green tea", candidates[3], name="session_words")[0])
 
 
 def test_what_every_answer_shall_be_like_bears_on_what_it_is_about() -> None:
@@ -269,6 +272,68 @@ def test_broad_questions_go_through_the_sessions() -> None:
     assert sorted(narrow) != [0, 1, 2]
 
 
+def first_of(query: str, *texts: str, cosines: tuple[float, ...]) -> str:
+    """The first of turns that were said a day after each other, among many others."""
+    candidates = [
+        turn(text, 30 * at, cosine, said_at=86_400.0 * at)
+        for at, (text, cosine) in enumerate(zip(texts, cosines, strict=True))
+    ]
+    others = [turn(f"the weather on day {at}", 1_000 + at, 0.2, said_at=at) for at in range(20)]
+    return candidates[rank(read(query), [*candidates, *others], floor=0.0)[0].position].text
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "cosines", "first"),
+    [
+        # of two values the later one
+        ("How many hens do I keep?", ("I keep 4 hens.", "I keep 6 hens."), (0.8, 0.75), 1),
+        # what says that the value has changed names it in fewer words, and is farther away
+        (
+            "What is the deadline for painting the old boat shed?",
+            (
+                "The deadline for painting the old boat shed is May 1.",
+                "The new deadline is May 9 for the boat.",
+            ),
+            (0.9, 0.4),
+            1,
+        ),
+        # nothing says so: it is about another deadline
+        (
+            "What is the deadline for painting the old boat shed?",
+            ("The deadline for painting the old boat shed is May 1.", "The deadline of Tom is May 9."),
+            (0.9, 0.4),
+            0,
+        ),
+        # a change of something else
+        (
+            "How many hens do I keep?",
+            ("I keep 4 hens.", "I recently moved to house number 6."),
+            (0.9, 0.4),
+            0,
+        ),
+        # who asks for what was wants no latest one
+        ("How many hens did I keep originally?", ("I keep 4 hens.", "I keep 6 hens now."), (0.9, 0.5), 0),
+    ],
+)
+def test_who_asks_for_a_value_wants_the_latest(
+    query: str, texts: tuple[str, ...], cosines: tuple[float, ...], first: int
+) -> None:
+    assert first_of(query, *texts, cosines=cosines) == texts[first]
+
+
+def test_what_is_left_of_a_broad_question_keeps_its_order() -> None:
+    candidates = [turn(f"the boat {at}", at, 0.9 - 0.01 * at, said_at=at) for at in range(30)]
+    found = [each.position for each in rank(read("Sum up in which order I built the boat"), candidates)]
+    assert found[12:] == sorted(found[12:])
+
+
+@given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
+def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    assert words_of(text) == tuple(stem_of(word) for word in words if word not in question._STOP_WORDS)
+    assert words_of(text) == words_of(text), "as they were read before"
+
+
 def test_a_tree_asks_its_signs_from_the_root() -> None:
     lead, named = NAMES.index("lead"), NAMES.index("named")
     trees = Trees(
@@ -301,7 +366,8 @@ def test_a_fact_is_not_taken_for_a_short_turn() -> None:
     short, long = (
         Candidate(text=text, role=Role.USER, cosine=0.3) for text in ("cello", "plays it well daily")
     )
-    assert values("tea", short, long, name="length") == [FEATURES["length"].mean] * 2
+    assert all(map(math.isnan, values("tea", short, long, name="length")))
+    assert [each.parts["length"] for each in rank(read("tea"), [short, long])] == [0.0, 0.0]
 
 
 def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
