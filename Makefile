@@ -70,7 +70,10 @@ bench: $(STAMP)  ## Measure side by side with the alternatives
 
 train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
 	$(BIN)/python -m benchmarks.quality.understanding $(DATA) --train
-	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train
+	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train --cache $(CACHE)
+
+# Where what training finds in DATA is kept, so that it need not look for it again.
+CACHE ?= build/train
 
 mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
 	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)'" \

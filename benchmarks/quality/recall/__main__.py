@@ -1,4 +1,4 @@
-"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FILE] [--only SET ...] [--train]``.
+"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FOLDER] [--only SET ...] [--train]``.
 
 Fills a memory with the data sets in FOLDER by the project's own stages, in embedded indexes, asks it all
 questions and prints which share of the evidence the first 5 and 10 distinct messages hold that the results
@@ -7,9 +7,10 @@ LoCoMo counts categories 1 to 4 and BEAM all kinds but abstention; the others ar
 answers: how many come back empty, and what that costs of the others.
 
 ``left out``: with weights that were chosen without the conversation that is asked about; the shipped weights
-have seen all of these.  ``--train`` (``make train``) measures nothing: it prints the weights of the ranking and
-writes those of whether anything answers.  ``--cache`` keeps vectors between runs.
-``--sample N``: only the first N people of each set.  Exits 2 if no set is there.
+have seen all of these.  ``--train`` (``make train``) fits the weights and writes them where the package has
+them, and prints what the shipped ones found, what is found with those that are left out, and with the new ones.
+``--cache`` keeps vectors and, for ``--train``, what was found between runs.  ``--sample N``: only the first N
+people of each set.  Exits 2 if no set is there, or none that weights can be fitted to.
 """
 
 from __future__ import annotations
@@ -20,21 +21,19 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quality.recall import baselines, fitting
+from benchmarks.quality.recall import baselines, fitting, gathering
 from benchmarks.quality.recall.measures import Outcome, distinct, figures, recall, worst
 from benchmarks.quality.recall.memory import Memory, opened
 from benchmarks.quality.recall.sets import SETS, Person, load
-from processors.recall.ranking import rank
+from processors.recall.ranking import Ranked
 from streams.search import SearchType, Wanted
-from streams.search.memory import Gathered
 
 TYPES = (SearchType.TURNS, SearchType.FACTS, SearchType.BOTH)
 _RESULTS = 30
-_FOLDS = 10
 _FLOORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
@@ -46,7 +45,7 @@ async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample
     outcomes: list[Outcome] = []
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="switchboard-recall-") as place:
-        async with opened(Path(place), cache) as memory:
+        async with opened(Path(place), cache and cache / "vectors.npz") as memory:
             for name, people in sets.items():
                 started = time.perf_counter()
                 for person in people:
@@ -55,7 +54,8 @@ async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample
                 ours = {str(kind): figures(outcomes_of) for kind, outcomes_of in asked.items()}
                 both = asked[SearchType.BOTH]
                 of: dict[str, Any] = {"ours": ours, "published": baselines.PUBLISHED.get(name, {})}
-                cases += await gathered(memory, name, people)
+                for person in people:
+                    cases += gathering.cases(name, await gathering.of_person(memory, person))
                 if name in ("locomo", "beam"):
                     outcomes += both
                     of["bm25"] = figures(baselines.by_words(name, people))
@@ -63,25 +63,33 @@ async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample
                 of["seconds"] = time.perf_counter() - started
                 found["sets"][name] = of
     if len({each.group for each in cases}) > 1:
-        found["left_out"] = left_out(cases)
+        found["left_out"] = by_set(fitting.left_out(cases))
     found["worst"] = worst(outcomes)
     found["seconds"] = time.perf_counter() - began
     return found
 
 
-async def train(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> None:
-    """Choose the weights on all questions; print them and write them."""
-    cases: list[fitting.Case] = []
-    with tempfile.TemporaryDirectory(prefix="switchboard-recall-") as place:
-        async with opened(Path(place), cache) as memory:
-            for name, people in load(folder, names).items():
-                people = people[: sample or None]
-                for person in people:
-                    await memory.remember(person.messages)
-                cases += await gathered(memory, name, people)
-    weights = fitting.fit(cases)
-    print(fitting.written(weights))
-    print(f"wrote {fitting.save(weights)}")
+async def train(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> int:
+    """Choose the weights on all questions, show what they are worth, and write them."""
+    cases = await gathering.gathered(folder, names, cache, sample)
+    if len({each.group for each in cases if each.right}) < 2:
+        print("weights are fitted to two conversations or more that answer something", file=sys.stderr)
+        return 2
+    shipped = fitting.shipped()
+    chosen = fitting.fit(cases)
+    found = {
+        "shipped": by_set((each, fitting.ranked(each, shipped)) for each in cases),
+        "left out": by_set(fitting.left_out(cases)),
+        "new": by_set((each, fitting.ranked(each, chosen)) for each in cases),
+    }
+    lines = [f"{'no floor':34} {'R@5':>6} {'R@10':>6}"]
+    for name in found["shipped"]:
+        lines += [_line(f"{name}, {which}", of[name]) for which, of in found.items()]
+        lines += [_curve(f"{name}, {which}", of[name]) for which, of in found.items() if "empty" in of[name]]
+    print("\n".join(lines))
+    for path, is_other in fitting.save(chosen).items():
+        print(f"{path}: {'changed' if is_other else 'as it was'}")
+    return 0
 
 
 async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchType) -> list[Outcome]:
@@ -95,37 +103,15 @@ async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchT
     return found
 
 
-async def gathered(memory: Memory, name: str, people: Sequence[Person]) -> list[fitting.Case]:
-    """Return the candidates of all questions."""
-    return [
-        fitting.case(
-            name, person.name, asked, await memory.search.gather(Wanted(query=asked.query, user_id=person.name))
-        )
-        for person in people
-        for asked in person.questions
-    ]
-
-
-def left_out(cases: Sequence[fitting.Case]) -> dict[str, Any]:
-    """Return figures with weights chosen without the conversation asked about, by the floor.
-
-    Every tenth conversation of each set is left out at a time.
-    """
-    groups: dict[str, dict[str, int]] = {}
-    for each in cases:
-        of_set = groups.setdefault(each.set, {})
-        of_set.setdefault(each.group, len(of_set) % _FOLDS)
-    found: list[tuple[Outcome, float]] = []
-    for fold in range(_FOLDS):
-        out = [each for each in cases if groups[each.set][each.group] == fold]
-        rest = [each for each in cases if groups[each.set][each.group] != fold]
-        if not out or not rest:
-            continue
-        with fitting.in_place(fitting.fit(rest)):
-            found += [_ranked(each.set, each.asked, each.gathered) for each in out]
+def by_set(of_cases: Iterable[tuple[fitting.Case, Sequence[Ranked]]]) -> dict[str, Any]:
+    """Return the figures of rankings by set, without a floor, and what each floor would cost."""
+    found: dict[str, list[tuple[Outcome, float]]] = {}
+    for each, ranked in of_cases:
+        messages = distinct([each.candidates[one.position].message_ids for one in ranked[:_RESULTS]])
+        chance = ranked[0].score if ranked else 0.0
+        found.setdefault(each.set, []).append((Outcome(each.set, each.asked, messages), chance))
     answer: dict[str, Any] = {}
-    for name in dict.fromkeys(each.set for each in cases):
-        of = [(outcome, chance) for outcome, chance in found if outcome.set == name]
+    for name, of in sorted(found.items(), key=lambda one: [*SETS].index(one[0])):
         answer[name] = figures([outcome for outcome, _ in of])
         right = [(recall(outcome, 5), chance) for outcome, chance in of if outcome.asked.evidence]
         wrong = [chance for outcome, chance in of if not outcome.asked.evidence]
@@ -139,34 +125,38 @@ def left_out(cases: Sequence[fitting.Case]) -> dict[str, Any]:
     return answer
 
 
-def _ranked(name: str, asked: Any, of: Gathered) -> tuple[Outcome, float]:
-    ranked = rank(of.question, of.candidates, floor=0.0)
-    messages = distinct([of.candidates[each.position].message_ids for each in ranked[:_RESULTS]])
-    return Outcome(name, asked, messages), ranked[0].score if ranked else 0.0
+def _line(title: str, of: dict[str, Any]) -> str:
+    more = "".join(
+        f"  {said} {of[key]:.3f}"
+        for key, said in (
+            ("empty", "unanswerable ones empty"),
+            ("newest_first", "newest value first"),
+            ("conversation", "conversation back"),
+        )
+        if key in of
+    )
+    return f"{title:34} {of['r5']:6.3f} {of['r10']:6.3f}{more}"
+
+
+def _curve(title: str, of: dict[str, Any]) -> str:
+    floors = (f"{floor}: {at['empty']:.2f} for {at['lost']:.3f}" for floor, at in of["floors"].items())
+    return f"{title}, empty for recall lost, by floor: " + ", ".join(floors)
 
 
 def table(found: dict[str, Any]) -> str:
     """Return the figures for people."""
     lines = [f"{'':34} {'R@5':>6} {'R@10':>6}"]
 
-    def line(title: str, of: dict[str, Any]) -> None:
-        more = "".join(
-            f"  {said} {of[key]:.2f}"
-            for key, said in (("empty", "unanswerable ones empty"), ("newest_first", "newest value first"))
-            if key in of
-        )
-        lines.append(f"{title:34} {of['r5']:6.3f} {of['r10']:6.3f}{more}")
-
     for name, of in found["sets"].items():
         for kind, ours in of["ours"].items():
-            line(f"{name}, ours, {kind}", ours)
+            lines.append(_line(f"{name}, ours, {kind}", ours))
         if name in found.get("left_out", {}):
-            line(f"{name}, ours, both, left out, no floor", found["left_out"][name])
+            lines.append(_line(f"{name}, ours, both, left out, no floor", found["left_out"][name]))
         for other in ("bm25", "cosine"):
             if other in of:
-                line(f"{name}, {other}", of[other])
+                lines.append(_line(f"{name}, {other}", of[other]))
         for title, (five, ten) in of["published"].items():
-            line(f"{name}, {title}, published", {"r5": five, "r10": ten})
+            lines.append(_line(f"{name}, {title}, published", {"r5": five, "r10": ten}))
         ours = of["ours"]["both"]
         if "conversation" in ours:
             counts = ", ".join(f"@{count} {ours[f'conversation_at_{count}']:.3f}" for count in (1, 3, 5))
@@ -176,10 +166,8 @@ def table(found: dict[str, Any]) -> str:
             lines.append("    " + ", ".join(kinds))
         lines.append(f"    {of['seconds']:.0f} s")
     for name, of in found.get("left_out", {}).items():
-        if "empty" not in of:
-            continue
-        curve = (f"{floor}: {at['empty']:.2f} for {at['lost']:.3f}" for floor, at in of["floors"].items())
-        lines.append(f"{name}, empty for recall lost, by floor: " + ", ".join(curve))
+        if "empty" in of:
+            lines.append(_curve(name, of))
     for each in found["worst"]:
         lines.append(
             f"worst: {each['kind']}, R@10 {each['r10']:.3f} of {each['questions']}: {', '.join(each['missed'])}"
@@ -204,8 +192,7 @@ def main(arguments: list[str]) -> int:
         return 2
     of = (given.folder, given.only, given.cache, given.sample)
     if given.train:
-        asyncio.run(train(*of))
-        return 0
+        return asyncio.run(train(*of))
     found = asyncio.run(measure(*of))
     print(table(found))
     if given.json:

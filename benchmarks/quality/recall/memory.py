@@ -52,7 +52,11 @@ from streams.search import MemorySearch, TurnIndex
 from streams.search.graph import GraphSearch
 from streams.settings import Settings
 
+#: When everything arrives, and is asked for: after all that the sets say, and the same on every day.
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
 _BATCH = 500
+_PATIENCE = 600.0
 
 Item = TypeVar("Item", Output, ChatMessage)
 
@@ -110,7 +114,18 @@ class Memory:
         relations: SearchIndex[Relation, GraphFilter],
     ) -> None:
         graph = GraphSearch(entities, relations)
-        self.search = MemorySearch(facts, embedder, turns, log, graph=graph, rates=settings.decay_rates)
+        self.search = MemorySearch(
+            facts,
+            embedder,
+            turns,
+            log,
+            graph=graph,
+            rates=settings.decay_rates,
+            # On a busy machine, too, all is found that can be: nothing is left out for being late.
+            embed_timeout=_PATIENCE,
+            neighbour_timeout=_PATIENCE,
+            clock=lambda: NOW,
+        )
         self.facts, self.turns, self.log, self.embedder = facts, turns, log, embedder
         self._settings = settings
         self._entities, self._relations = entities, relations
@@ -121,7 +136,7 @@ class Memory:
         self._vectors = StageHarness(VectorViews(settings, indexes).stage())
 
     async def remember(self, messages: Sequence[ChatMessage]) -> None:
-        """Take the messages of one person, in order; they arrive now, whenever they were sent."""
+        """Take the messages of one person, in order; they arrive at :data:`NOW`, whenever they were sent."""
         outputs = [*(await self.learn(messages)).outputs, *self.say(messages).outputs]
         await _call(self._index, FACTS, outputs)
         await _call(self._turn_log, TURNS_TOPIC, outputs)
@@ -186,7 +201,7 @@ async def opened(folder: Path, cache: Path | None = None) -> AsyncIterator[Memor
 
 
 def _harness(stage: Stage) -> StageHarness:
-    return StageHarness(stage, start=datetime.now(UTC))
+    return StageHarness(stage, start=NOW)
 
 
 async def _call(harness: StageHarness, topic: str, outputs: Iterable[Output]) -> None:
