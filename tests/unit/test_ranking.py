@@ -275,7 +275,7 @@ def test_broad_questions_go_through_the_sessions() -> None:
 def first_of(query: str, *texts: str, cosines: tuple[float, ...]) -> str:
     """The first of turns that were said a day after each other, among many others."""
     candidates = [
-        turn(text, 30 * at, cosine, said_at=86_400.0 * at)
+        turn(text, 2 * at, cosine, said_at=86_400.0 * at)
         for at, (text, cosine) in enumerate(zip(texts, cosines, strict=True))
     ]
     others = [turn(f"the weather on day {at}", 1_000 + at, 0.2, said_at=at) for at in range(20)]
