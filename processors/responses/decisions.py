@@ -185,7 +185,7 @@ class Decisions:
         return self._try(lambda: self._find_match(said.text), None)
 
     def _find_match(self, sentence: str) -> tuple[Match, bool] | None:
-        if not may_stand_alone(sentence, self._policy.minimum_words):
+        if not may_stand_alone(sentence):
             return None
         said = self.state.said
         last = next(History(said).saying(Sought(sentence, Kind.SENTENCE)), None)

@@ -70,9 +70,7 @@ class Match(msgspec.Struct, frozen=True):
 
 def similarity(first: str, second: str) -> float:
     """Return how far one sentence repeats the other: 0 to 1, the same in both directions."""
-    a, b = words_of(first), words_of(second)
-    score = _repeated(a, b)
-    return score if score >= REPEATED else _restated(a, b)
+    return _score(words_of(first), words_of(second), 0.0)
 
 
 def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> Match | None:
@@ -83,14 +81,18 @@ def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> M
     words = words_of(sentence)
     best: Match | None = None
     for other in earlier:
-        score = _repeated(words, words_of(other))
-        if score < REPEATED:
-            if threshold > RESTATED_MOST:
-                continue
-            score = _restated(words, words_of(other))
+        score = _score(words, words_of(other), threshold)
         if score >= threshold and (best is None or score >= best.score):
             best = Match(other, score)
     return best
+
+
+def _score(a: Words, b: Words, least: float) -> float:
+    """Return how similar they are; 0 for what is only restated, where that cannot reach ``least``."""
+    score = _repeated(a, b)
+    if score >= REPEATED:
+        return score
+    return _restated(a, b) if least <= RESTATED_MOST else 0.0
 
 
 def _repeated(a: Words, b: Words) -> float:

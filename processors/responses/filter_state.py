@@ -19,8 +19,7 @@ class FilterPolicy(msgspec.Struct, frozen=True):
     ``fuzzy``: take out what is similar by ``threshold`` to one of the last ``window_sentences``, too (as the
     code of seed 003 does); else it is only told.  ``hold_seconds``: how long text waits that may become
     similar; ``repeat_hold_seconds``: how long an element waits that was read before word for word, and all that
-    is held with it; ``repeat_hold_characters``: how much of it.  ``minimum_words``: a shorter sentence is no
-    repetition by itself.
+    is held with it; ``repeat_hold_characters``: how much of it.
 
     Raises:
         ConfigurationError: if a value makes no sense.
@@ -28,7 +27,6 @@ class FilterPolicy(msgspec.Struct, frozen=True):
 
     threshold: float = 0.85
     window_sentences: int = 50
-    minimum_words: int = 5
     hold_seconds: float = 0.5
     repeat_hold_seconds: float = 10.0
     repeat_hold_characters: int = 16_384

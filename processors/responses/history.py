@@ -21,6 +21,8 @@ _PROSE = (Kind.SENTENCE, Kind.LINE)
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _LABEL = re.compile(r"(?:[*_]{1,2})?[^\s.:!?][^.:!?\n]{0,60}?:(?:[*_]{1,2})?(?=\s)")
 _LABEL_WORDS = 4
+#: A shorter sentence is no repetition by itself.
+_LEAST_WORDS = 5
 _QUOTED = tuple("\"“„«‘'「『")
 _CORRECTION = re.compile(
     r"\b(?:(?:instead of|rather than) .{1,80}\b(?:write|say|put)\b"
@@ -73,11 +75,11 @@ def key(kind: int, text: str) -> str:
     return text.rstrip() if kind == Kind.CODE else " ".join(text.split())
 
 
-def may_stand_alone(text: str, minimum_words: int) -> bool:
+def may_stand_alone(text: str) -> bool:
     """Say whether a sentence is a repetition by itself: it says enough, in words of its own."""
     if is_quoted(text.lstrip("*_")) or not stops(text) or is_label(text):
         return False
-    return _CORRECTION.search(text) is None and count_words(canonical(text)) >= minimum_words
+    return _CORRECTION.search(text) is None and count_words(canonical(text)) >= _LEAST_WORDS
 
 
 def is_label(text: str) -> bool:

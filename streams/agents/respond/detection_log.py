@@ -1,9 +1,8 @@
 """What the response filter does, in the log, at the levels of seed 003.
 
-DEBUG every comparison, INFO what a response added to what is tracked and what is
-similar but was kept, WARNING each duplicate that was taken
-out, ERROR detection that failed (its text was let through).  Each with ``session_id``, none with what was said:
-the log shows the length of a sentence in its place.
+DEBUG every comparison, INFO what a response added to what is tracked and what is similar but was kept, WARNING
+each duplicate that was taken out, ERROR detection that failed (its text was let through).  Each with
+``session_id``, none with what was said: the log shows the length of a sentence in its place.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from processors.responses.duplicates import Match
+from processors.responses.filter_state import FindDuplicate
 from processors.responses.sequence import Sequenced
-
-Find = Callable[[str, Iterable[str], float], Match | None]
 
 _NAME = "streams.agents.respond"
 
@@ -39,7 +37,7 @@ class DetectionLog:
         """The comparisons that follow are about this conversation."""
         self._session_id = session_id
 
-    def around(self, find: Find) -> Find:
+    def around(self, find: FindDuplicate) -> FindDuplicate:
         """Return ``find``, timed and told of."""
 
         def told(sentence: str, remembered: Iterable[str], threshold: float) -> Match | None:
