@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 import msgspec
@@ -18,6 +18,9 @@ from processors.recall.question import InvalidQuestion
 
 #: Most results of one search.
 MOST_RESULTS = 100
+
+#: Beyond these a time has no date in UTC.
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 #: Below this a fact is no answer to an explicit search.
 MINIMUM_CONFIDENCE = ACTIVE_FROM
@@ -72,6 +75,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         for name, at in (("from", self.since), ("to", self.until), ("as_of", self.as_of)):
             if at is not None and at.tzinfo is None:
                 raise InvalidQuestion(f"{name} has no time zone: write it as 2026-03-01T00:00:00Z")
+            if at is not None and not _FIRST <= at <= _LAST:
+                raise InvalidQuestion(f"{name} ({at.isoformat()}) is before the year 1 or after 9999 in UTC")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise InvalidQuestion(
                 f"the time range ends ({self.until.isoformat()}) before it begins ({self.since.isoformat()}): "

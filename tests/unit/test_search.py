@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +207,8 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ({"since": START, "until": START - timedelta(days=1)}, "before it begins"),
         ({"since": START.replace(tzinfo=None)}, "from has no time zone"),
         ({"as_of": START.replace(tzinfo=None)}, "as_of has no time zone"),
+        ({"since": datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))}, "from .* before the year 1"),
+        ({"until": datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))}, "to .* after 9999 in UTC"),
         ({"since": START, "as_of": START - timedelta(days=1)}, "before from"),
         ({"kinds": (Kind.STATE,), "search_type": SearchType.TURNS}, "kind is of facts"),
     ],

@@ -115,21 +115,21 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
         InvalidQuestion: nothing could ever be found this way.
     """
     memory: Search = call.part("search")
-    results = await memory.search(
-        Wanted(
-            query=wanted.q,
-            user_id=wanted.user_id,
-            tenant_id=wanted.tenant_id,
-            search_type=wanted.search_type,
-            limit=wanted.limit,
-            minimum_confidence=wanted.minimum_confidence,
-            conversation_id=wanted.conversation_id or "",
-            since=wanted.since,
-            until=wanted.until,
-            as_of=wanted.as_of,
-            kinds=kinds_of(wanted.kind),
-        )
+    asked = Wanted(
+        query=wanted.q,
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        search_type=wanted.search_type,
+        limit=wanted.limit,
+        minimum_confidence=wanted.minimum_confidence,
+        conversation_id=wanted.conversation_id or "",
+        since=wanted.since,
+        until=wanted.until,
+        as_of=wanted.as_of,
+        kinds=kinds_of(wanted.kind),
     )
+    asked.check()  # here, for not all that can be asked can be sent on
+    results = await memory.search(asked)
     return SearchAnswer(
         query=wanted.q,
         user_id=wanted.user_id,
