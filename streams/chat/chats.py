@@ -18,10 +18,10 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering import Answerer
+from streams.chat.busy import Busy
 from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
-from streams.chat.leases import Holder, TurnRunning
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
 from streams.kafka.lookup import Lookup
@@ -90,22 +90,20 @@ class Chats:
     ) -> None:
         self._settings = settings
         self._lookup = lookup
-        self._leases = Holder(leases)
+        self._busy = Busy(leases)
         self._log = log
         self._count = count
         self._sending = Sending(settings)
         self._filtered = Filtered(settings)
         self._means = Means(answerer, self._sending, self._filtered, self._session)
         self._turns: OrderedDict[_Whose, RunningTurn] = OrderedDict()
-        self._busy: dict[tuple[str, str], TurnNames] = {}
         self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
-        self._holding: dict[_Whose, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         """Interrupt what runs, and let go of the broker."""
         running = [each for each in self._turns.values() if each.ended is None]
         await asyncio.gather(*(each.interrupt() for each in running))
-        await asyncio.gather(*self._holding.values(), return_exceptions=True)
+        await self._busy.close()
         await self._filtered.close()
         await self._sending.close()
 
@@ -123,12 +121,6 @@ class Chats:
             NotFound: it is somebody else's conversation, or there is no such turn to be tried again.
             DependencyUnavailable: what was said could not be written.
         """
-        place = (tenant_id, conversation_id)
-        while (there := self._busy.get(place)) is not None:
-            runs, holding = self._turns.get(_whose(there)), self._holding.get(_whose(there))
-            if runs is None or runs.ended is None or holding is None:
-                raise TurnRunning(there.turn_id)
-            await asyncio.wait([holding])  # it only lets go
         is_named, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"
         names = TurnNames(
             turn_id=turn_id,
@@ -137,26 +129,21 @@ class Chats:
             tenant_id=tenant_id,
             response_id=f"{turn_id}.{secrets.token_hex(4)}",
         )
-        # Nobody else may begin one while the broker is waited for.
-        self._busy[place] = names
-        try:
-            is_new = await self._check(names)
-            await self._leases.take(names)
-            try:
-                known = await self._told_summaries(place, is_new=is_new)
-                before = await self._said_before(names, content) if is_named else None
-                turn = before or await self._say(names, content)
-            except BaseException:  # whatever ends this, the conversation is free again
-                await self._leases.release(names)
-                raise
-        except BaseException:
-            del self._busy[place]
-            raise
-        running = RunningTurn(names, turn, self._means, known)
-        self._turns[_whose(names)] = running
-        running.start()
-        self._holding[_whose(names)] = asyncio.create_task(self._hold(running), name=f"lease-{turn_id}")
-        return running
+        is_new = await self._check(names)
+        async with self._busy.take(names) as taken:
+            known = await self._told_summaries((tenant_id, conversation_id), is_new=is_new)
+            before = await self._said_before(names, content) if is_named else None
+            turn = before or await self._say(names, content)
+            taken.running = RunningTurn(names, turn, self._means, known)
+            self._keep(taken.running)
+            taken.running.start()
+        return taken.running
+
+    def _keep(self, running: RunningTurn) -> None:
+        self._turns[_whose(running.names)] = running
+        ended = [name for name, each in self._turns.items() if each.ended is not None]
+        for name in ended[: max(0, len(ended) - _ENDED_KEPT)]:
+            del self._turns[name]
 
     def find(self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str) -> RunningTurn | None:
         """Return a turn of a person that runs, or ran, in this process."""
@@ -190,7 +177,7 @@ class Chats:
         deadline = begun_until = clock() + _ELSEWHERE_SECONDS
         number = 1
         while True:
-            runs = await self._leases.runs(names)
+            runs = await self._busy.runs(names)
             asked, answered = await self._told_of(names)
             if asked is None and (not runs or clock() > begun_until):
                 raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
@@ -211,22 +198,6 @@ class Chats:
                 return
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _hold(self, running: RunningTurn) -> None:
-        """Keep the conversation for a turn until it has ended; end it where another has taken over."""
-        ended = asyncio.ensure_future(_end_of(running))
-        try:
-            if not await self._leases.keep(running.names, ended):
-                await running.interrupt()
-            await ended
-        finally:
-            ended.cancel()
-            await self._leases.release(running.names)
-            self._busy.pop((running.names.tenant_id, running.names.conversation_id), None)
-            self._holding.pop(_whose(running.names), None)
-            gone = [name for name, each in self._turns.items() if each.ended is not None]
-            for name in gone[: max(0, len(gone) - _ENDED_KEPT)]:
-                del self._turns[name]
-
     async def _check(self, names: TurnNames) -> bool:
         """Refuse what would show somebody else's conversation to a model, and its answer to this person.
 
@@ -235,8 +206,10 @@ class Chats:
         place = names.tenant_id, names.conversation_id
         try:
             known = await self._log.extent(*place)
-            mine = known is None or await self._log.takes_part(
-                names.tenant_id, names.user_id, names.conversation_id
+            mine = (
+                self._busy.by(*place) in (None, names.user_id)  # what is said now is not in the log yet
+                if known is None
+                else await self._log.takes_part(names.tenant_id, names.user_id, names.conversation_id)
             )
         except DependencyUnavailable as error:
             raise DependencyUnavailable(
@@ -322,8 +295,3 @@ class Chats:
 
 def _whose(names: TurnNames) -> _Whose:
     return names.tenant_id, names.user_id, names.conversation_id, names.turn_id
-
-
-async def _end_of(running: RunningTurn) -> None:
-    async for _ in running.events():
-        pass

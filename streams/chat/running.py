@@ -65,6 +65,8 @@ class RunningTurn:
         self._sequence = 0
         self._is_final = False
         self._task: asyncio.Task[None] | None = None
+        self._answering: asyncio.Task[TurnEnd] | None = None
+        self._begun = asyncio.Event()
         self._is_stopped = False
 
     @property
@@ -87,6 +89,7 @@ class RunningTurn:
 
     async def _cancel(self) -> None:
         if self._task is not None:
+            await self._begun.wait()  # a task that is cancelled before its first step ends without a word
             if not self._task.cancelling():  # once more would break off the writing of what was said
                 self._task.cancel()
             await asyncio.wait([self._task])
@@ -95,6 +98,7 @@ class RunningTurn:
 
     async def _run(self) -> None:
         end = TurnEnd(status=Status.FAILED, try_again=True, message="It ended for a reason that is in the log.")
+        self._begun.set()
         try:
             end = await self._answered()
         except DependencyUnavailable as error:
@@ -120,8 +124,14 @@ class RunningTurn:
             finally:
                 shown.cancel()
                 await asyncio.gather(shown, return_exceptions=True)
-            await self._message(answer)
+            # Once it is being written, nothing takes it back: who stops the turn now is answered all the same.
+            self._answering = asyncio.create_task(self._answer_kept(answer))
+            end = await asyncio.shield(self._answering)
             await self._tell_tokens(queue)
+        return end
+
+    async def _answer_kept(self, answer: Answer) -> TurnEnd:
+        await self._message(answer)
         asks = answer.kind is AnswerKind.CLARIFYING
         status = Status.CLARIFYING if asks else Status.ANSWERED
         return TurnEnd(
@@ -237,18 +247,19 @@ class RunningTurn:
 
     async def _stopped(self) -> TurnEnd:
         """Keep what was said up to the moment when it was stopped."""
-        if not self._is_stopped:
-            message = "The server was stopped in the middle. What you said is kept."
-            return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
         try:
+            if self._answering is not None:
+                return await self._answering
+            if not self._is_stopped:
+                message = "The server was stopped in the middle. What you said is kept."
+                return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
             if not self._is_final:
                 await self._chunk("", final=True)
             if self._shown.strip():
                 await self._message(None)
         except DependencyUnavailable as error:
-            return TurnEnd(
-                status=Status.STOPPED, try_again=True, message=f"What was said is not kept: {error}."
-            )
+            status = Status.STOPPED if self._is_stopped else Status.INTERRUPTED
+            return TurnEnd(status=status, try_again=True, message=f"What was said is not kept: {error}.")
         return TurnEnd(status=Status.STOPPED, try_again=True)
 
 

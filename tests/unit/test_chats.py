@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from models.messages import ChatMessage
+from models.answers import Answer, AnswerKind, PromptLaid, Spoken
+from models.errors import NotFound
+from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
+from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import Extent
 from streams.chat import chats as module
+from streams.chat import leases as module_of_leases
+from streams.chat import running as module_of_turns
 from streams.chat.chats import Chats
+from streams.chat.leases import TurnRunning
 from streams.settings import Settings
 
 
@@ -22,6 +28,9 @@ class Log:
 
     def __init__(self) -> None:
         self.theirs: dict[str, str] = {}
+        self.asked = asyncio.Event()
+        self.may = asyncio.Event()
+        self.may.set()
 
     async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
         return self.theirs.get(conversation_id) == user_id
@@ -30,6 +39,8 @@ class Log:
         return Extent(1, 0) if conversation_id in self.theirs else None
 
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
+        self.asked.set()
+        await self.may.wait()
         return []
 
 
@@ -38,8 +49,13 @@ class Leases:
 
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
+        self.claims = 0
+        self.breaks = False
 
     async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
+        self.claims += 1
+        if self.breaks:
+            raise ZeroDivisionError("a mistake of ours")
         has = self.held_by.setdefault((tenant_id, conversation_id), turn_id)
         return None if has == turn_id else has
 
@@ -58,9 +74,12 @@ class Sending:
         self.may = asyncio.Event()
         self.may.set()
         self.ends = asyncio.Event()
+        self.holds: Role | None = None
 
     async def message(self, message: ChatMessage) -> TurnSource:
         self.said.append(message)
+        if message.role is self.holds:
+            self.may.clear()
         await self.may.wait()
         return TurnSource(topic="chat.messages.v1", partition=0, offset=len(self.said))
 
@@ -91,6 +110,18 @@ class Silent:
         yield
 
 
+class Answers:
+    """Answers at once."""
+
+    async def answer(self, turn: Turn) -> AsyncGenerator[Any]:
+        yield Spoken("Noted.")
+        prompt = PromptLaid(round=0, version="test", budget=0, tokens=0, tiers=(), items=())
+        understanding = QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0)
+        yield Answer(
+            kind=AnswerKind.NOTED, by="test", understanding=understanding, prompt=prompt, text="Noted."
+        )
+
+
 class Lookup:
     """Finds nothing."""
 
@@ -98,20 +129,27 @@ class Lookup:
 
 
 class Rig:
-    def __init__(self) -> None:
+    def __init__(self, answerer: Any) -> None:
         self.log, self.leases = Log(), Leases()
-        parts: list[Any] = [Silent(), self.log, len, Lookup(), self.leases]
+        parts: list[Any] = [answerer, self.log, len, Lookup(), self.leases]
         self.chats = Chats(Settings(), *parts)
         self.sending: Sending = self.chats._sending  # type: ignore[assignment]
 
 
 @pytest.fixture
-async def rig(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
+async def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
     monkeypatch.setattr(module, "Sending", Sending)
     monkeypatch.setattr(module, "Filtered", Filtered)
-    made = Rig()
+    monkeypatch.setattr(module_of_turns, "_FILTER_SECONDS", 0.0)
+    made = Rig(getattr(request, "param", Silent)())
     yield made
     await made.chats.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
 
 
 async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) -> None:
@@ -146,3 +184,80 @@ async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
     await asyncio.gather(first, second)
     assert turn.ended is not None
     assert turn.ended.status == "stopped"
+
+
+async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async with asyncio.timeout(60):
+        await turn.stop()
+        assert turn.ended is not None and turn.ended.status == "stopped"
+        assert await rig.chats.begin("acme", "ada", "c-1", "Hello again") is not turn
+
+
+async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "ada"
+    for conversation in ("c-1", "c-new"):
+        await rig.chats.begin("acme", "ada", conversation, "Hello", "t-1")
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "bob", conversation, "What was said?")
+        with pytest.raises(TurnRunning, match="t-1"):
+            await rig.chats.begin("acme", "ada", conversation, "And now?")
+    assert {each.user_id for each in rig.sending.said} == {"ada"}
+
+
+async def test_a_lease_is_kept_while_the_broker_takes_its_time(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module_of_leases, "RENEW_SECONDS", 0.01)
+    rig.sending.may.clear()
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
+    await until(lambda: bool(rig.sending.said))
+    renewed = rig.leases.claims
+    await until(lambda: rig.leases.claims > renewed)
+    rig.sending.may.set()
+    assert (await beginning).ended is None
+
+
+async def test_what_cannot_be_said_leaves_the_conversation_free(rig: Rig) -> None:
+    rig.sending.may.clear()
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
+    await until(lambda: bool(rig.sending.said))
+    beginning.cancel()
+    await asyncio.wait([beginning])
+    assert rig.leases.held_by == {}
+    rig.sending.may.set()
+    assert (await rig.chats.begin("acme", "ada", "c-1", "Hello")).ended is None
+
+
+async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_leases, "RENEW_SECONDS", 0.01)
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.leases.breaks = True
+    await until(lambda: turn.ended is not None)
+    assert turn.ended is not None and turn.ended.status == "interrupted"
+    rig.leases.breaks = False
+    assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+@pytest.mark.parametrize("how", ["stop", "interrupt"])
+async def test_a_turn_whose_answer_is_kept_is_answered_whenever_it_ends(rig: Rig, how: str) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.log.may.clear()
+    await rig.log.asked.wait()  # the answer is written, its tokens are counted
+    await getattr(turn, how)()
+    assert turn.ended is not None and (turn.ended.status, turn.ended.try_again) == ("answered", False)
+    assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.sending.holds = Role.ASSISTANT
+    await until(lambda: len(rig.sending.said) == 2)
+    ending = asyncio.create_task(turn.interrupt())
+    await asyncio.sleep(0)
+    rig.sending.may.set()
+    await ending
+    assert turn.ended is not None and turn.ended.status == "answered"
+    assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]

@@ -1,0 +1,101 @@
+"""Conversations that have a turn: one at a time, in this process and, by their leases, at all others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from streams.chat.events import TurnNames
+from streams.chat.leases import Holder, TurnRunning
+from streams.chat.running import RunningTurn
+from streams.remembered.ports import Leases
+
+log = structlog.get_logger("streams.chat")
+
+
+class Taken:
+    """A conversation that is one turn's.  Its lease is renewed from the beginning on."""
+
+    def __init__(self, names: TurnNames) -> None:
+        self.names = names
+        self.running: RunningTurn | None = None
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.holding: asyncio.Task[None] | None = None
+
+    @property
+    def only_lets_go(self) -> bool:
+        """Tell whether its turn has ended."""
+        return self.running is not None and self.running.ended is not None
+
+
+class Busy:
+    """The conversations of this process that have a turn."""
+
+    def __init__(self, leases: Leases) -> None:
+        self._leases = Holder(leases)
+        self.runs = self._leases.runs
+        self._taken: dict[tuple[str, str], Taken] = {}
+
+    async def close(self) -> None:
+        """Wait until every turn has ended and every lease is let go of."""
+        holding = [each.holding for each in self._taken.values() if each.holding is not None]
+        await asyncio.gather(*holding, return_exceptions=True)
+
+    def by(self, tenant_id: str, conversation_id: str) -> str | None:
+        """Return whose turn a conversation has here."""
+        taken = self._taken.get((tenant_id, conversation_id))
+        return None if taken is None else taken.names.user_id
+
+    @asynccontextmanager
+    async def take(self, names: TurnNames) -> AsyncIterator[Taken]:
+        """Take a conversation until the turn has ended that the block puts in as ``running``, or has failed.
+
+        Raises:
+            TurnRunning: it has another turn.
+            DependencyUnavailable: what holds the leases does not answer.
+        """
+        place = (names.tenant_id, names.conversation_id)
+        while (there := self._taken.get(place)) is not None:
+            if not there.only_lets_go or there.holding is None:
+                raise TurnRunning(there.names.turn_id)
+            await asyncio.wait([there.holding])
+        # Nobody else may begin one while the leases and the broker are waited for.
+        taken = self._taken[place] = Taken(names)
+        try:
+            await self._leases.take(names)
+        except BaseException:  # whatever ends this, the conversation is free again
+            del self._taken[place]
+            raise
+        keeping = asyncio.create_task(self._leases.keep(names, taken.ended), name=f"lease-{names.turn_id}")
+        try:
+            yield taken
+        finally:
+            taken.holding = asyncio.create_task(self._hold(taken, keeping), name=f"turn-of-{names.turn_id}")
+            if taken.running is None:
+                await asyncio.shield(taken.holding)
+
+    async def _hold(self, taken: Taken, keeping: asyncio.Task[bool]) -> None:
+        """Let go of a conversation when its turn has ended; end the turn when the lease is not kept."""
+        names, running = taken.names, taken.running
+        try:
+            if running is not None:
+                ending = asyncio.create_task(_end_of(running))
+                await asyncio.wait([ending, keeping], return_when=asyncio.FIRST_COMPLETED)
+                if not ending.done():
+                    await running.interrupt()
+                await ending
+        finally:
+            taken.ended.set_result(None)
+            [kept] = await asyncio.gather(keeping, return_exceptions=True)
+            if isinstance(kept, BaseException):
+                log.error("the lease of a turn was not kept", turn=names.turn_id, error=repr(kept))
+            await self._leases.release(names)
+            del self._taken[names.tenant_id, names.conversation_id]
+
+
+async def _end_of(running: RunningTurn) -> None:
+    async for _ in running.events():
+        pass
