@@ -93,6 +93,8 @@ class Decisions:
         if going_on and any(True for _ in History(state.said).going_on(sought, kinds, state.run)):
             return True
         self.break_off()
+        if state.after != Kind.SPACE:  # what left just now announces what follows
+            return False
         history, alone = History(state.said), Kind.SENTENCE in kinds
         if may_begin(kind, beginning):
             if any(True for _ in history.beginning(sought, kinds)):

@@ -13,7 +13,7 @@ from processors.responses.canonical import Beginning, canonical
 from processors.responses.duplicates import similarity
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
-from processors.responses.history import may_stand_alone
+from processors.responses.history import before_response, may_stand_alone
 
 _SENTENCES = (
     "The museum opens at nine in the morning.",
@@ -104,6 +104,21 @@ def _without(text: str, duplicates: Iterable[Duplicate]) -> str:
 def _cut(text: str, places: list[int]) -> list[str]:
     ends = sorted({place % (len(text) + 1) for place in places})
     return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(_markdown, _markdown, st.lists(st.integers(0, 10_000), max_size=40))
+@example(f"{_SENTENCES[0]}\n\n# Heading here\n\nYes.", f"# Heading here\n\n{_SENTENCES[0]}", [25])
+def test_what_has_left_depends_on_no_cut(before: str, text: str, places: list[int]) -> None:
+    """Nor does what waits, while the response goes on."""
+    response_filter = ResponseFilter()
+    said = response_filter.push(FilterState(), before, 0.0, final=True).state.said
+    whole = response_filter.push(FilterState(said=before_response(said)), text, 0.0)
+    state, left = FilterState(said=before_response(said)), ""
+    for part in _cut(text, places):
+        step = response_filter.push(state, part, 0.0)
+        state, left = step.state, left + step.text
+    assert left == whole.text
 
 
 @settings(max_examples=400, deadline=None)

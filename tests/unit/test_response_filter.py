@@ -736,7 +736,7 @@ def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float], why: 
 
 
 def test_a_filter_that_compares_with_everything_and_never_waits_makes_sense() -> None:
-    policy = FilterPolicy(0.0, 1, 1, hold_seconds=0.0, repeat_hold_seconds=0.0, repeat_hold_characters=0)
+    policy = FilterPolicy(0.0, 1, hold_seconds=0.0, repeat_hold_seconds=0.0, repeat_hold_characters=0)
     assert msgspec.structs.replace(policy, idle_seconds=0.1).idle_seconds == 0.1
 
 
