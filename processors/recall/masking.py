@@ -16,6 +16,9 @@ from typing import NamedTuple
 from models.patterns import compiled
 from processors.recall.cards import card_numbers
 
+#: Returns a text without secrets, and how many of each kind there were.
+Mask = Callable[[str], tuple[str, Counter[str]]]
+
 
 class _Shape(NamedTuple):
     """A secret's shape: its name, what a text with it holds (one of these), how it looks, what else it must be.
@@ -124,8 +127,12 @@ class Masker:
         return text, found
 
 
-def unmasked(text: str) -> tuple[str, Counter[str]]:
-    """Return ``text`` as it is: masking is off."""
+def masking(patterns: Sequence[str] = (), *, off: bool = False) -> Mask:
+    """Return what takes secrets out of texts; ``off``: what leaves them in.  Raises as :class:`Masker`."""
+    return _unmasked if off else Masker(patterns).mask
+
+
+def _unmasked(text: str) -> tuple[str, Counter[str]]:
     return text, Counter()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -13,9 +13,7 @@ from models import ids
 from models.messages import ChatMessage
 from models.turns import Turn, TurnSource
 from processors.conversations.sequence import Sequencer, SequenceState
-
-#: Returns a text without what must not be stored verbatim, and how many passages of each kind were replaced.
-Mask = Callable[[str], tuple[str, Counter[str]]]
+from processors.recall.masking import Mask
 
 #: A longer name is none.
 _LONGEST_NAME = 256

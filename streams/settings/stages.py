@@ -75,7 +75,7 @@ class StageSettings(PlaceSettings):
     # Turns (recall)
     mask: Literal["on", "off"] = setting(
         "on",
-        "on: card numbers, keys and tokens are masked before a turn is stored or searched; off: nothing is",
+        "on: card numbers, keys and tokens are masked before a turn or a fact is stored; off: nothing is",
     )
     mask_patterns: str = setting(
         "",

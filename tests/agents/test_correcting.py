@@ -145,6 +145,13 @@ def test_what_is_said_instead_takes_the_place_of_a_fact(
     assert harness.reasons() == []
 
 
+def test_what_is_said_instead_holds_no_secret(harness: Harness) -> None:
+    harness.correct(harness.know("home", "Berlin"), "4111 1111 1111 1111")
+    assert harness.holding() == ["Lives in [masked: card number]"]
+    written = [output.value or b"" for output in harness.outputs if output.topic in (CANDIDATES, FACTS)]
+    assert not any(b"4111" in each for each in written)
+
+
 def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:
     tea, jazz = harness.know("like", "tea"), harness.know("like", "jazz", 2)
     harness.correct(tea, "coffee")

@@ -20,7 +20,7 @@ from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.ports import Extraction as Outcome
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
-from processors.recall.masking import Masker, unmasked
+from processors.recall.masking import Mask, masking
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
@@ -71,7 +71,7 @@ class Extraction:
         self._settings = settings
         self._extractor = extractor
         self._graph = graph
-        self._mask = Masker(settings.own_patterns).mask if settings.mask == "on" else unmasked
+        self._mask = masking(settings.own_patterns, off=settings.mask == "off")
         #: What became of windows whose batch has to be called again because others in it could not be read.
         self._answered: dict[_Asked, Extracted | Refused] = {}
 
@@ -85,6 +85,7 @@ class Extraction:
             codecs=(STATE,),
             batch_records=self._settings.call_batch_records,
             decided_by={
+                **self._settings.chosen("mask", "mask_patterns"),
                 "extractor": self._extractor.name,
                 **({"graph_reader": self._graph.name} if self._graph is not None else {}),
             },
@@ -121,7 +122,7 @@ class Extraction:
             for candidate in candidates:
                 emit_candidate(candidate, work)
             for statement in related.get((key, window.message_ids[-1]), ()):
-                quote = self._masked(statement.source.quote, work)
+                quote = masked(statement.source.quote, self._mask, work)
                 source = msgspec.structs.replace(statement.source, quote=quote)
                 send_statement(msgspec.structs.replace(statement, source=source), work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
@@ -170,18 +171,20 @@ class Extraction:
         taken = []
         for statement in answer.statements:
             if (why := objection(statement, window)) is None:
-                texts = {name: self._masked(getattr(statement, name), effects) for name in _TEXTS}
+                texts = {name: masked(getattr(statement, name), self._mask, effects) for name in _TEXTS}
                 taken.append(msgspec.structs.replace(statement, **texts))
             else:
                 effects.count("statements_dropped_total", why)
         name = answer.by or self._extractor.name
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
 
-    def _masked(self, text: str, effects: Effects) -> str:
-        text, found = self._mask(text)
-        for kind, count in found.items():
-            effects.count("masked_passages_total", kind, by=count)
-        return text
+
+def masked(text: str, mask: Mask, effects: Effects) -> str:
+    """Return a text without what is not kept verbatim; count what it was."""
+    text, found = mask(text)
+    for kind, count in found.items():
+        effects.count("masked_passages_total", kind, by=count)
+    return text
 
 
 def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:

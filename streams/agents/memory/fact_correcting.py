@@ -9,20 +9,23 @@ After a crash its candidate may be folded in before the step is read again; then
 
 from __future__ import annotations
 
+import msgspec
+
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
 from processors.facts.lines import Place, Stub
-from streams.agents.memory.extraction import emit_candidate
+from processors.recall.masking import Mask
+from streams.agents.memory.extraction import emit_candidate, masked
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
 from streams.runtime.keyed import Run, Work
 
 
-def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
-    """Say what takes the place of a fact.
+def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work, mask: Mask) -> State | None:
+    """Say what takes the place of a fact, without what is to be masked.
 
     Raises:
         InvalidRecord: ``unknown_fact``: the person has none of this id; and what
@@ -49,7 +52,8 @@ def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) 
         assert stub is not None  # or nothing was found
         after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
         raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
-    candidates = corrected(fact, said, step.at, step.by)
+    text = masked(said.text, mask, work)
+    candidates = corrected(fact, msgspec.structs.replace(said, text=text), step.at, step.by)
     for candidate in candidates:
         emit_candidate(candidate, work)
     return Place(claim_of(candidates[0]).line_id)

@@ -96,7 +96,7 @@ class Facts:
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
             bystander_of=(FACTS, EMBEDDINGS),
-            decided_by=self._settings.chosen("merge_similarity", "support_similarity"),
+            decided_by=self._settings.chosen("merge_similarity", "support_similarity", "mask", "mask_patterns"),
         )
 
     def _fold_heard(self, own: State | None, run: Run[Heard], work: Work) -> State | None:
