@@ -7,7 +7,7 @@ import random
 import shutil
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from deploy.local.kafka import LocalKafka
 from streams import redaction
 
 _LOG_TAIL = 60  # lines per worker
+# The short session of a node is for one that is killed and started again.  If the machine stands still for
+# longer, the node takes its partitions and groups from itself, and every client has to find them again.
+_UNHURRIED = {"broker.session.timeout.ms": "60000"}
 _RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("unhurried", parent=hypothesis.settings(), deadline=None)
@@ -30,7 +33,7 @@ _registered_logs = pytest.StashKey[list[Path]]()
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
     """The broker of all tests of a process, started by the first that asks.  Leave it running and whole."""
     # Each test makes the topics of a deployment, some five hundred partitions, and leaves them.
-    yield from _broker_in(tmp_path_factory.mktemp("kafka"), heap="1536m")
+    yield from _broker_in(tmp_path_factory.mktemp("kafka"), heap="1536m", overrides=_UNHURRIED)
 
 
 @pytest.fixture
@@ -117,7 +120,9 @@ def _tail(path: Path) -> str:
         return f"cannot be read: {error.strerror}"
 
 
-def _broker_in(folder: Path, heap: str = "384m") -> Iterator[LocalKafka]:
-    with LocalKafka(folder, heap=heap) as running:
+def _broker_in(
+    folder: Path, heap: str = "384m", overrides: Mapping[str, str] | None = None
+) -> Iterator[LocalKafka]:
+    with LocalKafka(folder, heap=heap, overrides=overrides) as running:
         yield running
     shutil.rmtree(folder)

@@ -106,7 +106,7 @@ class Suite:
             rates["quixstreams"].append(
                 self._contender("quix", source, f"{prefix}quix", str(count // 3), "--whole")
             )
-        profile = self._profile(prefix, count)
+        profile = self._profile(count // 10 if self._short else count)
         return {**_compare(rates), "profile": profile}
 
     def cores(self) -> Figures:
@@ -153,7 +153,7 @@ class Suite:
         finally:
             run.end()
 
-    def _profile(self, _prefix: str, count: int) -> str:
+    def _profile(self, count: int) -> str:
         prefix = self._prepare(count, 3000)
         return self._module(
             prefix, "benchmarks.pipeline.switchboard_runtime", "whole", str(count), "--profile"
@@ -180,13 +180,11 @@ class Suite:
 
     def memory(self) -> Figures:
         """Return what 100,000 conversations take in memory (bytes)."""
-        prefix = self._prepare(0, 1)
-        return self._json(prefix, "benchmarks.pipeline.memory", str(self._count(100_000)))
+        return self._json(self._prefix(), "benchmarks.pipeline.memory", str(self._count(100_000)))
 
     def footprint(self) -> Figures:
         """Return what a turn and a fact take in state, Redis and Qdrant (bytes)."""
-        prefix = self._prepare(0, 1)
-        return self._json(prefix, "benchmarks.pipeline.footprint", str(self._count(30_000)))
+        return self._json(self._prefix(), "benchmarks.pipeline.footprint", str(self._count(30_000)))
 
     # -- the other two rivers -------------------------------------------------------------------------------
 
@@ -201,14 +199,14 @@ class Suite:
     def summaries(self) -> Figures:
         """Return the time from the message that crosses the threshold to its accepted summary (seconds)."""
         prefix = self._prepare(0, 1)
-        return self._json(prefix, "benchmarks.pipeline.summaries", str(self._count(200) // 2))
+        return self._json(prefix, "benchmarks.pipeline.summaries", "5" if self._short else "100")
 
     # -- what people and programs touch --------------------------------------------------------------------
 
     def scale(self) -> Figures:
         """Return what a search takes, by how much there is and how many ask; and one more statement."""
         given = _SCALE_SHORT.split() if self._short else []
-        found = self._json(self._prepare(0, 1), "benchmarks.quality.recall.scale", *given)
+        found = self._json(self._prefix(), "benchmarks.quality.recall.scale", *given)
         sizes = [name for name in found if name.isdecimal()]
         return {**found, "largest": found[max(sizes, key=int)]}
 
@@ -225,13 +223,17 @@ class Suite:
 
     def _prepare(self, count: int, conversations: int, *targets: str) -> str:
         """Make topics under a prefix of their own, fill the source, and return the prefix."""
-        self._turn += 1
-        prefix = f"bench{self._turn}."
+        prefix = self._prefix()
         asyncio.run(admin.apply(load_catalog(prefix), Settings(bootstrap_servers=self._servers)))
         asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
         if count:
             asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))
         return prefix
+
+    def _prefix(self) -> str:
+        """Return a new prefix, which is all that those need who ask nothing of Kafka."""
+        self._turn += 1
+        return f"bench{self._turn}."
 
     def _contender(self, module: str, source: str, target: str, *arguments: str) -> float:
         result = self._json("", f"benchmarks.pipeline.{module}", self._servers, source, target, *arguments)

@@ -47,7 +47,7 @@ def _candidates() -> list[Path]:
 def _version_of(java: Path) -> int | None:
     """The feature version (17, 25, ...; 8 for "1.8"), or None if this is no Java that runs here."""
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=True)
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)

@@ -18,7 +18,7 @@ from models.errors import DependencyUnavailable
 from streams import leash
 from streams.socket_path import socket_path
 
-_START_SECONDS = 10.0
+_START_SECONDS = 30.0
 _END_SECONDS = 5.0
 
 

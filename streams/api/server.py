@@ -17,7 +17,7 @@ from streams.api.connection import Connection
 
 log = structlog.get_logger("streams.api")
 
-_START_SECONDS = 10.0
+_START_SECONDS = 30.0
 
 
 class _QuietServer(uvicorn.Server):

@@ -115,7 +115,7 @@ class Demo:
             if str(self.folder) in command or f":{self.ports[0]}" in command
         ]
         ports = [f"port {port}" for port in self.ports if not is_free(port)]
-        written = [str(path) for path in self.folder.glob(demo_processes.PROCESSES_FILE)]
+        written = [str(path) for path in self.folder.rglob(demo_processes.PROCESSES_FILE)]
         return running + ports + written
 
 
@@ -131,13 +131,16 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture
-def demo(tmp_path: Path, worker_logs) -> Iterator[Demo]:
+def demo(tmp_path: Path, topic_prefix: str, worker_logs) -> Iterator[Demo]:
     made = Demo(tmp_path / "data", worker_logs.register(tmp_path / "demo.log"))
-    for service in STARTED:
-        worker_logs.register(made.folder / "logs" / f"{service}.log")
+    folders = [load_settings(data_dir=made.folder, topic_prefix=prefix).folder for prefix in ("", topic_prefix)]
+    for folder in folders:
+        for service in STARTED:
+            worker_logs.register(folder / "logs" / f"{service}.log")
     yield made
-    for process in demo_processes.read(made.folder):
-        demo_processes.end(process, grace=0)
+    for folder in folders:
+        for process in demo_processes.read(folder):
+            demo_processes.end(process, grace=0)
 
 
 @pytest.fixture
@@ -149,6 +152,7 @@ def given(tmp_path: Path) -> Path:
 
 @pytest.mark.kafka
 def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Demo, given: Path) -> None:
+    """The second one stays, alone on its folder, until ``make down``."""
     status, first = demo.run(given)
     assert status == 0, first
     assert demo.left() == []
@@ -164,9 +168,18 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert "~~Send the invitations in the first week of June.~~" in first
     assert not re.search(r"new +0 windows", first)
 
-    status, second = demo.run(given)
-    assert status == 0, second
+    staying = demo.start(given, STAY="1")
+    demo.wait_for("Everything keeps running", staying)
+    names = {process.name for process in demo_processes.read(demo.folder) if process.runs}
+    assert names == {"demo", "kafka", *STARTED}
+    status, said = Demo(demo.folder, demo.log.with_name("beside.log")).run(given)
+    assert (status, "make down" in said) == (78, True)
+    assert down(demo).startswith("ended: demo, ")
+    assert staying.wait(timeout=PATIENCE) == 0
     assert demo.left() == []
+    assert down(demo).startswith("nothing to end")
+
+    second = demo.log.read_text()
     assert re.search(r"sent +0 messages, 16 were there already", second)
     assert re.search(r"new +0 windows, 0 episodes, 0 facts, 0 summaries", second)
     facts = re.compile(r"What is known now.*?^Search", re.DOTALL | re.MULTILINE)
@@ -201,11 +214,25 @@ async def test_what_is_shown_waits_for_all_that_is_there(kafka: LocalKafka, topi
     assert seen == len(lines)
 
 
+def down(demo: Demo) -> str:
+    """``make down``; return what it printed."""
+    command = [sys.executable, "-m", "deploy.local.down"]
+    done = subprocess.run(
+        command, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    return done.stdout
+
+
 @pytest.mark.kafka
-def test_the_demo_with_the_scripted_model(demo: Demo, given: Path) -> None:
-    status, printed = demo.run(given, MODEL="scripted", GEMINI_API_KEY="")
+def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own(
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
+) -> None:
+    status, printed = demo.run(given, MODEL="scripted", GEMINI_API_KEY="", **on(kafka, topic_prefix))
     assert status == 0, printed
     assert demo.left() == []
+    assert "starting Kafka" not in printed
+    assert not (demo.folder / "kafka").exists()
+    assert "“I love bacalhau.”" in printed
     assert "a scripted model on this machine reads the conversations" in printed
     assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in printed
     (row,) = re.findall(r"^extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
@@ -213,29 +240,9 @@ def test_the_demo_with_the_scripted_model(demo: Demo, given: Path) -> None:
     assert asked == answered >= 2 and 1 <= calls <= asked
 
 
-@pytest.mark.kafka
-def test_down_ends_a_demo_that_stays_and_only_one_runs_on_a_folder(demo: Demo, given: Path) -> None:
-    staying = demo.start(given, STAY="1")
-    demo.wait_for("Everything keeps running", staying)
-    names = {process.name for process in demo_processes.read(demo.folder) if process.runs}
-    assert names == {"demo", "kafka", *STARTED}
-
-    second = Demo(demo.folder, demo.log.with_name("second.log"))
-    status, said = second.run(given)
-    assert status == 78
-    assert "make down" in said
-
-    down = [sys.executable, "-m", "deploy.local.down"]
-    ended = subprocess.run(
-        down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
-    )
-    assert ended.stdout.startswith("ended: demo, ")
-    assert staying.wait(timeout=PATIENCE) == 0
-    assert demo.left() == []
-    again = subprocess.run(
-        down, env=demo.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
-    )
-    assert again.stdout.startswith("nothing to end")
+def on(kafka: LocalKafka, prefix: str) -> dict[str, str]:
+    """What makes the demo use the broker of all tests: none of its own has to start."""
+    return {"SWITCHBOARD_BOOTSTRAP_SERVERS": kafka.bootstrap_servers, "SWITCHBOARD_TOPIC_PREFIX": prefix}
 
 
 @pytest.mark.kafka
@@ -295,14 +302,22 @@ class Terminal:
 
 
 @pytest.mark.kafka
+def test_it_ends_when_its_terminal_closes_as_it_starts(demo: Demo, given: Path) -> None:
+    terminal = Terminal(demo, "trap : HUP", INPUT=str(given))
+    terminal.wait_for("starting Kafka")
+    terminal.close()
+    assert terminal.status() == 130
+    assert demo.left() == []
+
+
+@pytest.mark.kafka
 @pytest.mark.parametrize(
-    ("moment", "status"),
-    [("starting Kafka", 130), ("starting the services", 130), ("Everything keeps running", 0)],
+    ("moment", "status"), [("starting the services", 130), ("Everything keeps running", 0)]
 )
 def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
-    demo: Demo, given: Path, moment: str, status: int
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str, moment: str, status: int
 ) -> None:
-    terminal = Terminal(demo, "trap : HUP", INPUT=str(given))
+    terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **on(kafka, topic_prefix))
     terminal.wait_for(moment)
     terminal.close()
     assert terminal.status() == status
@@ -338,20 +353,6 @@ def test_under_nohup_it_does_not_end_with_its_terminal(demo: Demo, given: Path) 
 
 
 @pytest.mark.kafka
-def test_with_a_broker_of_ones_own_none_is_started(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
-) -> None:
-    status, said = demo.run(
-        given, SWITCHBOARD_BOOTSTRAP_SERVERS=kafka.bootstrap_servers, SWITCHBOARD_TOPIC_PREFIX=topic_prefix
-    )
-    assert status == 0, said
-    assert "starting Kafka" not in said
-    assert "“I love bacalhau.”" in said
-    assert not (demo.folder / "kafka").exists()
-    assert demo.left() == []
-
-
-@pytest.mark.kafka
 def test_a_folder_of_another_version_is_named(demo: Demo, given: Path) -> None:
     topic = NewTopic("memory.facts.v1", 8, 1, topic_configs={"cleanup.policy": "delete"})
     with LocalKafka(demo.folder / "kafka") as earlier:
@@ -373,10 +374,13 @@ async def _create(servers: str, topic: NewTopic) -> None:
 
 
 @pytest.mark.kafka
-def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(demo: Demo, given: Path) -> None:
-    demo.folder.mkdir()
-    (demo.folder / "qdrant").write_text("not a folder")
-    status, said = demo.run(given)
+def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
+) -> None:
+    folder = load_settings(data_dir=demo.folder, topic_prefix=topic_prefix).folder
+    folder.mkdir(parents=True)
+    (folder / "qdrant").write_text("not a folder")
+    status, said = demo.run(given, **on(kafka, topic_prefix))
     assert status == 69
     assert "recall: it has ended by itself" in said
     assert "qdrant" in said

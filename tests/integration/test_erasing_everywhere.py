@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -172,8 +173,8 @@ class House:
         return await self.workers["recall"].serves()
 
     async def stop(self) -> None:
-        for worker in self.workers.values():
-            assert await worker.stops() == 0
+        ended = await asyncio.gather(*[worker.stops() for worker in self.workers.values()])
+        assert set(ended) == {0}
 
 
 async def erase(place: Place, *arguments: str) -> str:
@@ -236,8 +237,9 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
     assert CANARY not in await in_indexes(place)
     computed = await vectors(place)
 
-    for service in ("ingest", "recall"):
-        status, output = await place.state("reset", service, "--yes")
+    # Side by side: each waits for as long as a worker that is gone may be counted as a member.
+    resets = [place.state("reset", service, "--yes") for service in ("ingest", "recall")]
+    for status, output in await asyncio.gather(*resets):
         assert status == 0, output
     house = House(place)
     await check(await house.done())

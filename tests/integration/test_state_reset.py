@@ -396,7 +396,7 @@ class House:
         return await self.recall.serves()
 
     async def stops(self) -> list[int]:
-        return [await self.memory.stops(), await self.recall.stops()]
+        return await asyncio.gather(self.memory.stops(), self.recall.stops())
 
 
 def contents(folder: Path) -> dict[str, tuple[object, object]]:
