@@ -123,6 +123,10 @@ def _tail(path: Path) -> str:
 def _broker_in(
     folder: Path, heap: str = "384m", overrides: Mapping[str, str] | None = None
 ) -> Iterator[LocalKafka]:
-    with LocalKafka(folder, heap=heap, overrides=overrides) as running:
+    running = LocalKafka(folder, heap=heap, overrides=overrides)
+    running.start()
+    try:
         yield running
+    finally:
+        running.kill()  # in order, it would first write down for a quarter of a minute what nobody reads again
     shutil.rmtree(folder)
