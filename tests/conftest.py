@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from coverage import Coverage
 
 from deploy.local.kafka import LocalKafka
 from streams import redaction
@@ -82,6 +83,24 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     """What one test's settings keep secret is an ordinary word in the next."""
     yield
     redaction.forget_secrets()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hundreds of examples reach hardly a line more than one, and take twice as long while lines are counted.
+
+    Not by pytest-cov's own mark: beneath the coverage that it stops, a process of pytest-xdist has another.
+    """
+    counting = []
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        while (coverage := Coverage.current()) is not None:
+            coverage.stop()
+            counting.append(coverage)
+    try:
+        return (yield)
+    finally:
+        for coverage in reversed(counting):
+            coverage.start()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -33,7 +33,7 @@ from tests.topic_records import records_of
 
 __all__ = ["place"]
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.kafka
 
 #: What is to be erased says this; what is to stay says the other.
 CANARY, OTHER = "quokkaberry", "huckleberry"

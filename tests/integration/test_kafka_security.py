@@ -36,7 +36,7 @@ from streams.topics.rights import ROLES, Right, rights_of
 
 pytestmark = pytest.mark.kafka
 
-PATIENCE = 90.0
+PATIENCE = 120.0
 #: Users who are given rights one by one, each by one test.
 OTHERS = ("blind", "looker", "creator", "half")
 

@@ -45,7 +45,7 @@ from streams.topics import Catalog, admin, load_catalog, reset, reset_log
 from streams.version import code_version
 from tests.topic_records import records_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.kafka
 
 MESSAGES, WINDOWS = "chat.messages.v1", "memory.windows.v1"
 CANDIDATES, FACTS, EMBEDDINGS = "memory.fact-candidates.v1", "memory.facts.v1", "memory.embeddings.v1"
@@ -184,7 +184,7 @@ class Process:
         return response.json()["details"] if response.is_success else None
 
 
-async def eventually(condition: Callable, what: str, timeout: float = 90.0):
+async def eventually(condition: Callable, what: str, timeout: float = 180.0):
     """Return what ``condition()`` (or what it awaits to) gives as soon as that is true."""
     deadline = time.monotonic() + timeout
     while True:
