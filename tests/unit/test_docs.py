@@ -13,11 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import typer
 
+from processors.text.validation import decode_chat_message
 from schemas import reference
+from streams.adapters.onnx_folder import Recipe
 from streams.cli.main import app
+from streams.mcp.app import PATH
 from streams.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +81,30 @@ def check_words(words: list[str]) -> tuple[Any, list[str]]:
         assert word in command.commands, f"switchboard {' '.join(words)}"
         command = command.commands[word]
     return command, []
+
+
+def test_the_message_of_a_producer_is_one_that_ingest_takes() -> None:
+    page = (DOCS / "how-to" / "produce.md").read_text()
+    (shell,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    key, said = re.fullmatch(r"echo '([^:]+):(.*)' \|.*", shell, re.DOTALL).groups()  # type: ignore[union-attr]
+    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert json.loads(said) == json.loads(shown)
+    message = decode_chat_message(key.encode(), said.encode(), max_content_bytes=65_536, arrived_ms=2**41)
+    assert message.conversation_id == key
+
+
+def test_the_entries_for_assistants_start_what_there_is() -> None:
+    page = (DOCS / "how-to" / "mcp.md").read_text()
+    local, remote = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    entry = local["mcpServers"]["memory"]
+    check_command(shlex.join([entry["command"], *entry["args"]]))
+    url = remote["servers"]["memory"]["url"]
+    assert url.startswith(f"http://127.0.0.1:{Settings.model_fields['api_port'].default}{PATH}?user_id=")
+
+
+def test_the_recipe_of_a_sentence_model_is_one() -> None:
+    (recipe,) = re.findall(r"```json\n(.*?)```", (DOCS / "how-to" / "embedder.md").read_text(), re.DOTALL)
+    msgspec.json.decode(recipe, type=Recipe)
 
 
 def test_settings_that_are_named_exist() -> None:
