@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
@@ -33,6 +34,9 @@ MOST_LISTED = 10_000
 _LATEST_TURNS = 50
 
 _TITLE_CHARACTERS = 60
+
+#: Conversations of which whose they are is asked at the same time.
+_ASKED_AT_ONCE = 50
 
 #: How long it may take to tell what is not read yet from what is not there.
 _WAITS_SECONDS = 3.0
@@ -143,6 +147,28 @@ class Conversations:
             whose = f"{user_id} takes part in no" if user_id is not None else "there is no"
             raise NotFound(f"{whose} conversation {conversation_id} of tenant {tenant_id} that is still kept")
         return length
+
+    async def check_own(self, tenant_id: str, user_id: str, conversation_ids: Iterable[str]) -> None:
+        """Refuse what would let a person take part in somebody else's conversations, and so read them.
+
+        One that nothing is known of becomes the person's own.
+
+        Raises:
+            NotFound: others talk there, and the person does not.
+            DependencyUnavailable: it cannot be told.
+        """
+        names = sorted(set(conversation_ids))
+        for start in range(0, len(names), _ASKED_AT_ONCE):
+            some = names[start : start + _ASKED_AT_ONCE]
+            own = await asyncio.gather(*(self._is_own(tenant_id, user_id, name) for name in some))
+            if False in own:
+                raise NotFound(f"{user_id} takes part in no conversation {some[own.index(False)]}")
+
+    async def _is_own(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        # In this order: a first message that is written meanwhile makes both true at once.
+        if await self._log.extent(tenant_id, conversation_id) is None:
+            return True
+        return await self._log.takes_part(tenant_id, user_id, conversation_id)
 
     async def _waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:
         """Tell whether something was said there, to this person, that the recall service has not read."""

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from deploy.local.ports import free_ports
+from models.access import Token, TokenScope
 from streams import leash
 from streams.settings import Settings, load_settings
+from streams.tokens import secret, topic
 from streams.topics import admin
 from streams.topics.catalog import catalog_for
 
@@ -118,6 +122,30 @@ class ServeRig:
 
     def client(self, **more: Any) -> httpx.Client:
         return httpx.Client(base_url=self.url, timeout=60.0, trust_env=False, **more)
+
+    @contextmanager
+    def token(self, user_id: str, *scopes: TokenScope) -> Iterator[str]:
+        """A token of one person, while everybody needs one."""
+        made = secret.make()
+        token = Token(
+            token_id=made.token_id,
+            sha256=made.sha256,
+            scopes=scopes or ("read", "write", "chat"),
+            created_at=datetime.now(UTC),
+            user_id=user_id,
+        )
+
+        def status(text: str = "") -> int:
+            with self.client(headers={"authorization": f"Bearer {text}"} if text else {}) as client:
+                return client.get("/v1/session").status_code
+
+        try:
+            asyncio.run(topic.put(self.settings, made.token_id, token))
+            eventually(lambda: (status(), status(made.text)) == (401, 200), "a token is needed, and known")
+            yield made.text
+        finally:
+            asyncio.run(topic.put(self.settings, made.token_id, None))
+            eventually(lambda: status() == 200, "none is needed any more")
 
     def command(self, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
         """Run ``switchboard``, as a person would here."""

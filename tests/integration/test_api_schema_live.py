@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
 
 from streams.api.catalog import OPERATIONS
 from streams.api.openapi import openapi
@@ -59,16 +58,8 @@ def serving(deployment: ServeRig) -> ServeRig:
 @pytest.fixture
 def token(serving: ServeRig) -> Iterator[str]:
     """A token of one person, while everybody needs one."""
-    told = json.loads(serving.command("token", "create", "--user", "ada", "--json").stdout)
-
-    def status() -> int:
-        with serving.client() as client:
-            return client.get("/v1/session").status_code
-
-    eventually(lambda: status() == 401, "a token is needed")
-    yield told["token"]
-    assert serving.command("token", "revoke", told["token_id"]).returncode == 0
-    eventually(lambda: status() == 200, "none is needed any more")
+    with serving.token("ada", "read", "write", "chat", "operate") as text:
+        yield text
 
 
 def try_each(url: str, headers: dict[str, str], examples: int, number: int) -> None:

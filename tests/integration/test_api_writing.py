@@ -275,6 +275,39 @@ def test_nobody_sees_or_touches_what_is_another_persons(client: httpx.Client, pe
     eventually(lambda: client.get(path_of(person)).status_code == 404, "it is gone")
 
 
+def test_who_has_a_token_for_one_person_writes_into_nobody_elses_conversation(
+    rig: ServeRig, client: httpx.Client, person: str
+) -> None:
+    client.post("/v1/messages", json=talk(person)).raise_for_status()
+    seen(client, person)
+    stranger, theirs = f"mallory-of-{person}", f"talk/of {person}"
+
+    def line(name: str) -> dict[str, str]:
+        return {"conversation_id": name, "role": "user", "content": "I was here, too."}
+
+    with rig.token(stranger) as text, rig.client(headers={"authorization": f"Bearer {text}"}) as own:
+        refused = own.post("/v1/messages", json={"messages": [line(f"of {stranger}"), line(theirs)]})
+        assert (refused.status_code, refused.json()["type"]) == (
+            404,
+            "urn:switchboard:problem:unknown-conversation",
+        )
+        assert theirs in refused.json()["detail"]
+        assert own.get("/v1/conversations").json()["conversations"] == [], "nothing of it was sent"
+        for _ in range(2):  # a new one is the person's own, and stays so
+            own.post("/v1/messages", json={"messages": [line(f"of {stranger}")]}).raise_for_status()
+            eventually(lambda: own.get("/v1/conversations").json()["conversations"], "it is known")
+    with rig.token(person) as text, rig.client(headers={"authorization": f"Bearer {text}"}) as own:
+        own.post("/v1/messages", json={"messages": [line(theirs)]}).raise_for_status()
+    # Without a person of its own a token lets several talk in one conversation.
+    client.post("/v1/messages", json={"messages": [line(theirs)], "user_id": stranger}).raise_for_status()
+
+    def both() -> bool:
+        told = client.get(path_of(person), params={"user_id": stranger})
+        return told.is_success and told.json()["total"] == len(LINES) + 2
+
+    eventually(both, "whoever is let in by all takes part")
+
+
 ONE = {"conversation_id": "c", "role": "user", "content": "x"}
 
 

@@ -14,7 +14,14 @@ from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT, ChatMessage, Identifier, Role, Timestamp
 from processors.text.validation import decode_chat_message
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import INVALID_REQUEST, NOT_ALLOWED, UNKNOWN_POSITION, Problem
+from streams.api.problems import (
+    INVALID_REQUEST,
+    NOT_ALLOWED,
+    UNKNOWN_CONVERSATION,
+    UNKNOWN_POSITION,
+    Problem,
+)
+from streams.conversations import Conversations
 from streams.progress import Progress, ProgressReader
 from streams.sending import Outgoing, Sender
 
@@ -82,6 +89,7 @@ def idempotency_key(call: Call) -> str:
     "/v1/messages",
     scope=Scope.WRITE,
     status=202,
+    problems=[UNKNOWN_CONVERSATION],
     example_body={
         "user_id": "ada",
         "messages": [{"conversation_id": "c-1", "role": "user", "content": "I'm allergic to peanuts."}],
@@ -97,7 +105,8 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     """Have messages remembered, up to 1,000 at once.
 
     The answer comes when the broker has confirmed all of them; nothing is stored otherwise that counts twice
-    when it is sent again: give `message_id`, or the header `Idempotency-Key`, from which ids are made.
+    when it is sent again: give `message_id`, or the header `Idempotency-Key`, from which ids are made.  A token
+    for one person writes into conversations that the person takes part in, and into new ones.
     """
     sender: Sender = call.part("sender")
     key = idempotency_key(call)
@@ -108,6 +117,8 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
             INVALID_REQUEST, "Two messages of a conversation have the same message_id: each has its own."
         )
     records = [_record(call, each, number) for number, each in enumerate(messages)]
+    if call.caller.user_id is not None:
+        await _check_own(call, call.caller.user_id, messages)
     sent = await sender.send(records)
     return MessagesAccepted(
         messages=[
@@ -175,6 +186,15 @@ def _message(call: Call, body: NewMessages, number: int, key: str, now: datetime
         tenant_id=body.tenant_id,
         metadata=given.metadata,
     )
+
+
+async def _check_own(call: Call, user_id: str, messages: list[ChatMessage]) -> None:
+    """Whoever writes into a conversation takes part in it from then on, and reads it."""
+    found: Conversations = call.part("conversations")
+    try:
+        await found.check_own(messages[0].tenant_id, user_id, (each.conversation_id for each in messages))
+    except NotFound as error:
+        raise Problem(UNKNOWN_CONVERSATION, f"{error}: nothing was sent.") from error
 
 
 def _record(call: Call, message: ChatMessage, number: int) -> Outgoing:
