@@ -20,9 +20,15 @@ NEIGHBOURS_LIMIT = 200
 #: Turns that a question finds by what is tied to whom it names.
 TURNS_LIMIT = 20
 
+#: Relations of those whom a question names that are compared; of a hub those with the question's words, too.
+_COMPARED = 400
+
 
 class GraphWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose graph, and what of it: around an entity, around those that ``query`` names, or any."""
+    """Whose graph, and what of it: around an entity, around those that ``query`` names, or any.
+
+    ``start``: where the page before says that this one begins.
+    """
 
     user_id: str
     tenant_id: str = DEFAULT_TENANT
@@ -30,17 +36,20 @@ class GraphWanted(msgspec.Struct, frozen=True, kw_only=True):
     entity_id: str = ""
     steps: int = 1
     limit: int = 50
+    start: str | None = None
 
 
 class Neighbourhood(msgspec.Struct, frozen=True):
     """The entities that were reached, nearest first, and the relations between them.
 
-    ``is_cut``: there is more than was asked for.
+    ``is_cut``: there is more than was asked for.  ``next``: where the next page begins, of relations of the
+    first step; further steps are walked from what is on the page.
     """
 
     entities: list[Entity]
     relations: list[Relation]
     is_cut: bool = False
+    next: str | None = None
 
 
 class GraphSearch:
@@ -55,15 +64,19 @@ class GraphSearch:
     async def look(self, wanted: GraphWanted) -> Neighbourhood:
         """Return what was asked for; raises as :meth:`neighbours`."""
         user_id, tenant_id = wanted.user_id, wanted.tenant_id
+        begin: list[str] | None = None
         if wanted.entity_id:
             begin = [wanted.entity_id]
-        else:
-            named = await self.named(user_id, tenant_id, wanted.query) if wanted.query.strip() else []
-            some = (
-                named if wanted.query.strip() else await self.entities(user_id, tenant_id, limit=wanted.limit)
-            )
-            begin = [each.entity_id for each in some]
-        return await self.neighbours(user_id, tenant_id, begin, wanted.steps, wanted.limit)
+        elif wanted.query.strip():
+            begin = [each.entity_id for each in await self.named(user_id, tenant_id, wanted.query)]
+        found = await self.neighbours(user_id, tenant_id, begin, wanted.steps, wanted.limit, wanted.start)
+        if begin is not None or wanted.start is not None:
+            return found
+        # Of anybody: those that nothing is tied to, too.
+        known = {each.entity_id for each in found.entities}
+        some = await self.entities(user_id, tenant_id, limit=wanted.limit)
+        alone = [each for each in some if each.entity_id not in known]
+        return msgspec.structs.replace(found, entities=[*found.entities, *alone])
 
     async def entities(self, user_id: str, tenant_id: str, query: str = "", limit: int = 20) -> list[Entity]:
         """Return the entities whose names share words with ``query``, best first; of no query, any."""
@@ -79,9 +92,17 @@ class GraphSearch:
         return [each for each in found if is_named(each, question)][:limit]
 
     async def neighbours(
-        self, user_id: str, tenant_id: str, entity_ids: Iterable[str], steps: int = 1, limit: int = 50
+        self,
+        user_id: str,
+        tenant_id: str,
+        entity_ids: Iterable[str] | None,
+        steps: int = 1,
+        limit: int = 50,
+        start: str | None = None,
     ) -> Neighbourhood:
         """Walk from entities along their relations, up to ``steps`` of them, and return what is reached.
+
+        ``None``: from any entity.  ``start``: see :class:`Neighbourhood`.
 
         Raises:
             InvalidRecord: ``invalid_steps``, ``invalid_limit``: less than one, or too many.
@@ -90,16 +111,17 @@ class GraphSearch:
             raise InvalidRecord("invalid_steps", f"steps must be 1 to {STEPS_LIMIT}, not {steps}")
         if not 1 <= limit <= NEIGHBOURS_LIMIT:
             raise InvalidRecord("invalid_limit", f"limit must be 1 to {NEIGHBOURS_LIMIT}, not {limit}")
-        reached = dict.fromkeys(entity_ids)
+        reached = dict.fromkeys(entity_ids or ())
         relations: dict[str, Relation] = {}
-        edge, is_cut = [*reached], False
-        for _ in range(steps):
+        edge, is_cut, following = [*reached], False, None
+        for step in range(steps if entity_ids is not None else 1):
             where = GraphFilter(user_id=user_id, tenant_id=tenant_id, ends=tuple(edge))
             left = limit - len(relations)
-            if not edge or left <= 0:
+            if left <= 0 or (entity_ids is not None and not edge):
                 break
             # Those that are known already may be among them.
-            found, more = await self._relations.page(where, limit)
+            found, more = await self._relations.page(where, limit, None if step else start)
+            following = following if step else more
             new = [each for each in found if each.relation_id not in relations]
             is_cut = is_cut or more is not None or len(new) > left
             relations |= {each.relation_id: each for each in new[:left]}
@@ -110,15 +132,22 @@ class GraphSearch:
         theirs = [
             known[each] for each in reached if each in known and _is_theirs(known[each], user_id, tenant_id)
         ]
-        return Neighbourhood(theirs, [*relations.values()], is_cut)
+        return Neighbourhood(theirs, [*relations.values()], is_cut, following)
 
     async def tied_to(self, user_id: str, tenant_id: str, question: str, limit: int = 10) -> list[Relation]:
-        """Return what is tied to those whom a question names, by one step, what holds now first."""
+        """Return what is tied to those whom a question names, by one step: what holds now first, then what was
+        said most often, then latest.
+        """
         named = await self.named(user_id, tenant_id, question)
         if not named:
             return []
-        found = await self.neighbours(user_id, tenant_id, [each.entity_id for each in named], 1, limit)
-        return sorted(found.relations, key=lambda each: (each.valid_to is not None, -each.evidence_count))
+        ends = tuple(each.entity_id for each in named)
+        where = GraphFilter(user_id=user_id, tenant_id=tenant_id, ends=ends)
+        found, more = await self._relations.page(where, _COMPARED)
+        if more is not None:
+            found += [each.item for each in await self._relations.search_text(question, where, _COMPARED)]
+        ties = {each.relation_id: each for each in found}.values()
+        return sorted(ties, key=_surest)[:limit]
 
     async def turns_of(self, user_id: str, tenant_id: str, question: str, *, of_self: bool) -> list[str]:
         """Return the ids of the turns that say what is tied to those whom a question names, the surest first.
@@ -137,6 +166,11 @@ class GraphSearch:
             ]
         turns = (source.turn_id for each in found for source in reversed(each.provenance))
         return [*dict.fromkeys(turns)][:TURNS_LIMIT]
+
+
+def _surest(relation: Relation) -> tuple[bool, int, float, str]:
+    latest = max((source.sent_at for source in relation.provenance), default=relation.valid_from)
+    return relation.valid_to is not None, -relation.evidence_count, -latest.timestamp(), relation.relation_id
 
 
 def _is_theirs(entity: Entity, user_id: str, tenant_id: str) -> bool:

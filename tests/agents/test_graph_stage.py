@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -281,72 +282,124 @@ async def test_a_walk_has_limits(search: View, steps: int, limit: int) -> None:
         await search.search.neighbours("ada", "default", ["e"], steps, limit)
 
 
-async def test_many_nodes_around_one_person_are_cut(search: View) -> None:
-    at = datetime(2026, 3, 1, tzinfo=UTC)
-    hub = "00000000-0000-5000-8000-000000000000"
-    things, ties = [], []
-    for n in range(3_000):
-        name = f"{n:08x}-0000-5000-8000-000000000001"
-        things.append(
-            Entity(
-                entity_id=name,
-                user_id="ada",
-                type=EntityType.PERSON,
-                name=f"Friend{n}",
-                aliases=(),
-                mentions=1,
-                first_said_at=at,
-                last_said_at=at,
-                changed_at=at,
-                version=1,
-            )
-        )
-        ties.append(
-            Relation(
-                relation_id=f"{n:08x}-0000-5000-8000-000000000002",
-                user_id="ada",
-                from_id=hub,
-                from_name="user",
-                relation="friend",
-                to_id=name,
-                to_name=f"Friend{n}",
-                valid_from=at,
-                learned_at=at,
-                changed_at=at,
-                evidence_count=1,
-                provenance=(),
-                version=1,
-            )
-        )
-    await search.search._entities.upsert(things)
-    await search.search._relations.upsert(ties)
-    found = await search.search.neighbours("ada", "default", [hub], 2, 50)
-    assert (len(found.relations), found.is_cut) == (50, True)
-    assert len(found.entities) <= 50
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+HUB = "00000000-0000-5000-8000-000000000000"
+
+
+def tie(n: int, from_id: str = HUB, to_id: str = "", **changes: Any) -> Relation:
+    """The relation with the ``n``-th id: of the hub to a friend."""
+    made = Relation(
+        relation_id=f"{n:08x}-0000-5000-8000-000000000002",
+        user_id="ada",
+        from_id=from_id,
+        from_name="Max",
+        relation="friend",
+        to_id=to_id or f"{n:08x}-0000-5000-8000-000000000001",
+        to_name=f"Friend{n}",
+        valid_from=AT,
+        learned_at=AT,
+        changed_at=AT,
+        evidence_count=1,
+        provenance=(),
+        version=1,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def hub() -> Entity:
+    return Entity(
+        entity_id=HUB,
+        user_id="ada",
+        type=EntityType.PERSON,
+        name="Max",
+        aliases=(),
+        mentions=1,
+        first_said_at=AT,
+        last_said_at=AT,
+        changed_at=AT,
+        version=1,
+    )
+
+
+class Visits:
+    """Counts the relations that are read from an index."""
+
+    def __init__(self, index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        for name in ("page", "search_text"):
+            monkeypatch.setattr(index, name, self._counted(getattr(index, name)))
+
+    def _counted(self, ask: Any) -> Any:
+        async def asked(*arguments: Any) -> Any:
+            found = await ask(*arguments)
+            self.count += len(found[0] if isinstance(found, tuple) else found)
+            return found
+
+        return asked
+
+
+async def test_of_fifty_thousand_nodes_around_one_person_few_are_read(
+    search: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, many = search.search, 50_000
+    await graph._entities.upsert([hub()])
+    await graph._relations.upsert([tie(n) for n in range(many)])
+    visits = Visits(graph._relations, monkeypatch)
+    found = await graph.neighbours("ada", "default", [HUB], 2, 50)
+    assert (len(found.relations), found.is_cut, visits.count) == (50, True, 50)
+    asked = await graph.tied_to("ada", "default", f"Is Max a friend of Friend{many - 1}?", 20)
+    assert len(asked) == 20
+    assert visits.count <= 1_000
+    everybody = await graph.look(GraphWanted(user_id="ada", limit=200))
+    assert (len(everybody.relations), everybody.next is not None) == (200, True)
+    assert visits.count <= 1_200
+
+
+async def test_pages_hold_each_relation_once(search: View) -> None:
+    graph = search.search
+    away = f"{3:08x}-0000-5000-8000-000000000001"
+    await graph._entities.upsert([hub()])
+    await graph._relations.upsert([*[tie(n) for n in range(7)], tie(9, from_id=away, to_name="Tom")])
+    for wanted, expected in (
+        (GraphWanted(user_id="ada", limit=3, entity_id=HUB), [*range(7)]),
+        (GraphWanted(user_id="ada", limit=3, query="Max"), [*range(7)]),
+        (GraphWanted(user_id="ada", limit=3), [*range(7), 9]),
+    ):
+        pages = [await graph.look(wanted)]
+        while pages[-1].next is not None:
+            pages.append(await graph.look(msgspec.structs.replace(wanted, start=pages[-1].next)))
+        assert [each.is_cut for each in pages] == [True, True, False]
+        seen = [each.relation_id for page in pages for each in page.relations]
+        assert seen == [tie(n).relation_id for n in expected]
+    walked = await graph.look(GraphWanted(user_id="ada", entity_id=HUB, limit=50, steps=2))
+    assert [each.to_name for each in walked.relations][-1] == "Tom"
+
+
+async def test_those_who_are_tied_to_nobody_are_among_all(search: View) -> None:
+    await search.search._entities.upsert([hub()])
+    found = await search.search.look(GraphWanted(user_id="ada"))
+    assert [each.name for each in found.entities] == ["Max"]
+
+
+async def test_what_is_surest_of_many_ties_is_returned(search: View) -> None:
+    graph, many = search.search, 300
+    await graph._entities.upsert([hub()])
+    ended, often, late = (
+        {"evidence_count": 9, "valid_to": AT},
+        {"evidence_count": 5},
+        {"valid_from": AT + timedelta(days=1)},
+    )
+    special = {many - 3: ended, many - 2: late, many - 1: often}
+    await graph._relations.upsert([tie(n, **special.get(n, {})) for n in range(many)])
+    found = await graph.tied_to("ada", "default", "What about Max?", 20)
+    assert [each.to_name for each in found[:3]] == [f"Friend{n}" for n in (many - 1, many - 2, 0)]
+    assert all(each.valid_to is None for each in found)
 
 
 async def test_what_two_steps_reach_is_no_more_than_was_asked_for(search: View) -> None:
-    at = datetime(2026, 3, 1, tzinfo=UTC)
     names = [f"{n:08x}-0000-5000-8000-000000000000" for n in range(31)]
     pairs = [(0, n) for n in range(1, 31)] + [(n, m) for n in range(1, 31) for m in range(n + 1, 31)]
-    ties = [
-        Relation(
-            relation_id=f"{len(pairs) - n:08x}-0000-5000-8000-000000000002",
-            user_id="ada",
-            from_id=names[one],
-            from_name="user",
-            relation="friend",
-            to_id=names[other],
-            to_name=f"Friend{other}",
-            valid_from=at,
-            learned_at=at,
-            changed_at=at,
-            evidence_count=1,
-            provenance=(),
-            version=1,
-        )
-        for n, (one, other) in enumerate(pairs)
-    ]
+    ties = [tie(len(pairs) - n, names[one], names[other]) for n, (one, other) in enumerate(pairs)]
     await search.search._relations.upsert(ties)
     found = await search.search.neighbours("ada", "default", names[:1], 2, 50)
     assert (len(found.relations), found.is_cut) == (50, True)

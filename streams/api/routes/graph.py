@@ -9,15 +9,22 @@ import msgspec
 
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.recall.question import LONGEST_QUESTION
+from streams.adapters.qdrant_payload import is_point_id
+from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
+from streams.api.problems import INVALID_REQUEST, Problem
 from streams.remembered.ports import Graph
 from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphWanted, Neighbourhood
+
+#: What a cursor is of.
+_LIST = "graph"
 
 
 class GraphParameters(Parameters, frozen=True, kw_only=True):
     """Around the entity ``entity_id``, around those that ``q`` names, or, without either, any of them.
 
-    ``steps``: how many relations away an entity may be; ``limit``: how many relations.
+    ``steps``: how many relations away an entity may be; ``limit``: how many relations.  ``cursor``: the
+    ``next`` of the page before.
     """
 
     user_id: Identifier
@@ -26,13 +33,14 @@ class GraphParameters(Parameters, frozen=True, kw_only=True):
     entity_id: UUID | None = None
     steps: Annotated[int, msgspec.Meta(ge=1, le=STEPS_LIMIT)] = 1
     limit: Annotated[int, msgspec.Meta(ge=1, le=NEIGHBOURS_LIMIT)] = 50
+    cursor: str | None = None
 
 
 @operation("GET", "/v1/graph", scope=Scope.READ, example={"user_id": "ada", "q": "my sister"})
 async def get_graph(call: Call, wanted: GraphParameters) -> Neighbourhood:
     """People, pets, places, organizations and dates that a person speaks of, and what ties them."""
     graph: Graph = call.part("graph")
-    return await graph.look(
+    found = await graph.look(
         GraphWanted(
             user_id=wanted.user_id,
             tenant_id=wanted.tenant_id,
@@ -40,5 +48,14 @@ async def get_graph(call: Call, wanted: GraphParameters) -> Neighbourhood:
             entity_id=str(wanted.entity_id or ""),
             steps=wanted.steps,
             limit=wanted.limit,
+            start=None if wanted.cursor is None else _start(wanted.cursor),
         )
     )
+    return found if found.next is None else msgspec.structs.replace(found, next=cursor_of(_LIST, found.next))
+
+
+def _start(cursor: str) -> str:
+    start = after(_LIST, cursor)
+    if not is_point_id(start):
+        raise Problem(INVALID_REQUEST, "cursor is not the `next` of a page of the graph: begin without one.")
+    return start
