@@ -200,6 +200,7 @@ def test_luhn() -> None:
     assert not is_card_number("79927398713")
 
 
+@pytest.mark.timeout(150)
 @pytest.mark.parametrize(
     "piece",
     [
@@ -230,5 +231,5 @@ def test_luhn() -> None:
 )
 def test_time_is_linear(piece: str) -> None:
     """Were it quadratic, the test would not end in time."""
-    size = 2_000_000
+    size = 1_000_000
     MASKER.mask((piece * (size // len(piece) + 1))[:size])
