@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -41,31 +42,43 @@ class Says(NamedTuple):
     refines: str = ""
 
 
+#: Made once: to make a strategy takes longer than to draw from it.
+_CONVERSATIONS, _SENT, _CONFIDENCES = st.integers(0, 5), st.integers(0, 1000), st.floats(0, 1)
+
+
+@cache
+def _any_of(*texts: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(texts)
+
+
 def says(
     attributes: Sequence[str] = tuple(VALUES), *, refining: bool = False, correcting: bool = True
 ) -> st.SearchStrategy[Says]:
     """Return what may be said of these attributes."""
 
+    rest = [Assertion.ENDED, Assertion.CORRECTED] if correcting else [Assertion.ENDED]
+    assertions = st.sampled_from([Assertion.HOLDS, Assertion.HOLDS, Assertion.HOLDS, *rest])
+    polarities = st.sampled_from([Polarity.AFFIRMED, *Polarity])
+
     @st.composite
     def one(draw: st.DrawFn) -> Says:
-        attribute = draw(st.sampled_from(attributes))
-        rest = [Assertion.ENDED, Assertion.CORRECTED] if correcting else [Assertion.ENDED]
-        assertion = draw(st.sampled_from([Assertion.HOLDS, Assertion.HOLDS, Assertion.HOLDS, *rest]))
-        polarity = draw(st.sampled_from([Polarity.AFFIRMED, *Polarity]))
+        attribute = draw(_any_of(*attributes))
+        assertion = draw(assertions)
+        polarity = draw(polarities)
         empty = attribute and (assertion is not Assertion.HOLDS or polarity is Polarity.NEGATED)
-        value = draw(st.sampled_from([*VALUES[attribute], *([""] if empty else [])]))
+        value = draw(_any_of(*VALUES[attribute], *([""] if empty else [])))
         # What says less is completed by what says more, never the other way round.
         less = VALUES[attribute][: VALUES[attribute].index(value)] if refining and value else []
-        refines = draw(st.sampled_from(["", *less]))
-        value = draw(st.sampled_from(WORDINGS.get(value, [value])))
+        refines = draw(_any_of("", *less))
+        value = draw(_any_of(*WORDINGS.get(value, [value])))
         return Says(
             attribute,
             value,
             polarity,
             assertion,
-            draw(st.integers(0, 5)),
-            draw(st.integers(0, 1000)),
-            draw(st.floats(0, 1)),
+            draw(_CONVERSATIONS),
+            draw(_SENT),
+            draw(_CONFIDENCES),
             refines,
         )
 
