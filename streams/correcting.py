@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+import msgspec
+
 from models.commands import Command, CommandKind
 from models.consolidation import Correction
-from models.facts import Fact
+from models.facts import Fact, FactStatus
 from models.ids import deterministic_id
 from models.statements import Assertion
 from processors.facts.claims import claim_of
-from processors.facts.correcting import corrected
+from processors.facts.correcting import corrected, window_id_of
 from streams.commands import COMMANDS
 
 
@@ -27,10 +29,11 @@ class Asked(NamedTuple):
     ends: bool
 
 
-def correcting(fact: Fact, text: str, by: str, once: str = "") -> Asked:
+def correcting(fact: Fact, text: str, by: str, once: str = "", instead: Fact | None = None) -> Asked:
     """Return the command that puts ``text`` in the place of a fact.
 
-    ``by``: who corrects it.  ``once``: asked again with the same, it is one command.
+    ``by``: who corrects it.  ``once``: asked again with the same, it is one command, also when it was read in
+    the meantime and the fact does not hold any more, which ``instead``, the fact in its place, tells.
 
     Raises:
         InvalidRecord: it cannot take the fact's place, and why (:mod:`processors.facts.correcting`).
@@ -57,5 +60,23 @@ def correcting(fact: Fact, text: str, by: str, once: str = "") -> Asked:
         offset=0,
         arrived_at=now,
     )
-    first, *_ = corrected(fact, said, now, by)
+    if once and _was_read(fact, instead, said):
+        done = _asked(command, msgspec.structs.replace(fact, status=FactStatus.ACTIVE), said)
+        if fact.superseded_by == (None if done.ends else done.fact_id):
+            return done
+    return _asked(command, fact, said)
+
+
+def _asked(command: Command, fact: Fact, said: Correction) -> Asked:
+    first, *_ = corrected(fact, said, command.issued_at, command.by)
     return Asked(command, claim_of(first).fact_id, first.statement, first.assertion is Assertion.ENDED)
+
+
+def _was_read(fact: Fact, instead: Fact | None, said: Correction) -> bool:
+    """Tell whether this correction is what the fact ended by; one that never was so does not say itself."""
+    if fact.status is FactStatus.ACTIVE:
+        return False
+    if instead is not None:
+        return any(said.command_id in each.message_ids for each in instead.provenance)
+    window_id = window_id_of(fact.tenant_id, said)
+    return any(each.window_id == window_id for each in fact.changes)

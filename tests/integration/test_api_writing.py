@@ -151,6 +151,7 @@ def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, 
     assert (told["fact_id"], told["statement"], told["ends"]) == (porto, "Lives in Lisbon", False)
     eventually(lambda: holding().get("Lives in Lisbon") == told["instead"], "the correction is known")
     assert "Lives in Porto" not in holding()
+    assert correct("I live in Lisbon.").json() == told, "who asks again hears the same when it is done"
     old, new = (client.get(f"/v1/facts/{each}", params=whose).json() for each in (porto, told["instead"]))
     assert (old["status"], old["superseded_by"]) == ("deprecated", new["fact_id"])
     assert (new["evidence_count"], new["provenance"][0]["quote"]) == (1, "I live in Lisbon.")

@@ -166,11 +166,13 @@ async def correct_fact(call: Call, wanted: FactParameters, body: NewValue) -> Co
     The same header `Idempotency-Key` again is the same correction.
     """
     fact = await _found(call, wanted)
+    facts: Facts = call.part("facts")
+    instead = next(iter(await facts.get([fact.superseded_by])), None) if fact.superseded_by else None
     sender: Sender = call.part("sender")
     key = idempotency_key(call)
     by = call.caller.user_id or (f"token {call.caller.token}" if call.caller.token else "api")
     try:
-        asked = correcting(fact, body.text, by, key)
+        asked = correcting(fact, body.text, by, key, instead)
     except InvalidRecord as error:
         kind = CONFLICT if error.reason == "not_current" else INVALID_REQUEST
         raise Problem(kind, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
