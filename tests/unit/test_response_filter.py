@@ -333,8 +333,9 @@ def test_a_label_under_another_heading_does_not_make_its_text_wait() -> None:
     assert stream.push("- one").endswith("- one")
 
 
-def test_a_long_quotation_waits_sentence_by_sentence() -> None:
-    quoted = " ".join(f"The number of this very sentence is {number}." for number in range(20))
+@pytest.mark.parametrize("stop", [".", "!", "?"])
+def test_a_long_quotation_waits_sentence_by_sentence(stop: str) -> None:
+    quoted = " ".join(f"The number of this very sentence is {number}{stop}" for number in range(20))
     text = f'# A\n\nShe said this of it.\n\n"{quoted}"\n\nAnd so on, and so on.\n\n'
     stream, sent = Stream(), ""
     for at in range(0, len(text + text), 6):

@@ -314,6 +314,24 @@ def test_an_invalid_answer_is_an_empty_summary(answer: object) -> None:
     assert validate_summary(answer) == SessionSummary()
 
 
+def test_an_answer_in_prose_is_read_from_its_first_brace_to_its_last() -> None:
+    answer = (
+        'Here: {"open_questions": ["When?"], "profile": {"preferences": ["Tea."], "constraints": ["No nuts."]},'
+        ' "todos": ["Book."]}; that is all.'
+    )
+    assert validate_summary(answer) == SessionSummary(
+        profile=UserProfile(preferences=("Tea.",), constraints=("No nuts.",)),
+        open_questions=("When?",),
+        todos=("Book.",),
+    )
+
+
+def test_half_a_character_is_replaced() -> None:
+    """A decoded answer may hold one, and no record can."""
+    assert validate_summary({"key_facts": ["Likes \ud83d tea."]}).key_facts == ("Likes \ufffd tea.",)
+    assert validate_summary('{"key_facts": ["Likes \ud83d tea."]}').key_facts == ("Likes \ufffd tea.",)
+
+
 def test_null_lists_become_empty() -> None:
     answer = '{"profile": null, "key_facts": null, "decisions": ["Go."], "open_questions": null, "todos": []}'
     assert validate_summary(answer) == SessionSummary(decisions=("Go.",))

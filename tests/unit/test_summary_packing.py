@@ -1,0 +1,146 @@
+"""What goes into a summary of bounded size: the weightiest that fits, once, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from processors.summaries.building import summary_tokens
+from processors.summaries.cues import Section
+from processors.summaries.packing import MAXIMUM_CANDIDATES, Candidate, pack
+
+
+def line(
+    text: str,
+    score: float = 1.0,
+    section: Section = Section.KEY_FACTS,
+    *,
+    position: int = 0,
+    words: Sequence[int] = (),
+) -> Candidate:
+    return Candidate(section, text, score, position, frozenset(map(str, words)))
+
+
+def packed(candidates: Sequence[Candidate], limit: int = 10_000) -> list[str]:
+    """What is said, list by list, within ``limit`` characters."""
+    summary = pack(candidates, limit, len)
+    profile = summary.profile
+    return [
+        *profile.preferences,
+        *profile.constraints,
+        *summary.key_facts,
+        *summary.decisions,
+        *summary.open_questions,
+        *summary.todos,
+    ]
+
+
+EVERYTHING = [
+    line(f"{section.name} {number}.", 1.0 + number / 10, section, position=number)
+    for number in range(2)
+    for section in Section
+]
+
+
+@pytest.mark.parametrize("section", Section)
+def test_what_fits_to_the_last_token_is_said(section: Section) -> None:
+    candidates = [each for each in EVERYTHING if each.section is section]
+    whole = pack(candidates, 10_000, len)
+    assert packed(candidates) == [f"{section.name} 0.", f"{section.name} 1."]
+    size = summary_tokens(whole, len)
+    assert pack(candidates, size, len) == whole
+    assert packed(candidates, size - 1) == [f"{section.name} 1."]
+
+
+def test_every_list_has_its_lines() -> None:
+    assert sorted(packed(EVERYTHING)) == sorted(each.text for each in EVERYTHING)
+
+
+@pytest.mark.parametrize("limit", range(0, 300, 7))
+def test_the_bound_is_kept_whatever_the_parts_seem_to_take(limit: int) -> None:
+    """A tokenizer's count of the whole is not the sum of those of the parts."""
+
+    def count(text: str) -> int:
+        return len(text) + len(text) // 9 * 2
+
+    assert summary_tokens(pack(EVERYTHING, limit, count), count) <= limit
+
+
+def test_only_what_is_worth_least_goes_if_the_whole_takes_more_than_its_parts() -> None:
+    candidates = [line(f"Line {number} of it.", 1.0 + number) for number in range(5)]
+
+    def count(text: str) -> int:
+        return len(text) + (3 if len(text) > 90 else 0)
+
+    size = summary_tokens(pack(candidates, 10_000, count), count)
+    said = pack(candidates, size - 1, count).key_facts
+    assert sorted(said) == [f"Line {number} of it." for number in range(1, 5)]
+
+
+def test_the_same_text_is_said_once_where_it_weighs_most() -> None:
+    for heavy, light in ((Section.TODOS, Section.DECISIONS), (Section.DECISIONS, Section.TODOS)):
+        twice = [line("Book a TABLE.", 2.0, heavy), line("Book a table.", 1.0, light)]
+        assert packed(twice) == packed(twice[::-1]) == ["Book a TABLE."]
+
+
+def test_of_very_many_lines_the_weightiest_are_looked_at() -> None:
+    many = [line(f"Line {number:02}.", 100.0 + number, position=number) for number in range(50)]
+    assert packed(many) == [f"Line {number:02}." for number in range(50 - MAXIMUM_CANDIDATES, 50)]
+
+
+def test_lines_stand_in_the_order_of_time() -> None:
+    assert packed([line("Then.", 2.0, position=5), line("First.", 1.0, position=3)]) == ["First.", "Then."]
+
+
+def test_what_is_worth_next_to_nothing_is_not_said() -> None:
+    assert packed([line("Much.", 1.0), line("A little.", 0.11), line("Next to nothing.", 0.1)]) == [
+        "Much.",
+        "A little.",
+    ]
+    assert packed([line("Nothing.", 0.0)]) == []
+    assert packed([]) == []
+
+
+def test_what_shares_most_of_its_words_says_the_same() -> None:
+    said = line("Long.", 1.0, words=range(10))
+    assert packed([said, line("Same.", 0.9, words=range(3, 13))]) == ["Long."]
+    assert packed([said, line("Other.", 0.9, words=range(4, 14))]) == ["Long.", "Other."]
+    assert packed([said, line("Wordless.", 0.9)]) == ["Long.", "Wordless."]
+
+
+@pytest.mark.parametrize(("worth", "second"), [(0.68, "New."), (0.66, "Old.")])
+def test_what_repeats_words_is_worth_less(worth: float, second: str) -> None:
+    """With six words in ten in common, both of two lines lose an eighth of what they are worth."""
+    candidates = [
+        line("All.", 1.0, words=range(10)),
+        line("Old.", 0.9, words=range(4, 14)),
+        line("New.", worth, words=range(20, 30)),
+    ]
+    room = summary_tokens(pack(candidates[:2], 10_000, len), len)
+    assert packed(candidates, room) == ["All.", second]
+
+
+def test_a_heavy_line_takes_the_place_of_a_cheap_one() -> None:
+    """Greedily the cheap one comes first, and the heavy one no longer fits."""
+    heavy = line("h" * 118, 1.0)
+    room = summary_tokens(pack([heavy], 10_000, len), len)
+    assert packed([line("c" * 6, 0.3), heavy], room + 3) == [heavy.text]
+
+
+def test_what_is_exchanged_leaves_the_rest_in_place() -> None:
+    other, cheap, heavy = line("o" * 20, 2.0), line("c" * 6, 0.3, position=1), line("h" * 118, 1.0, position=2)
+    room = summary_tokens(pack([other, heavy], 10_000, len), len)
+    assert packed([other, cheap, heavy], room + 3) == [other.text, heavy.text]
+
+
+def test_one_line_that_is_worth_more_than_two_is_preferred_to_them() -> None:
+    whole = line("w" * 57, 1.3)
+    room = summary_tokens(pack([whole], 10_000, len), len)
+    parts = [line("a" * 26, 0.55), line("b" * 26, 0.54)]
+    assert len(packed(parts, room)) == 2
+    assert packed([*parts, whole], room) == [whole.text]
+
+
+def test_of_equals_the_one_that_was_said_first_is_told() -> None:
+    assert packed([line("Two.", position=2), line("One.", position=1)], 22) == ["One."]
