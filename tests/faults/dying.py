@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from patient import be_patient
+
 from streams.runtime.lane import Lane
 from streams.settings import load_settings
 from streams.worker import run
@@ -36,6 +38,7 @@ def main(service: str, control: Path) -> int:
 
     Lane._finish = noting_finish  # type: ignore[method-assign]  # the moment lies inside
     Lane._pack_changelog = deadly_pack_changelog  # type: ignore[method-assign]  # see above
+    be_patient()
     return run(service, load_settings())
 
 

@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 from chat_load import Load, Shape, conversations
 from topic_reader import undrained
 from verdict import COMMANDS, MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
-from workers import Worker, eventually, ingest_command, misbehaving_command
+from workers import PATIENCE, Worker, eventually, ingest_command, misbehaving_command
 
 from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings
@@ -22,8 +22,11 @@ from streams.topics.catalog import load_catalog
 #: A request for a summary is due in every conversation that is not short.
 TOKEN_THRESHOLD = 300
 
-#: The shortest that a broker allows by default.
-SESSION_SECONDS = 6
+#: Longer than a busy machine keeps a worker from its heartbeats; else its group would rightly give it up.
+SESSION_SECONDS = 20
+
+#: The shortest that is allowed, where a test waits until the group has given a worker up.
+SHORT_SESSION = {"session_timeout_seconds": 6}
 
 
 class Deployment:
@@ -65,7 +68,7 @@ class Deployment:
     async def delete(self, topics: list[str]) -> None:
         """Delete topics; those that are not there are passed over."""
         client = AIOKafkaAdminClient(bootstrap_servers=self.servers)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await client.start()
             try:
                 await client.delete_topics(topics)
@@ -124,7 +127,7 @@ class Deployment:
         except KafkaError as error:  # the broker's own topic for commits may not be there yet
             return error
 
-    async def drained(self, timeout: float = 90.0) -> None:
+    async def drained(self, timeout: float = 180.0) -> None:
         """Wait until the group has committed every record of its sources."""
         latest: object = None
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 
 import pytest
+from harness import SHORT_SESSION
 from workers import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]
@@ -15,7 +16,7 @@ GONE_SECONDS = float(os.environ.get("SWITCHBOARD_TEST_GONE_SECONDS", "10"))
 
 
 async def test_broker_restarts_and_is_then_gone_for_a_while(fragile, broker):
-    worker = fragile.worker("a")
+    worker = fragile.worker("a", **SHORT_SESSION)
     load = fragile.load(rate=2000)
     await worker.ready()
     await load.reaches(load.sent + 3000)
@@ -44,7 +45,7 @@ async def restarted(worker) -> None:
 
 async def test_broker_stands_still(fragile, broker):
     """Connections stay open and nothing answers; afterwards the group may have forgotten its members."""
-    worker = fragile.worker("a")
+    worker = fragile.worker("a", **SHORT_SESSION)
     load = fragile.load(rate=2000)
     await worker.ready()
     await load.reaches(load.sent + 3000)

@@ -229,7 +229,7 @@ async def test_a_worker_that_takes_over_is_not_stopped_by_what_it_finds(stream, 
     await stream.drained()
     first.kill()
     await sender.odd("5 MB more", compressed.batch(GZIP, compressed.zeros_in(GZIP, 5_000_000)))
-    second = stream.worker("b", max_batch_uncompressed_bytes=6 << 20)
+    second = stream.worker("a", max_batch_uncompressed_bytes=6 << 20)
     await stream.drained()
     assert second.running
     await sender.assert_neighbours_were_processed()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from harness import SHORT_SESSION
 from workers import eventually
 
 from streams.adapters.tokenizer import cl100k_counter
@@ -19,9 +20,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 
 
 @asynccontextmanager
-async def serving(stream, instance: str) -> AsyncIterator[ServiceRuntime]:
+async def serving(stream, instance: str, **changes: object) -> AsyncIterator[ServiceRuntime]:
     """Run the ingest service until the block ends; a failure of its own fails the test."""
-    settings = load_settings(**stream.settings(instance))
+    settings = load_settings(**stream.settings(instance, **changes))
     runtime = ServiceRuntime(
         "ingest",
         [Conversations(settings, cl100k_counter()).stage()],
@@ -53,13 +54,13 @@ async def has_processed(runtime: ServiceRuntime, count: int) -> None:
 
 async def test_services_come_and_go_and_hand_over_what_they_hold(stream):
     load = stream.load(rate=2000)
-    async with serving(stream, "a") as first:
+    async with serving(stream, "a", **SHORT_SESSION) as first:
         await has_processed(first, 2000)
-        async with serving(stream, "b") as second:
+        async with serving(stream, "b", **SHORT_SESSION) as second:
             await has_processed(second, 1000)
             await has_processed(first, 1000)
         await has_processed(first, 1000)
-    async with serving(stream, "c") as third:
+    async with serving(stream, "c", **SHORT_SESSION) as third:
         await has_processed(third, 1000)
         await load.stop()
         await stream.verdict()

@@ -26,7 +26,7 @@ from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.settings import Settings
 from streams.topics import reset
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 
 RECALL = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "recall"]
 SHAPE = Shape(conversations=20, length=20)

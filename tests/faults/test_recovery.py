@@ -79,12 +79,12 @@ async def test_a_changelog_that_comes_slowly_and_is_still_written_to_is_read_to_
         await stream.drained()
     async with zombie(stream) as written:
         await eventually(lambda: written[0] > 100, "the zombie writes")
-        async with serving(stream, "b"):
+        async with serving(stream, "a"):
             more = stream.load(500, rate=4000, records=stream.messages(name="more"))
             await more.finish()
             await stream.drained()
     assert any(stored.stale for stored in await replayed(stream)), "or this shows nothing"
-    async with serving(stream, "c"):
+    async with serving(stream, "a"):
         await stream.verdict()
     last = StoredPartition(SOURCES)
     last.fold(await compacted(stream))

@@ -89,7 +89,8 @@ async def test_a_replay_after_a_reset_makes_the_same(stream, seed, monkeypatch, 
     once more.
     """
     chance = random.Random(seed)
-    worker = stream.worker("a")
+    # The reset waits until the group has given up the worker that stopped.
+    worker = stream.worker("a", session_timeout_seconds=10)
     shape = Shape(conversations=200, length=60)
     stray = MESSAGES_SENT // 20
     async with Summarizer(stream.servers, stream.catalog) as summarizer:
@@ -111,7 +112,7 @@ async def test_a_replay_after_a_reset_makes_the_same(stream, seed, monkeypatch, 
         before, ends = await outputs(stream, {})
 
         assert await worker.stops() == 0
-        for name, value in stream.settings("a").items():
+        for name, value in stream.settings("a", session_timeout_seconds=10).items():
             monkeypatch.setenv(f"SWITCHBOARD_{name.upper()}", str(value))
         reset = await asyncio.to_thread(main.run, ["state", "reset", "ingest", "--yes"])
         assert reset == 0, capsys.readouterr().err

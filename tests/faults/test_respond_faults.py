@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from aiokafka.errors import KafkaError
 from chat_load import Load
-from harness import Deployment
+from harness import SHORT_SESSION, Deployment
 from kills import dies, dying_command, has_processed, kill_and_restart
+from patient import LONGEST_HOLD_MS
 from respond_verdict import RespondVerdict
 from response_load import Shape, response_chunks
 from topic_reader import undrained
@@ -36,9 +38,9 @@ class Responding(Deployment):
 
     def settings(self, instance: str, **changes: object) -> dict[str, object]:
         own = {
-            # No hold time ends, no response falls silent: the chunks alone decide.
-            "max_hold_ms": 60_000,
-            "max_repeat_hold_ms": 60_000,
+            # No hold time ends (see patient.py), no response falls silent: the chunks alone decide.
+            "max_hold_ms": LONGEST_HOLD_MS,
+            "max_repeat_hold_ms": LONGEST_HOLD_MS,
             "response_idle_seconds": 3600,
             "response_memory": self.memory,
         }
@@ -46,7 +48,7 @@ class Responding(Deployment):
 
     def worker(self, instance: str = "a", *, dying: bool = False, **changes: object) -> Worker:
         """Start a worker: ``switchboard worker respond``, or one that can be told to die (see dying.py)."""
-        command = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "respond"]
+        command = [sys.executable, str(Path(__file__).with_name("patient.py")), "worker", "respond"]
         if dying:
             command = dying_command("respond", self.control)
         return self.start(command, instance, **changes)
@@ -88,10 +90,10 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
 
 
 async def test_sigterm_hands_over_and_another_joins_under_load(stream):
-    first = stream.worker("a")
+    first = stream.worker("a", **SHORT_SESSION)
     load = stream.chunks(rate=4000)
     await has_processed(first, 2000)
-    second = stream.worker("b")
+    second = stream.worker("b", **SHORT_SESSION)
     await has_processed(second, 2000)
     assert await first.stops() == 0
     await load.reaches(load.sent + 3000)
@@ -140,7 +142,7 @@ async def test_killed_with_a_memory_that_spans_conversations(stream, seed):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("memory", ["response", "conversation"])
-@pytest.mark.parametrize("hold_ms", [60, 60_000])
+@pytest.mark.parametrize("hold_ms", [60, LONGEST_HOLD_MS])
 async def test_killed_again_and_again(stream, seed, memory, hold_ms):
     stream.memory = memory
     load = stream.chunks(rate=2500, shape=Shape(responses=250))

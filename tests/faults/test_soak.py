@@ -14,6 +14,7 @@ from collections import Counter
 
 import pytest
 from chat_load import Shape
+from harness import SHORT_SESSION
 from summarizer import Summarizer
 from workers import Worker, eventually, switch
 
@@ -36,9 +37,9 @@ class Chaos:
         self._stream = stream
         self._broker = broker
         self._chance = chance
-        moods = {"hang_timeout_seconds": 12, "step_timeout_seconds": 10}
+        moods = SHORT_SESSION | {"hang_timeout_seconds": 12, "step_timeout_seconds": 10}
         self._workers = [
-            stream.worker("a"),
+            stream.worker("a", **SHORT_SESSION),
             stream.worker("b", how="sync", **moods),
             stream.worker("c", how="async", **moods),
         ]
