@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-_PATIENCE = 60.0  # seconds without which something is wrong
+_PATIENCE = 60.0  # seconds without anything new after which something is wrong
 
 
 async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, list[ConsumerRecord]]:
@@ -32,10 +32,12 @@ async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, l
         for place in places:
             consumer.seek(place, begins[place])
         left = {place for place in places if begins[place] < ends[place]}
-        async with asyncio.timeout(_PATIENCE):
+        clock = asyncio.get_running_loop().time
+        async with asyncio.timeout(_PATIENCE) as patience:
             while left:
                 for place, records in (await consumer.getmany(timeout_ms=100)).items():
                     found[place] += (record for record in records if record.offset < ends[place])
+                    patience.reschedule(clock() + _PATIENCE)
                 left = {place for place in left if await consumer.position(place) < ends[place]}
     return {
         topic: [record for number in range(count) for record in found[TopicPartition(topic, number)]]

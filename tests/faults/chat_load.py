@@ -132,7 +132,7 @@ class Load(threading.Thread):
         except BaseException as error:  # noqa: BLE001 - handed to the test by finish()
             self._error = error
 
-    async def finish(self, timeout: float = 120.0) -> int:
+    async def finish(self, timeout: float = 240.0) -> int:
         """Wait until everything is sent and acknowledged; return how many records that were."""
         deadline = time.monotonic() + timeout
         while self.is_alive():
@@ -151,7 +151,7 @@ class Load(threading.Thread):
         self.ask_to_stop()
         return await self.finish()
 
-    async def reaches(self, count: int, timeout: float = 120.0) -> None:
+    async def reaches(self, count: int, timeout: float = 240.0) -> None:
         """Wait until ``count`` records are handed to the producer."""
         deadline = time.monotonic() + timeout
         while self.sent < count:

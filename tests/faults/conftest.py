@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from harness import Deployment
@@ -24,6 +24,10 @@ async def fragile(broker, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIte
 
 
 @pytest.fixture(autouse=True)
-def _quiet_clients() -> None:
+def _quiet_clients() -> Iterator[None]:
     """What the clients of the tests say while brokers come and go is no news."""
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    clients = logging.getLogger("aiokafka")
+    level = clients.level
+    clients.setLevel(logging.CRITICAL)
+    yield
+    clients.setLevel(level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 
 import pytest
@@ -58,3 +59,5 @@ async def test_broker_stands_still(fragile, broker):
     supervising = asyncio.create_task(restarted(worker))
     await fragile.verdict()
     supervising.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await supervising

@@ -15,7 +15,7 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 from compressed import GZIP, LZ4, SNAPPY, ZSTD
-from topic_reader import read_partition, reader
+from topic_reader import read_partition
 from verdict import DEAD_LETTERS, MESSAGES, WINDOWS
 
 from streams.runtime.deadletters import letters
@@ -89,15 +89,13 @@ class Sender:
         """The dead letters of a partition by the offset of what they are about."""
         where = self.partition if partition is None else partition
         tp = TopicPartition(self._stream.catalog.name(DEAD_LETTERS), where)
-        async with reader(self._stream.servers) as consumer:
-            records = [record async for record in read_partition(consumer, tp)]
+        records = [record async for record in read_partition(self._stream.servers, tp)]
         assert all(len(record.value or b"") <= 2 << 20 for record in records)
         return {int(letter.why["offset"]): letter for letter in letters(records)}
 
     async def assert_neighbours_were_processed(self) -> None:
         tp = TopicPartition(self._stream.catalog.name(WINDOWS), self.partition)
-        async with reader(self._stream.servers) as consumer:
-            windows = [json.loads(record.value) async for record in read_partition(consumer, tp)]
+        windows = [json.loads(record.value) async for record in read_partition(self._stream.servers, tp)]
         seen = dict.fromkeys(name for window in windows for name in window["message_ids"])
         assert [*seen] == [f"m{n}" for n in range(self.neighbours)]
 

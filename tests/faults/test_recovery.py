@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.consumer.fetcher import Fetcher
 from faust.tables.base import Collection
 from test_in_process import serving
-from topic_reader import read_partition, read_topic, reader
+from topic_reader import read_partition, read_topic
 from verdict import CHANGELOG, MESSAGES, SUMMARIES
 from workers import eventually
 
@@ -95,9 +95,8 @@ async def test_a_changelog_that_comes_slowly_and_is_still_written_to_is_read_to_
 async def replayed(stream) -> list[StoredPartition]:
     """Replay the changelog; return its partitions."""
     topic, partitions = stream.catalog.name(CHANGELOG), []
-    async with reader(stream.servers) as consumer:
-        for number in range(stream.catalog.partitions(CHANGELOG)):
-            partitions.append(StoredPartition(SOURCES))
-            async for record in read_partition(consumer, TopicPartition(topic, number)):
-                partitions[-1].fold([record])
+    for number in range(stream.catalog.partitions(CHANGELOG)):
+        partitions.append(StoredPartition(SOURCES))
+        async for record in read_partition(stream.servers, TopicPartition(topic, number)):
+            partitions[-1].fold([record])
     return partitions

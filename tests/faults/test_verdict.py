@@ -11,7 +11,7 @@ import pytest
 from aiokafka import ConsumerRecord
 from aiokafka.partitioner import DefaultPartitioner
 from chat_load import Shape, conversations
-from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Totals, Verdict, policy
+from verdict import CHANGELOG, DEAD_LETTERS, MESSAGES, REQUESTS, SUMMARIES, WINDOWS, Verdict, policy
 
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
@@ -75,10 +75,6 @@ class GivenTopics(Verdict):
     def __init__(self, topics: Topics) -> None:
         super().__init__("", load_catalog(), cl100k_counter(), policy=policy(token_threshold=THRESHOLD))
         self._topics = topics
-
-    async def check(self) -> Totals:
-        await self._check_all()
-        return self.totals
 
     async def _read(self, name: str, partition: int) -> AsyncIterator[ConsumerRecord]:
         for one in self._topics[name]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
@@ -11,34 +11,40 @@ from aiokafka.admin import AIOKafkaAdminClient
 from streams.topics.catalog import Catalog
 from tests.topic_records import records_of
 
+#: Seconds without anything new after which something is wrong.
+_PATIENCE = 60.0
 
-@asynccontextmanager
-async def reader(servers: str) -> AsyncIterator[AIOKafkaConsumer]:
-    """Yield a consumer of no group."""
-    consumer = AIOKafkaConsumer(
+
+async def read_partition(servers: str, tp: TopicPartition) -> AsyncIterator[ConsumerRecord]:
+    """Yield the committed records that the partition holds now, in offset order, a few at a time."""
+    # One assignment: another that takes its place in the middle of a fetch may end the fetching.
+    async with _consumer(servers) as consumer:
+        consumer.assign([tp])
+        begin = (await consumer.beginning_offsets([tp]))[tp]
+        end = (await consumer.end_offsets([tp]))[tp]
+        consumer.seek(tp, begin)
+        position, since = begin, time.monotonic()
+        while position < end:
+            records = (await consumer.getmany(tp, timeout_ms=200)).get(tp, ())
+            before, position = position, await consumer.position(tp)
+            if position > before:
+                since = time.monotonic()
+            assert time.monotonic() - since < _PATIENCE, f"{tp} is not read on from {position} to {end}"
+            for record in records:
+                if record.offset < end:
+                    yield record
+            if records:
+                since = time.monotonic()  # who takes them may have taken long
+
+
+def _consumer(servers: str) -> AIOKafkaConsumer:
+    return AIOKafkaConsumer(
         bootstrap_servers=servers,
         isolation_level="read_committed",
         auto_offset_reset="earliest",
         max_partition_fetch_bytes=8 << 20,
         fetch_max_wait_ms=50,
     )
-    await consumer.start()
-    try:
-        yield consumer
-    finally:
-        await consumer.stop()
-
-
-async def read_partition(consumer: AIOKafkaConsumer, tp: TopicPartition) -> AsyncIterator[ConsumerRecord]:
-    """Yield the committed records that the partition holds now, in offset order."""
-    consumer.assign([tp])
-    begin = (await consumer.beginning_offsets([tp]))[tp]
-    end = (await consumer.end_offsets([tp]))[tp]
-    consumer.seek(tp, begin)
-    while await consumer.position(tp) < end:
-        for record in (await consumer.getmany(tp, timeout_ms=200)).get(tp, ()):
-            if record.offset < end:
-                yield record
 
 
 async def read_topic(servers: str, topic: str, partitions: int) -> list[ConsumerRecord]:
@@ -49,7 +55,7 @@ async def read_topic(servers: str, topic: str, partitions: int) -> list[Consumer
 async def undrained(servers: str, catalog: Catalog, group: str, sources: Sequence[str]) -> dict[str, int]:
     """Return how many records the group has not committed, for the partitions where it is not at the end."""
     admin = AIOKafkaAdminClient(bootstrap_servers=servers)
-    async with reader(servers) as consumer:
+    async with _consumer(servers) as consumer:
         await admin.start()
         try:
             committed = await admin.list_consumer_group_offsets(group)

@@ -14,10 +14,10 @@ from hashlib import blake2b
 from typing import NoReturn
 
 import msgspec
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka import ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 from state_verdict import compare_states, stored_states
-from topic_reader import read_partition, read_topic, reader
+from topic_reader import read_partition, read_topic
 
 from models.errors import InvalidRecord
 from models.ids import roll_up_id, summary_id
@@ -115,7 +115,6 @@ class Verdict:
         self._policy = policy
         self._max_content_bytes = max_content_bytes
         self._bad = bad
-        self._consumer: AIOKafkaConsumer | None = None
         self._closes: dict[bytes, set[bytes]] = {}
         self.problems: list[str] = []
         self.expected = Expected()
@@ -123,11 +122,6 @@ class Verdict:
 
     async def check(self) -> Totals:
         """Compare; raise AssertionError that names what is missing, wrong or invented."""
-        async with reader(self._servers) as self._consumer:
-            await self._check_all()
-        return self.totals
-
-    async def _check_all(self) -> None:
         for partition in range(self._catalog.partitions(MESSAGES)):
             self.expected = Expected()
             await self._fold(self._read(MESSAGES, partition))
@@ -139,9 +133,10 @@ class Verdict:
             self._add_up()
         if self.problems:
             raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:40]]))
+        return self.totals
 
     def _read(self, name: str, partition: int) -> Records:
-        return read_partition(self._consumer, TopicPartition(self._catalog.name(name), partition))
+        return read_partition(self._servers, TopicPartition(self._catalog.name(name), partition))
 
     def _add_up(self) -> None:
         expected, totals = self.expected, self.totals
