@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +17,8 @@ from workers import PATIENCE, Worker, eventually, ingest_command, misbehaving_co
 from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings
 from streams.topics import admin
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import Catalog, load_catalog
+from streams.topics.rights import topics_of
 
 #: A request for a summary is due in every conversation that is not short.
 TOKEN_THRESHOLD = 300
@@ -30,11 +31,16 @@ SHORT_SESSION = {"session_timeout_seconds": 6}
 
 
 class Deployment:
-    """``async with``: topics with a prefix of their own on a broker; what was started is ended with them."""
+    """``async with``: topics with a prefix of their own on a broker; what was started is ended with them.
+
+    ``services``: those that run; the topics of others take a broker time to make and to delete.
+    """
+
+    services: tuple[str, ...] = ("ingest",)
 
     def __init__(self, servers: str, prefix: str, folder: Path, logs, seed: int) -> None:
         self.servers = servers
-        self.catalog = load_catalog(prefix)
+        self.catalog = _topics_of(self.services, prefix)
         self.prefix = prefix
         self.folder = folder
         self.seed = seed
@@ -154,3 +160,9 @@ class Deployment:
         totals = await verdict.check()
         print(totals)
         return totals
+
+
+def _topics_of(services: Iterable[str], prefix: str) -> Catalog:
+    whole = load_catalog(prefix)
+    used = {spec.name for service in services for spec in topics_of(service, whole)}
+    return Catalog([spec for spec in whole if spec.name in used], prefix)

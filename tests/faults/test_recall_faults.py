@@ -10,10 +10,12 @@ import random
 import shutil
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from chat_load import Shape
+from harness import Deployment
 from recall_verdict import RecallVerdict
 from topic_reader import undrained
 from workers import Worker, eventually, switch
@@ -30,6 +32,18 @@ pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 
 RECALL = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "recall"]
 SHAPE = Shape(conversations=20, length=20)
+
+
+class Recalling(Deployment):
+    """The topics of the recall service."""
+
+    services = ("recall",)
+
+
+@pytest.fixture
+async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Recalling]:
+    async with Recalling(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+        yield deployment
 
 
 class House:

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 class Responding(Deployment):
     """The respond service, and chunks for it.  ``memory``: of a response, or of its conversation."""
 
+    services = ("respond",)
     memory = "response"
 
     @property

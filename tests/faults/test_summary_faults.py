@@ -29,6 +29,8 @@ MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "wo
 class Summarizing(Deployment):
     """The ingest service, and a service that answers its requests."""
 
+    services = ("ingest", "memory")
+
     def settings(self, instance: str, **changes: object) -> dict[str, object]:
         return super().settings(instance) | {"summary_retry_seconds": 2, "api_port": 0} | changes
 

@@ -106,9 +106,9 @@ class Worker:
         """What the process has logged in this life; lines that are not JSON as ``{"event": line}``."""
         with self.log.open("rb") as lines:
             lines.seek(self._life_starts_at)
-            text = lines.read().decode(errors="replace")
+            whole, _, _ = lines.read().decode(errors="replace").rpartition("\n")
         found = []
-        for line in text.splitlines():
+        for line in whole.splitlines():
             try:
                 found.append(json.loads(line))
             except ValueError:
