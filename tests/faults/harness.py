@@ -72,12 +72,14 @@ class Deployment:
         await self.delete([spec.name for spec in self.catalog.all()])
 
     async def delete(self, topics: list[str]) -> None:
-        """Delete topics; those that are not there are passed over."""
+        """Delete topics, until the broker shows them no more; those that are not there are passed over."""
         client = AIOKafkaAdminClient(bootstrap_servers=self.servers)
         async with asyncio.timeout(PATIENCE):
             await client.start()
             try:
                 await client.delete_topics(topics)
+                while not set(topics).isdisjoint(await client.list_topics()):
+                    await asyncio.sleep(0.05)
             finally:
                 await client.close()
 
