@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from chat_load import Shape
-from harness import Deployment
+from harness import SESSION_SECONDS, Deployment
 from recall_verdict import RecallVerdict
 from topic_reader import undrained
 from workers import Worker, eventually, switch
@@ -50,7 +50,8 @@ class House:
     """One recall worker with the settings that a user has, and what it keeps."""
 
     def __init__(self, stream, command: list[str] = RECALL) -> None:
-        # A data folder of its own; nothing else is other than by default, but for the ports of the machine.
+        # A data folder of its own; nothing else is other than by default, but for the ports of the machine, and
+        # for a group that is patient with a busy one.
         self._stream = stream
         environment = {
             "bootstrap_servers": stream.servers,
@@ -60,6 +61,7 @@ class House:
             "metrics_port": 0,
             "api_port": 0,
             "log_format": "json",
+            "session_timeout_seconds": SESSION_SECONDS,
         }
         self.settings = Settings(**environment)
         log = stream._logs.register(stream.folder / "worker-r.log")
