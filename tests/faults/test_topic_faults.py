@@ -142,7 +142,7 @@ def conversation(round_: int, outcome: str) -> list[bytes]:
 
 async def test_a_first_commit_that_was_never_made_skips_nothing(stream):
     """State without a commit: everything is read again from the start, while new records come in."""
-    worker = stream.worker("a", commit_interval_seconds=24)
+    worker = stream.worker("a", commit_interval_seconds=60)
     load = stream.load(rate=2000)
     await worker.ready()
 
@@ -157,7 +157,12 @@ async def test_a_first_commit_that_was_never_made_skips_nothing(stream):
     await worker.ready()
     assert worker.says("state recovered")[0]["records"] > 0
     await load.reaches(load.sent + 4000)
-    await load.stop()
+    sent = await load.stop()
+
+    async def read_all() -> bool:
+        return await worker.metric("records_total", topic=MESSAGES) >= sent
+
+    await eventually(read_all, "everything is read, from the start", timeout=180)
     assert await worker.stops() == 0
     await stream.verdict()
 
