@@ -142,7 +142,7 @@ def conversation(round_: int, outcome: str) -> list[bytes]:
 
 async def test_a_first_commit_that_was_never_made_skips_nothing(stream):
     """State without a commit: everything is read again from the start, while new records come in."""
-    worker = stream.worker("a", commit_interval_seconds=60)
+    worker = stream.worker("a", commit_interval_seconds=60, shutdown_timeout_seconds=90)
     load = stream.load(rate=2000)
     await worker.ready()
 
