@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
-from looking import Tab, Visitor, speak
+from looking import Tab, Visitor, known, speak
 from serve_rig import ServeRig
 
 from deploy.local.kafka import LocalKafka
@@ -44,11 +44,12 @@ def browser(chromium: str, rig: ServeRig) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def rig(chromium: str, kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeRig]:
-    """Everything but ``respond`` runs, and a conversation was had."""
+    """Everything but ``respond`` runs, and a conversation was had, of which the facts are known."""
     made = ServeRig(kafka.bootstrap_servers, tmp_path_factory.mktemp("console"))
     try:
         made.need("ingest", "memory", "recall")
         speak(made, "ava-breakfast", "ava", BREAKFAST)
+        known(made, "ava", "blueberries")
         yield made
     finally:
         made.close()

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
-from serve_rig import ServeRig
+from serve_rig import ServeRig, eventually
 
 from models.messages import ChatMessage, Role
 from streams import kafka
@@ -29,6 +29,9 @@ NARROW = {"width": 390, "height": 844}
 _REPORT_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => console.error("CSP " + event.violatedDirective));
 """
+
+#: A page is told of its new size with the next frame, and has drawn what follows from it with the one after.
+_SETTLED = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
 
 
 class Tab:
@@ -71,12 +74,14 @@ class Tab:
         for scheme, size in (("light", WIDE), ("dark", WIDE), ("light", NARROW)):
             self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             self.page.set_viewport_size(size)  # type: ignore[arg-type]
+            self.page.evaluate(_SETTLED)
             violations = Axe().run(self.page).response["violations"]
             assert not violations, (scheme, size, _told(violations))
             beyond = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert beyond <= 0, f"{self.page.url} scrolls sideways by {beyond} px at {size}"
         self.page.emulate_media(color_scheme="light")
         self.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+        self.page.evaluate(_SETTLED)
 
 
 class Visitor:
@@ -147,6 +152,36 @@ def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
 
     with ThreadPoolExecutor(1) as elsewhere:
         elsewhere.submit(asyncio.run, publish()).result()
+
+
+def asked(rig: ServeRig, path: str, **wanted: Any) -> Any:
+    """Return what the API answers, ``None`` where that is no success."""
+    with rig.client() as client:
+        answer = client.get(path, params=wanted)
+        return answer.json() if answer.is_success else None
+
+
+def known(rig: ServeRig, user: str, word: str) -> None:
+    """Wait until a fact with this word can be looked up: a page that is opened later shows it."""
+
+    def found() -> bool:
+        told = asked(rig, "/v1/facts", user_id=user, status="any")
+        return told is not None and any(word in each["statement"] for each in told["facts"])
+
+    eventually(found, f"it is known of {user}: {word}")
+
+
+def kept(rig: ServeRig, user: str, conversation: str, messages: int) -> None:
+    """Wait until the log has so many messages, ingest has read them, and what they made due is there."""
+
+    def done() -> bool:
+        told = asked(rig, f"/v1/conversations/{conversation}", user_id=user, limit=1)
+        if told is None or told["total"] < messages:
+            return False
+        read = max((each["to_index"] + 1 for each in told["ranges"]), default=0)
+        return read >= messages and all(each["state"] != "requested" for each in told["ranges"])
+
+    eventually(done, f"{conversation} is kept")
 
 
 def close(rig: ServeRig, *conversations: str) -> None:

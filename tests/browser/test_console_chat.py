@@ -7,8 +7,8 @@ import re
 from itertools import pairwise
 
 import pytest
-from looking import Tab, Visitor, speak
-from playwright.sync_api import Page, expect
+from looking import Tab, Visitor, kept, speak
+from playwright.sync_api import Page, Route, expect
 from serve_rig import ServeRig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
@@ -42,11 +42,13 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     page.get_by_role("button", name="+ New").first.focus()
     page.keyboard.press("Enter")
     say(page, "I live in Porto and I love figs.", 1)
+    conversation = page.url.partition("?")[0].rpartition("/")[2]
     tab.check()
     counts = [tokens(page)]
     for turn in range(2, 40):
         garden = " ".join(f"In bed {turn} row {n} I planted beans of kind {n * turn}." for n in range(14))
         say(page, f"My garden has news. {garden}", turn)
+        kept(rig, "dora", conversation, 2 * turn)  # no more than one summary is due at a time
         counts.append(tokens(page))
         falls = sum(after < before for before, after in pairwise(counts))
         if falls == 2:
@@ -72,11 +74,30 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))
 
 
+def test_what_is_typed_while_the_log_is_asked_stays_in_its_box(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    page = tab.open("/chat?user_id=greta")
+    page.get_by_role("button", name="+ New").first.click()
+    held: list[Route] = []
+    conversation = re.compile(r"/v1/conversations/chat-\w+\?")
+    page.route(conversation, held.append)
+    with page.expect_request(conversation):
+        say(page, "I have a canoe.", 1)
+    box = page.get_by_label("Say something")
+    box.fill("And a")
+    page.unroute_all()
+    for each in held:
+        each.continue_()
+    expect(page.locator("article.turn[id]")).to_have_count(2)
+    expect(box).to_have_value("And a")
+
+
 def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
     page = tab.open("/chat?user_id=edda")
     page.get_by_role("button", name="+ New").first.click()
     say(page, "My sister Anna met her friend Julia in Leeds.", 1)
+    kept(rig, "edda", page.url.partition("?")[0].rpartition("/")[2], 2)
     say(page, "What is her job?", 2)
     choices = page.get_by_role("group", name="Which of these do you mean?")
     expect(choices.get_by_role("button")).to_have_count(2)
@@ -126,7 +147,7 @@ def test_a_serve_restarted_in_the_middle_of_a_turn_loses_nothing_and_doubles_not
     ended(page, 3)
     expect(page.locator("article.turn.assistant")).to_have_count(2)
     for said in ("I was in Ankara.", "Where was I?", "Then in Izmir."):
-        expect(page.locator("article.turn.user", has_text=said)).to_have_count(1)
+        expect(page.locator("article.turn.user > .text", has_text=said)).to_have_count(1)
         expect(log.locator(".message.user", has_text=said)).to_have_count(1)
     expect(log.locator(".message")).to_have_count(5)
     expect(log.locator(".livemark")).to_have_text("live")

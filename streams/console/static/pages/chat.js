@@ -57,6 +57,12 @@ const leaving = new Set();
 
 const nothing = { turn: null, tokens: null, summaries: [], busy: false, trouble: null };
 
+/** Whether a conversation is known: before its first message was read, asking for it is an error. */
+async function isListed(id, user, signal) {
+  const found = await get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal });
+  return found.conversations.some((each) => each.conversation_id === id);
+}
+
 /** A conversation as it is kept, and from its log what was noted with each answer. */
 async function load(id, user, signal) {
   const [found, log] = await Promise.all([
@@ -102,12 +108,12 @@ async function takeTurn(id, user, body, dispatch, turnId) {
   let failures = 0;
   let begun = !body;
   const read = async (answer) => {
+    if (!begun) setQuery({ turn: turnId }); // who is answered at all has been heard
+    begun = true;
     for await (const event of readEvents(answer)) {
       const data = JSON.parse(event.data);
       if (event.name === "bye") break;
       if (event.id) last = event.id;
-      if (!begun) setQuery({ turn: turnId });
-      begun = true;
       failures = 0;
       dispatch({ name: event.name, data });
       if (event.name === "end") ended = true;
@@ -122,7 +128,7 @@ async function takeTurn(id, user, body, dispatch, turnId) {
       await read(await (begun ? goOn() : say()));
       if (ended) break;
     } catch (error) {
-      const passes = !(error instanceof Problem) || error.kind === "offline" || (begun && error.kind === "down") || error.body.turn_id === turnId;
+      const passes = !(error instanceof Problem) || error.kind === "offline" || ((begun || failures > 0) && error.kind === "down") || error.body.turn_id === turnId;
       if (begun && error.kind === "missing" && failures > 2) {
         dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
         break;
@@ -140,13 +146,13 @@ const unsaid = { messages: [], tokens: null };
 
 function Conversation({ id, user, turn, at, fresh }) {
   const [state, dispatch] = useReducer(reduce, nothing);
-  const data = useData(`conversation ${id} ${fresh}`, async (signal) => (fresh ? unsaid : load(id, user, signal)));
+  // Under one key, whether it is known yet or not: what somebody types meanwhile stays in its box.
+  const data = useData(`conversation ${id}`, async (signal) => (fresh && !(await isListed(id, user, signal)) ? unsaid : load(id, user, signal)));
   const summaries = useData(`summaries ${id} ${fresh}`, async (signal) => fresh ? { summaries: [] } : get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
   const spoken = useRef(false);
   const follow = async (body, turnId) => {
     spoken.current = true;
     await takeTurn(id, user, body, dispatch, turnId);
-    setQuery({ fresh: "" });
     data.reload();
     summaries.reload();
   };
@@ -172,10 +178,22 @@ function Conversation({ id, user, turn, at, fresh }) {
     addEventListener("pagehide", leave);
     return () => (removeEventListener("pagehide", leave), leave());
   }, [id]);
+  const looks = useRef(0);
   useEffect(() => {
+    if (fresh && data.data && data.data !== unsaid) setQuery({ fresh: "" });
+    if (!state.turn?.end || data.loading) return undefined;
+    const has = (name) => data.data?.messages?.some((each) => each.message_id === name);
     // What was said is in the list now: the turn that said it is shown there.
-    if (state.turn?.end && data.data?.messages?.some((each) => each.message_id === state.turn.answer_id)) dispatch({ name: "clear" });
-  }, [data.data, state.turn?.end]);
+    if (has(state.turn.answer_id)) dispatch({ name: "clear" });
+    else if (state.turn.message || (state.turn.message_id && !has(state.turn.message_id))) {
+      // It is on its way into the log: nobody says when it arrives there.
+      const timer = setTimeout(data.reload, Math.min(30000, 500 * 2 ** looks.current));
+      looks.current += 1;
+      return () => clearTimeout(timer);
+    }
+    looks.current = 0;
+    return undefined;
+  }, [data.data, data.loading, state.turn?.end]);
   useEffect(() => state.turn?.end && announce(state.turn.text ? `Answer: ${state.turn.text}` : "The turn has ended"), [state.turn?.end]);
   return html`<section aria-label="Conversation">
     <${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} id=${id} user=${user} found=${found} state=${state} at=${at} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//></section>`;

@@ -4,7 +4,7 @@ import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm
 import { address, get, path, useData } from "../api.js";
 import { useLive } from "../live.js";
 import { announce, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
-import { setQuery, useRoute } from "../router.js";
+import { here, setQuery, useRoute } from "../router.js";
 import { blank, fold, openWindow, tokensOf } from "../story.js";
 import { CloseNow } from "./waits.js";
 
@@ -104,6 +104,8 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
   const total = events.length;
   const to = (value) => setQuery({ step: value === null ? "" : String(Math.max(0, Math.min(total, value))) });
   const now = step ?? total;
+  // From where we are, not from what is drawn: keys may come faster than that.
+  const by = (count) => to(Number(here().query.step ?? total) + count);
   const toggle = () => {
     if (speed) return setSpeed(0);
     if (step === null || step >= total) to(0);
@@ -112,8 +114,8 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
   useEffect(() => {
     const pressed = (event) => {
       if (event.target.closest?.("input, textarea, select, dialog, button") || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "ArrowLeft") to(now - 1);
-      else if (event.key === "ArrowRight") to(now + 1);
+      if (event.key === "ArrowLeft") by(-1);
+      else if (event.key === "ArrowRight") by(1);
       else if (event.key === " ") toggle();
       else return;
       event.preventDefault();
@@ -122,9 +124,9 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
     return () => removeEventListener("keydown", pressed);
   });
   return html`<div class="player" role="group" aria-label="Player">
-    <button aria-label="One step back" onClick=${() => to(now - 1)} disabled=${now === 0}>|◀</button>
+    <button aria-label="One step back" onClick=${() => by(-1)} disabled=${now === 0}>|◀</button>
     <button aria-label=${speed ? "Pause" : "Play from the beginning, or go on"} onClick=${toggle}>${speed ? "▮▮" : "▶"}</button>
-    <button aria-label="One step forward" onClick=${() => to(now + 1)} disabled=${now >= total}>▶|</button>
+    <button aria-label="One step forward" onClick=${() => by(1)} disabled=${now >= total}>▶|</button>
     ${SPEEDS.map((each) => html`<button aria-pressed=${speed === each} onClick=${() => (setSpeed(each), step === null && to(0))}>${each}×</button>`)}
     <input type="range" min="0" max=${total} value=${now} aria-label="Position in the log" aria-valuetext=${`event ${now} of ${total}`} onInput=${(event) => to(Number(event.target.value))} />
     <span class="muted num">${now} / ${total}</span>

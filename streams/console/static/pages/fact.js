@@ -17,7 +17,9 @@ export default function FactPage({ id }) {
     event: (event) => event.key === id && setNewer(event.value),
   });
   if (newer === null) return html`<section class="state empty"><h1>Erased</h1><p>This fact, and all that it said, is gone.</p></section>`;
-  return html`<${Shown} of=${data} what="the fact">${(answer) => {
+  // One that was learned this moment is seen before it can be looked up.
+  const shown = newer && !data.data ? { data: newer } : data;
+  return html`<${Shown} of=${shown} what="the fact">${(answer) => {
     const stored = answer.fact ?? answer;
     const fact = newer && newer.version >= stored.version ? newer : stored;
     return html`<${Whole} fact=${fact} live=${live} reload=${data.reload} />`;

@@ -42,7 +42,7 @@ function Groups({ groups, query, reload, retried }) {
 }
 
 function List({ group, query, reload, retried }) {
-  const data = useData(`${group.topic} ${group.reason} ${group.count}`, (signal) => get(address(path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage, limit: 100 }), { signal }));
+  const data = useData(`${group.topic} ${group.reason} ${group.count} ${group.last_at}`, (signal) => get(address(path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage, limit: 100 }), { signal }));
   return html`<section class="panel"><h2>${group.reason}</h2><${Shown} of=${data} what="letters">${(found) => html`
     <ul>${found.letters.map((each) => {
       const place = `${each.partition}/${each.offset}`;
