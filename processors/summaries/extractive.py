@@ -173,11 +173,11 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
             return None  # who goes on asks nobody
         return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
     reply = next_turn(said.turns, turn.sentences[0].turn)
-    proposed = is_proposal(question.plain)
-    agreed = proposed and is_agreed(said.turns, question)
-    if reply is None or not reply.statements or not (agreed or question is turn.sentences[-1]):
+    if reply is None or question is not turn.sentences[-1] or not reply.statements:
         return None
     answer = reply.sentences[0]
+    proposed = is_proposal(question.plain)
+    agreed = proposed and is_agreed(said.turns, question)
     if proposed and (is_outweighed(said, question, agreed) or is_transition(question.plain)):
         return None
     by_itself = len(answer.words) >= ELLIPTIC and not _ANAPHORIC.search(answer.plain)

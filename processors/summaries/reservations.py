@@ -102,7 +102,6 @@ _INTENTION = any_of(
 _CHOOSES = any_of(r"\bi(?:'d| would)(?: much| really)? (?:rather|prefer)\b")
 #: What one takes to be so of another, who knows.
 _GUESS = any_of(
-    r"^(?:so )?you (?:want|think|believe|mean)\b",
     r"\byou(?:r|rs)?\b.*\b(?:must|may|might|could) (?:be|have)\b|\b(?:must|may|might) (?:be|"
     r"have)\b.*\byou(?:r|rs)?\b",
     r"\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|no doubt|surely|it (?:seems|looks)|you (?:seem|"

@@ -77,7 +77,7 @@ _PHATIC = any_of(
     r"thank you|"
     r"thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|of course|"
     r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|"
-    r"sounds? (?:good|great|like)|you(?:'re| are) welcome|no problem|my pleasure|bye|goodbye|see you|"
+    r"sounds? (?:good|great|like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|"
     r"take care|glad|happy|sorry|i'm sorry|i am sorry|i see|got it|i know|i understand|me too|have a|"
     r"keep (?:it )?up|my (?:god|goodness|gosh)|i think so|i hope so|i guess so|you're right|you are right|"
     r"i agree|here you are|"
@@ -88,8 +88,7 @@ _PHATIC = any_of(
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\bdo you have (?:a|some|any)? ?(?:minute|moment|second|time)\b",
-    r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|"
-    r"anything (?:else|more)|"
+    r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|"
     r"let me know if|hope (?:this|that) helps|"
     r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",

@@ -41,8 +41,8 @@ class ServeRig:
 
     def __init__(self, servers: str, folder: Path) -> None:
         self.folder = folder
-        self.api_port, *ports = free_ports(6)
-        self._ports = dict(zip(("ingest", "memory", "recall", "respond", "serve"), ports, strict=True))
+        [self.api_port] = free_ports(1)
+        self._ports: dict[str, int] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self.values = {
             "bootstrap_servers": servers,
@@ -71,6 +71,8 @@ class ServeRig:
     def start(self, service: str) -> None:
         """Start a service, or serve, and wait until it is ready."""
         log = self.log(service)
+        # Found when it is needed: one that was found earlier may be another's by now.
+        [self._ports[service]] = free_ports(1)
         arguments = [service] if service == "serve" else ["worker", service]
         with log.open("ab") as output:
             process = leash.spawn(

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -330,7 +331,7 @@ class TestLocalValkey:
         process.kill()
         process.wait()
         while is_alive(pid):
-            pass
+            time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:

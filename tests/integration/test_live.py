@@ -90,7 +90,7 @@ class Stream:
     async def next(self) -> tuple[str, Any]:
         """Return the next event: its name and its data."""
         event: dict[str, str] = {}
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             async for line in self._lines:
                 if not line and "event" in event:
                     self.last_id = event.get("id", self.last_id)
@@ -104,7 +104,7 @@ class Stream:
 async def watching(url: str, last_id: str = "", **query: str) -> AsyncIterator[Stream]:
     headers = {"last-event-id": last_id} if last_id else {}
     async with (
-        httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as client,
+        httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as client,
         client.stream("GET", "/v1/events", params=query, headers=headers) as answer,
     ):
         assert answer.status_code == 200, await answer.aread()

@@ -119,7 +119,8 @@ async def test_what_a_model_signs_is_given_back(rig: Rig) -> None:
 )
 async def test_what_goes_wrong_is_said(rig: Rig, fault: Fault, problem: Trouble, words: str) -> None:
     rig.server.scripts.append(saying("A rather long answer, so that it takes a few pieces to say it. " * 3))
-    made = await responder(rig, gemini_timeout_seconds=2.0)
+    waits = fault in (Fault.SLOW, Fault.STALLED)
+    made = await responder(rig, gemini_timeout_seconds=2.0 if waits else 60.0)
     rig.server.fail(fault)
     text, ended, _ = await hear(made, dialogue())
     assert ended.trouble is not None and ended.trouble.problem is problem, ended
