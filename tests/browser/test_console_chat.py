@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from looking import Tab, Visitor, kept, speak
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 from serve_rig import ServeRig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
@@ -72,24 +72,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))
-
-
-def test_what_is_typed_while_the_log_is_asked_stays_in_its_box(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    page = tab.open("/chat?user_id=greta")
-    page.get_by_role("button", name="+ New").first.click()
-    held: list[Route] = []
-    conversation = re.compile(r"/v1/conversations/chat-\w+\?")
-    page.route(conversation, held.append)
-    with page.expect_request(conversation):
-        say(page, "I have a canoe.", 1)
-    box = page.get_by_label("Say something")
-    box.fill("And a")
-    page.unroute_all()
-    for each in held:
-        each.continue_()
-    expect(page.locator("article.turn[id]")).to_have_count(2)
-    expect(box).to_have_value("And a")
 
 
 def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:

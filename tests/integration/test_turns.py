@@ -347,7 +347,7 @@ def test_nobody_talks_or_listens_in_anothers_conversation(chat: Chat) -> None:
 def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, model: Model) -> None:
     chat = Chat(deployment, model.api)
     model.fail("slow")  # the turn does not end by itself
-    with chat.saying("Where do I live, and since when, and with whom do I live there?") as events:
+    with chat.saying(f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?") as events:
         turn = next(events)[1]["turn_id"]
         second = Chat(deployment, model.api, chat.user)
         second.conversation = chat.conversation
@@ -387,7 +387,7 @@ def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
     deployment: ServeRig, own_model: Model
 ) -> None:
     chat = Chat(deployment, own_model.api)
-    question = "Tell me all that you know of me, my home and my family, please?"
+    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
     chat.say("I have a dog called Bello.")
     own_model.fail("slow")  # it would not end by itself
     with pytest.raises(httpx.TransportError), chat.saying(question) as events:
