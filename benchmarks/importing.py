@@ -1,20 +1,27 @@
 """Whether the memory of an import depends on the size of the export, by made-up files of ChatGPT's form.
 
 ``python -m benchmarks.importing`` (30 and 300 MB; ``--megabytes 5 50`` for others) counts them with
-``switchboard import chatgpt FILE --dry-run`` in a process of its own, and says what that took at most.
+``switchboard import chatgpt FILE --dry-run`` in a process of its own, and says what that took at most.  With
+``--publish`` they are imported, each into a broker of its own: which messages are there is kept in memory then.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import random
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+
+from deploy.local.kafka import LocalKafka
+from streams.settings import load_settings
+from streams.topics import admin, load_catalog
 
 _TURNS = 40
 
@@ -34,12 +41,22 @@ def main() -> int:
     """Measure, and print a line for each size and their ratio."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.importing", description=__doc__)
     parser.add_argument("--megabytes", type=float, nargs="+", default=[30.0, 300.0])
+    parser.add_argument("--publish", action="store_true", help="publish them, instead of only counting them")
+    given = parser.parse_args()
     found = []
-    for size in parser.parse_args().megabytes:
-        with tempfile.TemporaryDirectory(prefix="switchboard-import-") as folder:
+    for size in given.megabytes:
+        with ExitStack() as resources:
+            folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="switchboard-import-"))
             file = Path(folder) / "conversations.json"
             write_export(file, int(size * 1e6))
-            found.append(measure(file))
+            environment = None
+            if given.publish:
+                kafka = resources.enter_context(LocalKafka(Path(folder) / "kafka", heap="1g"))
+                environment = {"SWITCHBOARD_BOOTSTRAP_SERVERS": kafka.bootstrap_servers}
+                asyncio.run(
+                    admin.apply(load_catalog(), load_settings(bootstrap_servers=kafka.bootstrap_servers))
+                )
+            found.append(measure(file, environment))
         each = found[-1]
         print(
             f"{each.megabytes:6.0f} MB {each.messages:9,} messages {each.seconds:6.1f} s "
@@ -51,16 +68,17 @@ def main() -> int:
     return 0
 
 
-def measure(file: Path) -> Measured:
-    """Count what an export holds, in a process of its own."""
-    command = [sys.executable, "-m", "streams.cli", "import", "chatgpt", str(file)]
+def measure(file: Path, environment: dict[str, str] | None = None) -> Measured:
+    """Count what an export holds, in a process of its own; publish it if there is a broker to publish it to."""
+    command = [sys.executable, "-m", "streams.cli", "import", "chatgpt", str(file), "--user", "ada", "--json"]
+    command += [] if environment else ["--dry-run"]
     answer = file.with_suffix(".counted")
     began = time.perf_counter()
     told = os.open(answer, os.O_WRONLY | os.O_CREAT)
     process = os.posix_spawn(
         sys.executable,
-        [*command, "--user", "ada", "--dry-run", "--json"],
-        os.environ,
+        command,
+        os.environ | (environment or {}),
         file_actions=[(os.POSIX_SPAWN_DUP2, told, 1)],
     )
     os.close(told)

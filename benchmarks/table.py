@@ -27,6 +27,16 @@ TARGETS = [
     ("http", ("post", "p95"), "POST of one message, p95", "<=", 0.03, "s"),
     ("http", ("batch_rate",), "POST of batches", ">=", 5_000.0, "messages/s"),
     ("mcp", ("added", "p95"), "call of a tool beyond its search, p95", "<=", 0.015, "s"),
+    ("chats", ("most", "first", "p50"), "added to the first piece, p50", "<=", 0.1, "s"),
+    ("chats", ("most", "first", "p95"), "added to the first piece, p95", "<=", 0.3, "s"),
+    ("chats", ("most", "piece", "p50"), "added to a piece, p50", "<=", 0.06, "s"),
+    ("chats", ("most", "piece", "p95"), "added to a piece, p95", "<=", 0.2, "s"),
+    ("page", ("arrival", "p95"), "topic to browser, p95", "<=", 0.25, "s"),
+    ("page", ("usable", "p95"), "page usable, p95", "<=", 0.5, "s"),
+    ("page", ("heap_bytes",), "heap of a page after live events", "<=", 100e6, "bytes"),
+    ("live", ("idle_bytes",), "idle streams in memory", "<=", 150e6, "bytes"),
+    ("live", ("watched",), "ingest watched / unwatched", ">=", 0.95, "x"),
+    ("live", ("stop_seconds",), "stop with streams open", "<=", 2.0, "s"),
     ("memory", ("bytes",), "100,000 conversations in memory", "<=", 400e6, "bytes"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]
@@ -54,6 +64,8 @@ def render(figures: dict[str, Any]) -> str:
         lines += _cores(figures["cores"])
     if "scale" in figures:
         lines += _scale(figures["scale"])
+    if "chats" in figures:
+        lines += _chats(figures["chats"])
     if "responses" in figures:
         lines += _responses(figures["responses"])
     if "summaries" in figures:
@@ -91,6 +103,16 @@ def _scale(figures: dict[str, Any]) -> list[str]:
         for size, of in figures.items()
         if size not in ("largest", "candidate")
         for askers, took in of.items()
+    ]
+
+
+def _chats(figures: dict[str, Any]) -> list[str]:
+    return [
+        f"{chats} chats at once: added to the first piece p50 {of['first']['p50'] * 1e3:.0f} ms, "
+        f"p95 {of['first']['p95'] * 1e3:.0f} ms; to a piece p50 {of['piece']['p50'] * 1e3:.0f} ms, "
+        f"p95 {of['piece']['p95'] * 1e3:.0f} ms; {of['lost']:.1%} of the pieces did not come"
+        for chats, of in figures.items()
+        if chats != "most"
     ]
 
 

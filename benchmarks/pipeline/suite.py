@@ -26,8 +26,12 @@ Figures = dict[str, Any]
 
 _TIMEOUT = 1800
 
-#: What :mod:`benchmarks.serving` measures, on one deployment.
-SERVING = ("latency", "http", "mcp")
+#: What :mod:`benchmarks.serving` measures on one deployment, in the order that disturbs least: the last but one
+#: stops ``serve``, the last drives it to its limits.
+SERVING = ("latency", "http", "mcp", "page", "live", "chats")
+
+#: Those that only the long form measures, unless they are named.
+LONG_ONLY = frozenset({"chats", "page", "live"})
 
 _SCALE_SHORT = "--sizes 1000 --askers 1 8 --one 2000 --searches 20"
 
@@ -73,7 +77,8 @@ class Suite:
                 began = time.monotonic()
                 figures[name] = part()
                 print(f"... {time.monotonic() - began:.0f} s", file=sys.stderr)
-        if served := [name for name in SERVING if not only or name in only]:
+        left_out = LONG_ONLY if self._short else frozenset()
+        if served := [name for name in SERVING if name in only or not (only or name in left_out)]:
             figures |= self.serving(served)
         return figures
 

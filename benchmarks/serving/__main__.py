@@ -8,27 +8,43 @@ import json
 import os
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.serving import http, latency, mcp
+from benchmarks.serving import chats, http, latency, live, mcp, page
 from benchmarks.serving.deployment import SERVICES, Deployment
 
 #: Facts and turns that are there before anybody asks.
 _STORED, _STORED_SHORT = 200_000, 1_000
 
-PARTS = {"latency": latency.measure, "http": http.measure, "mcp": mcp.measure}
+PARTS = {
+    "latency": latency.measure,
+    "http": http.measure,
+    "mcp": mcp.measure,
+    "page": page.measure,
+    "live": live.measure,
+    "chats": chats.measure,
+}
 
 
 async def measure(parts: list[str], folder: Path, short: bool) -> dict[str, Any]:
     """Return the figures of each part."""
     found: dict[str, Any] = {}
-    async with Deployment(folder, dict(os.environ)) as deployment:
-        await deployment.fill(_STORED_SHORT if short else _STORED)
-        await deployment.start(*SERVICES)
-        for name in parts:
-            print(f"measuring {name} ...", file=sys.stderr, flush=True)
-            found[name] = await PARTS[name](deployment, short)
+    with ExitStack() as resources:
+        environment = dict(os.environ)
+        if "chats" in parts:
+            environment |= resources.enter_context(chats.model_server())
+        async with Deployment(folder, environment) as deployment:
+            await deployment.fill(_STORED_SHORT if short else _STORED)
+            await deployment.start(*SERVICES)
+            for name in parts:
+                if name == "page" and page.CHROMIUM is None:
+                    print("no Chromium on PATH: the page is not measured", file=sys.stderr, flush=True)
+                    continue
+                print(f"measuring {name} ...", file=sys.stderr, flush=True)
+                found[name] = await PARTS[name](deployment, short)
+                print(json.dumps(found[name]), file=sys.stderr, flush=True)
     return found
 
 

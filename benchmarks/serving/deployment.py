@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -28,8 +29,16 @@ from streams.settings import load_settings
 from streams.telemetry.metrics import process_metrics
 from streams.topics.catalog import catalog_for
 
-SERVICES = ("ingest", "memory", "recall", "serve")
+SERVICES = ("ingest", "memory", "recall", "respond", "serve")
 PATIENCE = 180.0
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/{pid}/status names no VmRSS")
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
@@ -46,7 +55,7 @@ class Deployment:
         self.catalog = catalog_for(self.settings)
         self.people: list[str] = []
         self._folder = folder
-        self._environment = environment
+        self.environment = environment
         self._port, *ports = free_ports(1 + len(SERVICES))
         self._health = dict(zip(SERVICES, ports, strict=True))
         self._running: dict[str, Any] = {}
@@ -96,7 +105,7 @@ class Deployment:
             own = {"SWITCHBOARD_METRICS_PORT": str(self._health[name]), "SWITCHBOARD_API_PORT": str(self._port)}
             with (self._folder / f"{name}.log").open("ab") as log:
                 self._running[name] = leash.spawn(
-                    [sys.executable, "-m", "streams.cli", *command], output=log, env=self._environment | own
+                    [sys.executable, "-m", "streams.cli", *command], output=log, env=self.environment | own
                 )
         async with httpx.AsyncClient(trust_env=False, timeout=10.0) as client, asyncio.timeout(PATIENCE):
             for name in names:
@@ -110,6 +119,26 @@ class Deployment:
             return (await client.get(f"http://{LOOPBACK}:{self._health[name]}/readyz")).is_success
         except httpx.TransportError:
             return False
+
+    def pid(self, name: str) -> int:
+        """Return the process of a service."""
+        pid: int = self._running[name].pid
+        return pid
+
+    async def stop(self, name: str) -> float:
+        """Stop a service as an operator does; return how long that took (seconds)."""
+        process = self._running.pop(name)
+        began = time.perf_counter()
+        process.terminate()
+        await asyncio.to_thread(process.wait, 60)
+        return time.perf_counter() - began
+
+    async def records(self, service: str, topic: str) -> float:
+        """Return how many records of a topic a service has been given."""
+        async with httpx.AsyncClient(trust_env=False, timeout=10.0) as client:
+            told = (await client.get(f"http://{LOOPBACK}:{self._health[service]}/metrics")).text
+        lines = (line for line in told.splitlines() if line.startswith("switchboard_records_total{"))
+        return sum(float(line.rpartition(" ")[2]) for line in lines if f'topic="{topic}"' in line)
 
     async def say(self, message: ChatMessage) -> None:
         """Publish a message; it is confirmed when this returns."""
