@@ -91,6 +91,7 @@ async def new_conversation(call: Call, body: NewConversation) -> Begun:
     scope=Scope.WRITE,
     status=202,
     example={"conversation_id": "c-1", "user_id": "ada"},
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def close_conversation(call: Call, wanted: ConversationParameters) -> Asked:
     """End the open window of a conversation now, so that facts come of its last messages; it may go on."""
