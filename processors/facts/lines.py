@@ -12,6 +12,7 @@ from typing import Protocol
 
 import msgspec
 
+from models import ids
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
 from processors.facts.confidence import has_faded, is_void
@@ -45,7 +46,8 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     for it when they are erased; and of one that was merged and can be brought back: ``fact`` is what it was,
     ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
-    certainty shrank.  ``voided_by``: the window of what was said instead of one that was corrected.
+    certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
+    known again (:func:`voided_by`); that is erased without anybody's finding this.
     """
 
     fact_id: str
@@ -206,8 +208,13 @@ def settled(
         if is_void(fact):
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
-            line = with_stub(line, stub_of(fact, let_go, cause.window_id or ""))
+            line = with_stub(line, stub_of(fact, let_go, voided_by(cause.window_id)))
     return bounded(line, found), changed
+
+
+def voided_by(window_id: str | None) -> str:
+    """Return what is remembered of the window in which something was said instead of a fact."""
+    return ids.deterministic_id("voided", window_id) if window_id else ""
 
 
 def stub_of(fact: Fact, floors: tuple[Floor, ...], voided_by: str = "") -> Stub:

@@ -97,6 +97,21 @@ def test_what_was_corrected_names_nothing_that_is_erased_later() -> None:
         assert f'"w{number}"' not in left(harness)
 
 
+def test_what_was_said_instead_leaves_no_trace_in_another_value_of_the_slot() -> None:
+    story = [
+        Says("like", value, Polarity.AFFIRMED, assertion, 0, minute, 0.8)
+        for minute, (value, assertion) in enumerate((("tea", Assertion.HOLDS), ("Jazz", Assertion.CORRECTED)))
+    ]
+    stream = marked(story)
+    harness = StageHarness(Facts(Settings()).stage())
+    for each in stream:
+        harness.feed(harness.record(each))
+    assert FactStatus.DEPRECATED in {fact.status for fact in topic(harness).values()}
+    assert '"w1"' in left(harness)
+    erase(harness, fact_id_of(stream[1]), max(each.provenance.arrived_at for each in stream))
+    assert '"w1"' not in left(harness)
+
+
 @given(STORIES, st.data())
 @settings(deadline=None, max_examples=100)
 def test_what_is_said_again_is_known_by_that_alone(story: list[Says], data: st.DataObject) -> None:

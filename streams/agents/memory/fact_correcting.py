@@ -16,7 +16,7 @@ from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
-from processors.facts.lines import Place, Stub
+from processors.facts.lines import Place, Stub, voided_by
 from processors.recall.masking import Mask
 from streams.agents.memory.extraction import emit_candidate, masked
 from streams.agents.memory.fact_erasing import is_erased
@@ -84,7 +84,7 @@ def _owner(fact: Fact | None, stub: Stub | None, work: Work) -> tuple[str, str] 
 def _is_done(fact: Fact | None, stub: Stub | None, window_id: str) -> bool:
     """Tell whether what was said in this window has taken the place of the fact, or ended it."""
     if stub is not None:
-        return stub.voided_by == window_id
+        return stub.voided_by == voided_by(window_id)
     return (
         fact is not None
         and fact.status is not FactStatus.ACTIVE
