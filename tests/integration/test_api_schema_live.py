@@ -24,7 +24,7 @@ from serve_rig import ServeRig
 from streams.api.catalog import OPERATIONS
 from streams.api.openapi import openapi
 
-pytestmark = [pytest.mark.kafka, pytest.mark.soak]
+pytestmark = pytest.mark.kafka
 
 #: Without an end of their own (tests/unit/test_api_schema.py has what they refuse), or seconds long.
 ENDLESS = {"get_events", "get_turn_events", "post_turn"}
@@ -109,6 +109,16 @@ def test_with_a_token_of_one_person_and_with_none(serving: ServeRig, token: str)
     try_each(serving.url, {}, 1, 3)
 
 
+@pytest.mark.parametrize("name", ["from", "to", "as_of"])
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_time_that_is_no_date_in_utc(serving: ServeRig, name: str, at: str) -> None:
+    with serving.client() as client:
+        asked = {"q": "tea", "user_id": "ada", name: at}
+        for answer in (client.get("/v1/search", params=asked), client.post("/v1/search", json=asked)):
+            assert (answer.status_code, name in answer.json()["detail"]) == (400, True), answer.text
+
+
+@pytest.mark.soak
 def test_for_as_long_as_one_likes(serving: ServeRig) -> None:
     until = time.monotonic() + float(os.environ.get("SWITCHBOARD_TEST_SCHEMA_SECONDS", "3600"))
     number = 10
