@@ -92,9 +92,10 @@ class StageSettings(PlaceSettings):
     )
 
     turn_log_days: float = setting(
-        30.0,
-        "how long Redis keeps a conversation's log after its latest message (0: for ever); windows of older "
-        "ones are read from memory.turns.v1",
+        90.0,
+        "how long Redis keeps a conversation's log, and who takes part in it, after its latest message (0: for "
+        "ever); windows of older ones are read from memory.turns.v1. At least "
+        "SWITCHBOARD_CONVERSATION_FORGET_DAYS: whose a conversation is must be known as long as it goes on",
         "days",
         ge=0,
         le=36_500,

@@ -121,6 +121,8 @@ def test_a_bad_value_is_named_with_what_is_allowed(monkeypatch, variable, value,
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
+        ({"TURN_LOG_DAYS": "30"}, "TURN_LOG_DAYS=30 (days) must be 0 or at least"),
+        ({"CONVERSATION_FORGET_DAYS": "91"}, "TURN_LOG_DAYS=90 (days) must be 0 or at least"),
         ({"WINDOW_OVERLAP": "10"}, "WINDOW_OVERLAP=10 must be below SWITCHBOARD_WINDOW_SIZE=10"),
         (
             {"HEARTBEAT_SECONDS": "10"},
