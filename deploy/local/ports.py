@@ -60,8 +60,13 @@ def free_ports(count: int) -> list[int]:
 @contextlib.contextmanager
 def _promised() -> Iterator[dict[int, float]]:
     """Yield when each port was given away lately, by any process of this user; who adds one gives it away."""
-    path = Path(tempfile.gettempdir(), f"switchboard-ports-{os.getuid()}")
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+") as file:
+    try:
+        path = Path(tempfile.gettempdir(), f"switchboard-ports-{os.getuid()}")
+        notes = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError:  # nowhere to note it: whoever starts a server tries again anyway
+        yield {}
+        return
+    with os.fdopen(notes, "r+", errors="replace") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         now, given = time.time(), {}
         for line in file:

@@ -36,7 +36,15 @@ def test_what_was_given_long_ago_or_cannot_be_read_is_given_again(
 ) -> None:
     first = ports.free_ports(2)
     (note,) = notes.iterdir()
-    with note.open("a") as file:
-        file.write("200")
+    with note.open("ab") as file:
+        file.write(b"\xff 200\n200")
     monkeypatch.setattr(ports, "_PROMISED_SECONDS", 0.0)
     assert ports.free_ports(2) == first
+
+
+def test_where_nothing_can_be_noted_a_free_port_is_given_all_the_same(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No folder for temporary files is writable, or there is none any more: no reason not to start."""
+    monkeypatch.setattr(tempfile, "tempdir", str(notes / "gone"))
+    assert len(set(ports.free_ports(3))) == 3
