@@ -7,7 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -23,6 +26,14 @@ def ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def _waits(thread: threading.Thread) -> bool:
+    """Whether it waits for what another does."""
+    frame: FrameType | None = sys._current_frames()[thread.ident or 0]
+    while frame is not None and frame.f_code is not Future.result.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
     ctrl_c: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,6 +44,8 @@ def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             started.append(self)
+            while not _waits(threading.main_thread()):
+                time.sleep(0.001)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
