@@ -138,7 +138,7 @@ def is_agreed(turns: Sequence[Turn], proposal: Sentence) -> bool:
     after = next_turn(turns, proposal.turn)
     if after is None or not accepts(_beginning(after)):
         return False
-    if any(sentence.asks for sentence in turns[proposal.turn].sentences[proposal.nth + 1 :]):
+    if any(sentence.asks for sentence in _rest(turns, proposal)):
         return False
     return not (proposal.asks and leaves_open(proposal.plain, _beginning(after)))
 
@@ -192,9 +192,9 @@ def is_served(turns: Sequence[Turn], to_do: Sentence) -> bool:
     later = (turn for turn in turns[to_do.turn + 1 :] if turn.speaker != speaker)
     if any(arranges(statement.plain) for turn in later for statement in turn.statements):
         return True
-    rest, after = turns[to_do.turn].sentences[to_do.nth + 1 :], next_turn(turns, to_do.turn)
-    if any(hands_over(sentence.lead + sentence.plain) for sentence in rest):
+    if any(hands_over(sentence.lead + sentence.plain) for sentence in _rest(turns, to_do)):
         return True
+    after = next_turn(turns, to_do.turn)
     return after is not None and any(
         hands_over(s.lead + s.plain) or (s.asks and serves(s.plain)) for s in after.sentences
     )
@@ -303,6 +303,11 @@ def is_answer(turns: Sequence[Turn], statement: Sentence) -> bool:
     before = turns[statement.turn - 1]
     asked = before.speaker != turns[statement.turn].speaker and before.sentences
     return bool(asked) and before.sentences[-1].asks
+
+
+def _rest(turns: Sequence[Turn], said: Sentence) -> list[Sentence]:
+    """What its turn goes on with; sentences before it may have been left out, so that places are no numbers."""
+    return [sentence for sentence in turns[said.turn].sentences if sentence.nth > said.nth]
 
 
 def _beginning(turn: Turn) -> str:

@@ -761,6 +761,19 @@ def test_a_yes_answers_what_was_asked_last() -> None:
     assert summarize(*said).decisions == ()
 
 
+def test_what_was_left_out_before_it_hides_nothing_that_is_said_after_it() -> None:
+    """What is said against what was corrected goes; the rest of its message stays in its order."""
+    said = [
+        ("ada", "What do the kites cost?"),
+        ("ben", "They are 34 euros."),
+        ("ada", "I fear that is wrong. Let's take the canoe to the mill. Did you feed the goats?"),
+        ("ben", "Yes, at noon. Sorry, that should be 29 euros."),
+    ]
+    assert summarize(*said).decisions == ()
+    said[2] = ("ada", "I fear that is wrong. I need to buy the red kettle. Here you are.")
+    assert summarize(*said).todos == ()
+
+
 @pytest.mark.parametrize("reply", ["Sure, how about ten?", "Nope, just pick one, and I'll check."])
 def test_a_yes_or_a_no_answers_whatever_follows(reply: str) -> None:
     said = [
