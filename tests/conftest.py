@@ -23,12 +23,14 @@ _LOG_TAIL = 60  # lines per worker
 # longer, the node takes its partitions and groups from itself, and every client has to find them again.
 _UNHURRIED = {"broker.session.timeout.ms": "60000"}
 _RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
+_default = hypothesis.settings()
 # How long an example takes, or is made, says how busy the machine is.
 hypothesis.settings.register_profile(
     "unhurried",
-    parent=hypothesis.settings(),
+    parent=_default,
     deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    # Beside what tests/mutation/plugin.py, which comes first, has turned off.
+    suppress_health_check=[*_default.suppress_health_check, hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("unhurried")
 
