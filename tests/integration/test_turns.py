@@ -150,6 +150,11 @@ class Model:
     def fail(self, *faults: str) -> None:
         assert httpx.post(f"{self.url}/script/faults", json={"faults": faults}, trust_env=False).is_success
 
+    def failed(self, fault: str) -> int:
+        """Return how many calls have failed in this way: those that were to, and have arrived."""
+        told = httpx.get(f"{self.url}/script/calls", trust_env=False, timeout=60).json()
+        return int(told["faults"].get(fault, 0))
+
     def kill_serve(self) -> None:
         self._serve.kill()
         self._serve.wait(30)
@@ -353,6 +358,8 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
         second.conversation = chat.conversation
         refused = second.post("And now?")
         assert refused.status_code == 409 and refused.json()["turn_id"] == turn
+        # Not before: a fault that no call has had would be the next turn's.
+        eventually(lambda: model.failed("slow"), "the model is asked")
         stopped = second.http.post(f"/v1/turns/{turn}/stop", json={"user_id": chat.user})
         assert stopped.json()["status"] == "stopped"
         rest = list(events)
