@@ -159,19 +159,19 @@ function Conversation({ id, user, turn, at, fresh }) {
   useEffect(() => {
     if (turn && !state.turn) follow(null, turn);
   }, []);
+  const look = () => leaving.has(id) || data.reload();
   useLive({ conversation_id: id, kinds: "message,summary" }, {
-    load: data.reload,
+    load: look,
     event: (event) => {
-      if (leaving.has(id)) return;
-      if (event.kind === "summary") summaries.reload();
-      if (!state.busy) data.reload();
+      if (event.kind === "summary" && !leaving.has(id)) summaries.reload();
+      if (!state.busy) look();
     },
   });
   // Leaving a conversation closes it: what was said is read at once instead of a quarter of an hour later.
   useEffect(() => {
     leaving.delete(id);
     const leave = () => {
-      if (!spoken.current) return;
+      if (!spoken.current || leaving.has(id)) return;
       spoken.current = false;
       fetch(address(path`/v1/conversations/${id}/close`, { user_id: user }), { method: "POST", keepalive: true }).catch(() => {});
     };
@@ -181,13 +181,14 @@ function Conversation({ id, user, turn, at, fresh }) {
   const looks = useRef(0);
   useEffect(() => {
     if (fresh && data.data && data.data !== unsaid) setQuery({ fresh: "" });
+    if (!state.turn?.end) looks.current = 0;
     if (!state.turn?.end || data.loading) return undefined;
     const has = (name) => data.data?.messages?.some((each) => each.message_id === name);
     // What was said is in the list now: the turn that said it is shown there.
     if (has(state.turn.answer_id)) dispatch({ name: "clear" });
     else if (state.turn.message || (state.turn.message_id && !has(state.turn.message_id))) {
       // It is on its way into the log: nobody says when it arrives there.
-      const timer = setTimeout(data.reload, Math.min(30000, 500 * 2 ** looks.current));
+      const timer = setTimeout(look, Math.min(30000, 500 * 2 ** looks.current));
       looks.current += 1;
       return () => clearTimeout(timer);
     }
