@@ -42,6 +42,12 @@ export default function Conversation({ id }) {
       if (event.kind === "fact" && event.value) announce(`${event.value.change}: ${event.value.statement}`);
     },
   });
+  useEffect(() => {
+    // Who watches is not to click when a part comes back later than the events do.
+    if (!log || !["down", "offline"].includes(data.problem?.kind)) return undefined;
+    const timer = setTimeout(() => setRound((n) => n + 1), 4000);
+    return () => clearTimeout(timer);
+  }, [data.problem]);
   const shown = { ...data, data: log ?? undefined };
   return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} />`}<//>`;
 }
