@@ -11,11 +11,12 @@ from typing import Protocol
 
 import structlog
 
-from models.errors import DependencyUnavailable, NotFound
+from models.errors import DependencyUnavailable, InvalidRecord, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
 from models.turns import Turn
 from processors.text.tokens import TokenCounter
+from processors.text.validation import decode
 from streams.adapters.conversation_log import Extent
 from streams.answering import Answerer
 from streams.chat.busy import Busy
@@ -23,7 +24,7 @@ from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
-from streams.chat.sending import Sending
+from streams.chat.sending import MESSAGES, Sending
 from streams.kafka.lookup import Lookup
 from streams.printing import encode_json
 from streams.remembered.ports import Leases
@@ -44,6 +45,9 @@ _KNOWN_KEPT = 5000
 #: How long a turn that runs elsewhere is waited for before it counts as interrupted (seconds), and how often
 #: the log is looked at.
 _ELSEWHERE_SECONDS, _LOOK_SECONDS = 10.0, 0.5
+
+#: How long (seconds), and among how many messages, the topic is looked at for what the log has not read yet.
+_LOOKUP_SECONDS, _LATEST = 3.0, 20
 
 #: How long after a turn has ended elsewhere its message may take into the log (seconds).
 _LOGGED_SECONDS = 5.0
@@ -176,10 +180,13 @@ class Chats:
         clock = asyncio.get_running_loop().time
         deadline = begun_until = clock() + _ELSEWHERE_SECONDS
         number = 1
+        waits: bool | None = None
         while True:
             runs = await self._busy.runs(names)
             asked, answered = await self._told_of(names)
-            if asked is None and (not runs or clock() > begun_until):
+            if asked is None and not runs and waits is None:
+                waits = await self._waits(names)
+            if asked is None and (not (runs or waits) or clock() > begun_until):
                 raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
             if asked is not None and number == 1:
                 yield TurnEvent(number, "turn", encode_json(names.told()))
@@ -276,6 +283,15 @@ class Chats:
         mine = {each.message_id: each for each in turns if each.user_id == names.user_id}
         return mine.get(names.message_id), mine.get(names.answer_id)
 
+    async def _waits(self, names: TurnNames) -> bool:
+        """Tell whether the topic has what was said in a turn: the log may not have read it yet."""
+        try:
+            async with asyncio.timeout(_LOOKUP_SECONDS):
+                found = await self._lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
+        except (DependencyUnavailable, TimeoutError):
+            return False  # then it is as unknown as any other
+        return found is not None and any(_says(record.value, names) for record in found.records)
+
     async def _session(self, names: TurnNames) -> Session | None:
         """Return a session once the log has what was said last; ``None``: it cannot be told now."""
         clock = asyncio.get_running_loop().time
@@ -291,6 +307,16 @@ class Chats:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
         return Session(turns, summaries, self._settings.token_threshold, self._count)
+
+
+def _says(value: bytes | None, names: TurnNames) -> bool:
+    """Tell whether a record is what this person said in this turn."""
+    try:
+        said = decode(ChatMessage, value)
+    except InvalidRecord:
+        return False  # ingest dead-letters it
+    whose = said.tenant_id, said.user_id, said.conversation_id, said.message_id
+    return whose == (names.tenant_id, names.user_id, names.conversation_id, names.message_id)
 
 
 def _whose(names: TurnNames) -> _Whose:

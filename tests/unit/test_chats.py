@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from models.answers import Answer, AnswerKind, PromptLaid, Spoken
@@ -20,6 +23,7 @@ from streams.chat import leases as module_of_leases
 from streams.chat import running as module_of_turns
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
+from streams.kafka.lookup import Found
 from streams.settings import Settings
 
 
@@ -28,6 +32,7 @@ class Log:
 
     def __init__(self) -> None:
         self.theirs: dict[str, str] = {}
+        self.turns: list[Turn] = []
         self.asked = asyncio.Event()
         self.may = asyncio.Event()
         self.may.set()
@@ -41,7 +46,7 @@ class Log:
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
         self.asked.set()
         await self.may.wait()
-        return []
+        return self.turns
 
 
 class Leases:
@@ -123,15 +128,26 @@ class Answers:
 
 
 class Lookup:
-    """Finds nothing."""
+    """Finds nothing but ``said``, when it may."""
 
-    async def find(self, *_: Any, **__: Any) -> None: ...
+    def __init__(self) -> None:
+        self.said: list[bytes] = []
+        self.asked = 0
+        self.answers = True
+
+    async def find(self, *_: Any, **__: Any) -> Found | None:
+        self.asked += 1
+        if not self.answers:
+            await asyncio.Event().wait()
+        records: list[Any] = [SimpleNamespace(value=value) for value in self.said]
+        return Found(0, len(records), records, 0) if records else None
 
 
 class Rig:
     def __init__(self, answerer: Any) -> None:
         self.log, self.leases = Log(), Leases()
-        parts: list[Any] = [answerer, self.log, len, Lookup(), self.leases]
+        self.lookup = Lookup()
+        parts: list[Any] = [answerer, self.log, len, self.lookup, self.leases]
         self.chats = Chats(Settings(), *parts)
         self.sending: Sending = self.chats._sending  # type: ignore[assignment]
 
@@ -261,3 +277,46 @@ async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
     await ending
     assert turn.ended is not None and turn.ended.status == "answered"
     assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
+
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def test_a_turn_that_only_the_topic_has_yet_is_waited_for(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The serve where it ran was killed, and nobody has read what was said."""
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    said = ChatMessage(
+        message_id="t-1.user",
+        conversation_id="c-1",
+        user_id="ada",
+        role=Role.USER,
+        content="Hello",
+        sent_at=NOW,
+        tenant_id="acme",
+    )
+    rig.lookup.said = [b"{", msgspec.json.encode(said)]
+    for others in (
+        ("acme", "bob", "c-1", "t-1"),
+        ("globex", "ada", "c-1", "t-1"),
+        ("acme", "ada", "c-1", "t-2"),
+    ):
+        with pytest.raises(NotFound):
+            await anext(rig.chats.elsewhere(*others))
+    asked = rig.lookup.asked
+    async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
+        first = asyncio.create_task(anext(told))
+        await until(lambda: rig.lookup.asked > asked)
+        turn = {"turn_id": "1", "text": said.content, "arrived_at": NOW, "began_at": NOW, "index": 0}
+        source = {"topic": "chat.messages.v1", "partition": 0, "offset": 0}
+        rig.log.turns = [msgspec.convert(msgspec.to_builtins(said) | turn | {"source": source}, Turn)]
+        assert (await first).name == "turn"
+    assert rig.lookup.asked == asked + 1, "the topic is asked once"
+
+
+async def test_what_the_topic_cannot_tell_in_time_is_unknown(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOOKUP_SECONDS", 0.01)
+    rig.lookup.answers = False
+    with pytest.raises(NotFound):
+        await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
