@@ -92,7 +92,10 @@ class Busy:
             [kept] = await asyncio.gather(keeping, return_exceptions=True)
             if isinstance(kept, BaseException):
                 log.error("the lease of a turn was not kept", turn=names.turn_id, error=repr(kept))
-            await self._leases.release(names)
+            try:
+                await self._leases.release(names)
+            except Exception:  # what is ours is in the log; the lease ends by itself
+                log.exception("the lease of a turn was not let go of", turn=names.turn_id)
             del self._taken[names.tenant_id, names.conversation_id]
 
 

@@ -55,7 +55,7 @@ class Leases:
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
         self.claims = 0
-        self.breaks = False
+        self.breaks = self.sticks = False
 
     async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
         self.claims += 1
@@ -65,6 +65,8 @@ class Leases:
         return None if has == turn_id else has
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
+        if self.sticks:
+            raise ZeroDivisionError("a mistake of ours")
         self.held_by.pop((tenant_id, conversation_id), None)
 
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
@@ -252,6 +254,18 @@ async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pyt
     await until(lambda: turn.ended is not None)
     assert turn.ended is not None and turn.ended.status == "interrupted"
     rig.leases.breaks = False
+    assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
+
+
+async def test_a_lease_that_is_not_let_go_of_holds_up_nobody_for_ever(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.leases.sticks = True
+    await turn.stop()
+    async with asyncio.timeout(10):
+        with pytest.raises(TurnRunning):
+            await rig.chats.begin("acme", "ada", "c-1", "Hello again")
+    rig.leases.sticks = False
+    rig.leases.held_by.clear()  # it ends by itself
     assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
 
 
