@@ -71,6 +71,8 @@ class VectorLog:
                 latest.pop(entry.key, None)
             else:
                 latest[entry.key] = _Lies(_made_of(result.text_hash, result.model), entry.offset)
+            # One by one: a long log takes more than one call, and the next one goes on from here.
+            self._read_to[partition] = entry.offset + 1
         self._read_to[partition] = end
 
     async def _entries(self, partition: int, start: int, end: int) -> AsyncIterator[Entry]:
