@@ -107,6 +107,8 @@ async def test_a_vector_that_never_came_into_the_log_is_made_again(recall: Recal
     # The worker was killed between the receipt and the vector.
     assert await recall.embed(await recall.start(), TEA, CELLO) == made
     assert recall.calls == 2
+    spent = await recall.costs()
+    assert (spent.asked, spent.calls) == (3, 2), "what it cost again is counted, too"
 
 
 async def test_another_text_and_what_was_erased_since_are_made_anew(recall: Recall) -> None:
@@ -142,6 +144,15 @@ async def test_the_budget_is_of_a_tenant(recall: Recall) -> None:
     assert await recall.embed(tight, request("drinks green tea", "acme"))
     with pytest.raises(DependencyUnavailable, match="tenant default"):
         await recall.embed(tight, CELLO)
+
+
+async def test_while_one_tenant_waits_nothing_of_its_batch_is_called_for(recall: Recall) -> None:
+    await recall.embed(await recall.start(), TEA)
+    spent = (await recall.costs()).cost_usd
+    tight = await recall.start(model_budget_usd=1.5 * spent)
+    with pytest.raises(DependencyUnavailable, match="tenant default"):
+        await recall.embed(tight, request("drinks green tea", "acme"), CELLO)
+    assert recall.calls == 1
 
 
 async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:

@@ -18,6 +18,7 @@ from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters import onnx_embedder
 from streams.adapters.embedders import open_embedder
+from streams.adapters.gemini.embedder import GeminiEmbedder
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
 from streams.settings import Settings, load_settings
@@ -154,6 +155,25 @@ async def test_gemini_makes_unit_vectors_each_text_once(server: ModelServer, tmp
         assert (await embedder.embed([])).shape == (0, 768)
         counted = metrics.model_calls_total.labels("embedding", "gemini-embedding-001", "answered")
         assert counted._value.get() == 2
+
+
+async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    many = [f"text {n}" for n in range(40)]
+    async with AsyncExitStack() as resources:
+        embedder = await open_embedder(by_gemini(server, tmp_path), resources)
+        assert isinstance(embedder, GeminiEmbedder)
+        await embedder.embed(many[:32])
+        server.fail(Fault.INTERNAL)
+        with pytest.raises(DependencyUnavailable):
+            await embedder.embed(many)
+        taken = embedder.take_owed(many)
+        assert [*taken] == many[:32] and min(taken.values()) > 0, "what was answered is paid for"
+        await embedder.embed(many)
+        assert [*embedder.take_owed(many)] == many[32:]
+        embedder.owe(taken)
+        assert embedder.take_owed(many[:1]) == {many[0]: taken[many[0]]}
 
 
 @pytest.mark.parametrize(

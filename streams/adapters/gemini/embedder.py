@@ -7,8 +7,8 @@ log is bound by the budget (:mod:`.vectors`), the few words of a question by the
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class GeminiEmbedder:
         self._model = settings.gemini_embedding_model
         self._dimensions = settings.gemini_embedding_dimensions
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        #: Tokens that texts in the cache took, and that nobody's budget has yet.
+        self._owed: Counter[str] = Counter()
 
     @property
     def model(self) -> str:
@@ -75,10 +77,14 @@ class GeminiEmbedder:
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         for at in range(0, len(missing), _BATCH):
             batch = missing[at : at + _BATCH]
-            for text, vector in zip(batch, await self._call(batch), strict=True):
+            tokens = [*map(self._count, batch)]
+            for text, vector in zip(batch, await self._call(batch, sum(tokens)), strict=True):
                 found[text] = self._cache[text] = vector
+            self.owe(dict(zip(batch, tokens, strict=True)))
         while len(self._cache) > _CACHE:
-            self._cache.popitem(last=False)
+            oldest, _ = self._cache.popitem(last=False)
+            if oldest not in found:
+                self._owed.pop(oldest, None)
         if not texts:
             return np.empty((0, self._dimensions), dtype=np.float32)
         return np.stack([found[text] for text in texts])
@@ -87,13 +93,20 @@ class GeminiEmbedder:
         """Return the texts that :meth:`embed` would call for, and how many tokens each takes."""
         return {text: self._count(text) for text in texts if text not in self._cache}
 
-    async def _call(self, batch: Sequence[str]) -> Vectors:
+    def take_owed(self, texts: Sequence[str]) -> dict[str, int]:
+        """Return the tokens of those texts that were called for and are in nobody's budget: now they are."""
+        return {text: self._owed.pop(text) for text in texts if text in self._owed}
+
+    def owe(self, tokens: Mapping[str, int]) -> None:
+        """Note how many tokens texts took that are in nobody's budget yet, or after all."""
+        self._owed.update(tokens)
+
+    async def _call(self, batch: Sequence[str], tokens: int) -> Vectors:
         # The API takes no text without a word.
         asked = [text if text.strip() else "." for text in batch]
         if self._limiter is None or self._account is None:
             vectors = await self._client.embed(self._model, asked, self._dimensions)
         else:
-            tokens = sum(map(self._count, batch))
             vectors = await self._in_turn(self._limiter, self._account, asked, tokens)
         found = np.array(vectors, dtype=np.float32)
         # Only the longest ones come with unit length.

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
 
@@ -70,46 +71,60 @@ class GeminiVectors:
         if paid:
             wanted = {key: (request.text_hash, self._embedder.model) for key, request in paid.items()}
             found = await self._made.find(partition, wanted)
-            self._count.labels(PURPOSE, "memo").inc(len(found))
+        known = len(found)
         by_tenant: defaultdict[str, _Asked] = defaultdict(dict)
         for key, request in asked.items():
             if key not in found:
                 by_tenant[request.tenant_id][key] = request
-        spent = []
-        for tenant, theirs in by_tenant.items():
-            made = await self._make(tenant, theirs, ids, receipts)
-            if made is None:
-                spent.append(tenant)
-            else:
-                found |= made
-        if spent:
-            raise DependencyUnavailable(
-                BUDGET,
-                f"the budget of tenant {', '.join(spent)} for today (UTC) is spent: new vectors wait, and what "
-                "waits is found by its words; SWITCHBOARD_MODEL_BUDGET_USD raises it",
-            )
+        async with AsyncExitStack() as reserved:
+            # Before any call: what one tenant waits for, the whole batch waits for.
+            spent = [
+                tenant
+                for tenant, theirs in by_tenant.items()
+                if not await reserved.enter_async_context(self._within_budget(tenant, theirs, ids))
+            ]
+            if spent:
+                raise DependencyUnavailable(
+                    BUDGET,
+                    f"the budget of tenant {', '.join(spent)} for today (UTC) is spent: new vectors wait, and "
+                    "what waits is found by its words; SWITCHBOARD_MODEL_BUDGET_USD raises it",
+                )
+            for theirs in by_tenant.values():
+                found |= await self._make(theirs, ids, receipts)
+        self._count.labels(PURPOSE, "memo").inc(known)
         return found
 
-    async def _make(
-        self, tenant: str, asked: _Asked, ids: Mapping[bytes, str], receipts: Mapping[str, Memo]
-    ) -> dict[bytes, bytes] | None:
-        """Call for a tenant's vectors, and write what they cost; ``None`` if that is above the budget."""
-        texts = [*dict.fromkeys(request.text for request in asked.values())]
-        unpaid = self._embedder.unpaid(texts)
+    @asynccontextmanager
+    async def _within_budget(self, tenant: str, asked: _Asked, ids: Mapping[bytes, str]) -> AsyncIterator[bool]:
+        """Say whether a tenant's vectors can be called for, and count those that cannot."""
+        unpaid = self._embedder.unpaid(_texts(asked))
         async with self._account.reserve(tenant, self._account.cost(sum(unpaid.values()), 0)) as granted:
             if unpaid and not granted:
                 new = {ids[key] for key in asked} - self._waiting
                 self._count.labels(PURPOSE, Outcome.OVER_BUDGET).inc(len(new))
                 self._waiting |= new
-                return None
-            vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True))
-            call, memos = uuid.uuid4().hex, []
-            for key, request in asked.items():
-                tokens = unpaid.pop(request.text, 0)  # of several with one text, the first has paid
-                if tokens or ids[key] not in receipts:
-                    memos.append(self._receipt(ids[key], request, tokens, call if tokens else ""))
-            if memos:
+            yield granted or not unpaid
+
+    async def _make(
+        self, asked: _Asked, ids: Mapping[bytes, str], receipts: Mapping[str, Memo]
+    ) -> dict[bytes, bytes]:
+        """Call for a tenant's vectors, and write what they cost."""
+        texts = _texts(asked)
+        vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True))
+        paid = self._embedder.take_owed(texts)
+        call, left, memos = uuid.uuid4().hex, dict(paid), []
+        for key, request in asked.items():
+            tokens = left.pop(request.text, 0)  # of several with one text, the first has paid
+            if ids[key] not in receipts:
+                memos.append(self._receipt(ids[key], request, tokens, call if tokens else ""))
+            elif tokens:  # its vector was lost with a worker: what it costs again has a receipt of its own
+                memos.append(self._receipt(f"{ids[key]}-{call}", request, tokens, call))
+        if memos:
+            try:
                 await self._memos.write(memos)
+            except BaseException:  # cancelled, too: the next call writes it
+                self._embedder.owe(paid)
+                raise
         self._waiting.difference_update(ids[key] for key in asked)
         self._count.labels(PURPOSE, Outcome.ANSWERED).inc(len(asked))
         return {key: pack(vectors[request.text]) for key, request in asked.items()}
@@ -134,3 +149,8 @@ class GeminiVectors:
     def _id(self, key: bytes, request: EmbeddingRequest) -> str:
         asked = f"{key.decode()}/{request.text_hash}"
         return memo_id(_VERSION, self._embedder.model, "", request.tenant_id, request.user_id, asked)
+
+
+def _texts(asked: _Asked) -> list[str]:
+    """Return the texts of requests, each once."""
+    return [*dict.fromkeys(request.text for request in asked.values())]
