@@ -70,9 +70,14 @@ def objection(found: Statement, window: Window) -> str | None:
         return "confidence"
     if not found.statement.strip() or not found.subject.strip():
         return "no_text"
-    if any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items()):
+    if is_too_long(found):
         return "too_long"
     return _slot_objection(found) or _date_objection(found, messages)
+
+
+def is_too_long(found: Statement) -> bool:
+    """Whether one of its texts is longer than a fact may keep."""
+    return any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items())
 
 
 def _slot_objection(found: Statement) -> str | None:

@@ -116,6 +116,22 @@ class TestMasking:
         assert harness.statements == ["Has the card [masked: card number]"]
         assert harness.last.counts["masked_passages_total", ("card number",)] == 3
 
+    async def test_what_is_longer_masked_than_a_fact_may_be_is_left_out(self) -> None:
+        found = statement("Has a card", "c-m0", quote=self.CARD)
+        found = msgspec.structs.replace(found, value=f" {self.CARD}".rjust(1024, "x"))
+        harness = Harness(ScriptedExtractor(lambda _: [found]))
+        await harness.call(harness.record(window(said(f"My card is {self.CARD}."))))
+        assert harness.statements == []
+        assert harness.last.counts["statements_dropped_total", ("too_long",)] == 1
+
+    async def test_nobody_in_the_graph_is_called_by_a_secret(self) -> None:
+        settings = Settings(mask_patterns='["An+a"]')
+        related = Related(self.CARD, called="Anna")
+        harness = Harness(ScriptedExtractor(lambda _: []), settings, related)
+        await harness.call(harness.record(window(said("My sister Anna lives in Berlin."))))
+        assert harness.outputs == []
+        assert harness.last.counts["statements_dropped_total", ("secret_name",)] == 1
+
     async def test_it_is_kept_where_masking_is_off(self) -> None:
         harness = await self.extracted(Settings(mask="off"))
         assert all(self.CARD.encode() in (output.value or b"") for output in harness.outputs)
@@ -126,13 +142,15 @@ class Related:
 
     name = "related-1"
 
-    def __init__(self, card: str) -> None:
+    def __init__(self, card: str, called: str = "Rex") -> None:
         self._card = card
+        self._called = called
 
     async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
         source = graph_statement().source
         quoted = msgspec.structs.replace(source, quote=f"My card is {self._card}")
-        return [(msgspec.structs.replace(graph_statement(), source=quoted),) for _ in windows]
+        who = msgspec.structs.replace(graph_statement().object, name=self._called)
+        return [(msgspec.structs.replace(graph_statement(), source=quoted, object=who),) for _ in windows]
 
 
 def graph_statement() -> GraphStatement:

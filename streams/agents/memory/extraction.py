@@ -19,7 +19,7 @@ from models.graph import GraphStatement
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.ports import Extraction as Outcome
 from models.windows import Window
-from processors.facts.candidates import fresh, objection, to_candidate
+from processors.facts.candidates import fresh, is_too_long, objection, to_candidate
 from processors.recall.masking import Mask, masking
 from processors.text.validation import decode
 from streams import cloudevents
@@ -122,6 +122,9 @@ class Extraction:
             for candidate in candidates:
                 emit_candidate(candidate, work)
             for statement in related.get((key, window.message_ids[-1]), ()):
+                if self._names_secret(statement):
+                    work.count("statements_dropped_total", "secret_name")
+                    continue
                 quote = masked(statement.source.quote, self._mask, work)
                 source = msgspec.structs.replace(statement.source, quote=quote)
                 send_statement(msgspec.structs.replace(statement, source=source), work)
@@ -165,6 +168,10 @@ class Extraction:
                 self._answered[key] = answer
         return later
 
+    def _names_secret(self, statement: GraphStatement) -> bool:
+        """Whether whom or what a statement is about would be masked: nobody is called so in a turn either."""
+        return any(self._mask(each.name)[1] for each in (statement.subject, statement.object))
+
     def _candidates(
         self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
     ) -> list[FactCandidate]:
@@ -172,7 +179,11 @@ class Extraction:
         for statement in answer.statements:
             if (why := objection(statement, window)) is None:
                 texts = {name: masked(getattr(statement, name), self._mask, effects) for name in _TEXTS}
-                taken.append(msgspec.structs.replace(statement, **texts))
+                statement = msgspec.structs.replace(statement, **texts)
+                # What stands for a secret may be longer than it.
+                why = "too_long" if is_too_long(statement) else None
+            if why is None:
+                taken.append(statement)
             else:
                 effects.count("statements_dropped_total", why)
         name = answer.by or self._extractor.name
