@@ -133,7 +133,7 @@ class Memory:
         self._turn_log = StageHarness(TurnLog(settings, log, turns).stage())
         self._embedding = StageHarness(Embedding(settings, embedder).stage())
         indexes: dict[VectorKind, SearchIndex[Any, Any]] = {VectorKind.FACT: facts, VectorKind.TURN: turns}
-        self._vectors = StageHarness(VectorViews(settings, indexes).stage())
+        self._vectors = StageHarness(VectorViews(settings, indexes, lambda: NOW).stage())
 
     async def remember(self, messages: Sequence[ChatMessage]) -> None:
         """Take the messages of one person, in order; they arrive at :data:`NOW`, whenever they were sent."""
