@@ -276,6 +276,9 @@ def test_nobody_learns_that_anothers_fact_was_there(harness: Harness) -> None:
         harness.correct(fact, "milk", number, user_id="mallory")
         harness.correct(fact, "milk", number + 10)
     assert harness.reasons() == ["unknown_fact", "not_current"] * 2
+    harness.correct(harness.facts()["Likes blueberries in smoothies"], "porridge", 20)
+    harness.correct(part, "milk", 21)
+    assert harness.reasons()[4:] == ["not_current"]
 
 
 def test_a_candidate_cannot_take_back_what_is_in_another_slot_or_anothers(harness: Harness) -> None:

@@ -21,6 +21,7 @@ from processors.recall.masking import Mask
 from streams.agents.memory.extraction import emit_candidate, masked
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
+from streams.agents.memory.fact_writing import CHAIN
 from streams.runtime.keyed import Run, Work
 
 
@@ -74,9 +75,11 @@ def _found(step: ConsolidationStep, work: Work) -> tuple[Fact | None, Stub | Non
 
 def _owner(fact: Fact | None, stub: Stub | None, work: Work) -> tuple[str, str] | None:
     """Return tenant and person; a fact that was merged is whose that is which it was merged into."""
-    if fact is None and stub is not None and not stub.user_id:
+    for _ in range(CHAIN):
+        if fact is not None or stub is None or stub.user_id:
+            break
         into = line_of(stub.into_line, work)
-        fact = None if into is None else into.fact(stub.into)
+        fact, stub = (None, None) if into is None else (into.fact(stub.into), into.stub(stub.into))
     whose = fact or stub
     return None if whose is None else (whose.tenant_id, whose.user_id)
 

@@ -17,7 +17,7 @@ from streams.runtime.keyed import Work
 FACTS = "memory.facts.v1"
 
 #: How often a fact may have been merged into another that was merged itself.
-_CHAIN = 64
+CHAIN = 64
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -105,7 +105,7 @@ class KnownLines:
 
 def standing(fact_id: str, lines: KnownLines, work: Work) -> tuple[str, Line, Fact] | None:
     """Return the line and the fact that stands for ``fact_id`` by now; ``None`` if nothing does."""
-    for _ in range(_CHAIN):
+    for _ in range(CHAIN):
         line_id = lines.line_of(fact_id)
         line = line_of(line_id, work)
         if line is None:
