@@ -17,18 +17,9 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import is_counted, is_under
 from processors.facts.learning import is_tentative, learned, reinforced
-from processors.facts.lines import (
-    STUBS_LIMIT,
-    VALUES_LIMIT,
-    Latest,
-    Line,
-    Lines,
-    Stub,
-    cause_of,
-    settled,
-    with_fact,
-)
+from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Lines, cause_of, settled, with_fact
 from processors.facts.refinement import absorbed
+from processors.facts.stubs import Stub
 from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 _SAID = {

@@ -12,11 +12,11 @@ from typing import Protocol
 
 import msgspec
 
-from models import ids
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
 from processors.facts.confidence import has_faded, is_void
 from processors.facts.evidence import Floor, ceilings
+from processors.facts.stubs import Given, Stub, stub_of, voided_by
 from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
@@ -36,49 +36,6 @@ _CHANGES = {
     FactStatus.ENDED: FactChange.ENDED,
     FactStatus.DEPRECATED: FactChange.CORRECTED,
 }
-
-
-class Stub(msgspec.Struct, frozen=True, array_like=True):
-    """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
-
-    ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
-    Whose it was and in which conversations it was said is known of one that was corrected: nothing else stands
-    for it when they are erased; and of one that was merged and can be brought back: ``fact`` is what it was,
-    ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
-    much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
-    certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
-    known again (:func:`voided_by`); that is erased without anybody's finding this.
-    """
-
-    fact_id: str
-    version: int
-    into: str = ""
-    into_line: str = ""
-    floors: tuple[Floor, ...] = ()
-    since: int = 0
-    slot_id: str = ""
-    tenant_id: str = ""
-    user_id: str = ""
-    conversation_ids: tuple[str, ...] = ()
-    fact: Fact | None = None
-    marks: tuple[Mark, ...] = ()
-    gave: tuple[str, ...] = ()
-    let_go: int = 0
-    narrowed: float = 1.0
-    voided_by: str = ""
-
-
-class Given(msgspec.Struct, frozen=True, array_like=True):
-    """What the fact that was merged last into one of a line has given it; fields as those of :class:`Stub`.
-
-    The line of the fact that stays is stored first: if nothing else was before a crash, the stub is made of
-    this.
-    """
-
-    fact_id: str
-    gave: tuple[str, ...] = ()
-    let_go: int = 0
-    narrowed: float = 1.0
 
 
 class Latest(msgspec.Struct, frozen=True, array_like=True):
@@ -210,25 +167,6 @@ def settled(
             let_go = ceilings(fact.provenance, known.floors if known else ())
             line = with_stub(line, stub_of(fact, let_go, voided_by(cause.window_id)))
     return bounded(line, found), changed
-
-
-def voided_by(window_id: str | None) -> str:
-    """Return what is remembered of the window in which something was said instead of a fact."""
-    return ids.deterministic_id("voided", window_id) if window_id else ""
-
-
-def stub_of(fact: Fact, floors: tuple[Floor, ...], voided_by: str = "") -> Stub:
-    """Return what is left of a fact that never was so."""
-    return Stub(
-        fact.fact_id,
-        fact.version,
-        floors=floors,
-        slot_id=fact.slot_id,
-        tenant_id=fact.tenant_id,
-        user_id=fact.user_id,
-        conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
-        voided_by=voided_by,
-    )
 
 
 def _judged(fact: Fact, verdict: Verdict | None) -> Fact:

@@ -16,7 +16,8 @@ from processors.facts.confidence import has_faded
 from processors.facts.evidence import ceilings
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
-from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, Stub, bounded, stub_of
+from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.stubs import Stub, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
 
 

@@ -9,17 +9,8 @@ from processors.facts.claims import Claim
 from processors.facts.confidence import revived
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
-from processors.facts.lines import (
-    STUBS_LIMIT,
-    Cause,
-    Line,
-    Stub,
-    alone,
-    recorded,
-    relabelled,
-    with_fact,
-    with_stub,
-)
+from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
+from processors.facts.stubs import Stub
 from processors.facts.timeline import marked
 
 

@@ -13,8 +13,9 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import has_faded, revived
-from processors.facts.lines import Cause, Given, Line, Stub, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
 from processors.facts.refinement import absorbed
+from processors.facts.stubs import Given, Stub
 from processors.merging.guards import may_merge
 
 

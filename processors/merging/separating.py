@@ -14,7 +14,8 @@ import msgspec
 
 from models.facts import Fact, FactChange, FactStatus
 from processors.facts.claims import Claim, claim_of
-from processors.facts.lines import Cause, Line, Stub, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
+from processors.facts.stubs import Stub
 from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
 
 

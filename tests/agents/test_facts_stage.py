@@ -17,7 +17,8 @@ from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.ids import slot_id, text_fact_id
 from models.vectors import EmbeddingRequest
 from processors.embedding.wording import request_for_fact
-from processors.facts.lines import Line, Stub
+from processors.facts.lines import Line
+from processors.facts.stubs import Stub
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts

@@ -33,7 +33,8 @@ from processors.episodes.state import EpisodesState, KeptTurn, Seen
 from processors.episodes.topic_queue import Row
 from processors.episodes.traits import Traits
 from processors.facts.evidence import Floor
-from processors.facts.lines import Latest, Line, Stub
+from processors.facts.lines import Latest, Line
+from processors.facts.stubs import Stub
 from processors.facts.timeline import Mark, Moment
 from processors.facts.timeline import Said as LineSaid
 from processors.recall.turns import TurnsState

@@ -16,7 +16,8 @@ from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
-from processors.facts.lines import Place, Stub, voided_by
+from processors.facts.lines import Place
+from processors.facts.stubs import Stub, voided_by
 from processors.recall.masking import Mask
 from streams.agents.memory.extraction import emit_candidate, masked
 from streams.agents.memory.fact_erasing import is_erased

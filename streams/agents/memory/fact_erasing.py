@@ -20,7 +20,8 @@ from models.statements import Kind
 from models.vectors import VectorKind
 from processors.facts.confidence import RATES
 from processors.facts.erasure import erase, slot_of, unaware
-from processors.facts.lines import Line, Place, Stub
+from processors.facts.lines import Line, Place
+from processors.facts.stubs import Stub
 from processors.merging.support import unsupported
 from streams import embedding_requests, erasures
 from streams.agents.memory import tombstones

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
 from processors.embedding.wording import request_for_fact
-from processors.facts.lines import Stub
+from processors.facts.stubs import Stub
 from processors.merging.separating import separated, without_part
 from streams import embedding_requests
 from streams.agents.memory.fact_state import STATE, State, line_of
