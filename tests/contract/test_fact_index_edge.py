@@ -342,9 +342,11 @@ async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> N
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
     free = threading.Event()
     busy = opened._thread.submit(free.wait)
-    with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
-        await opened.upsert([make_fact()])
-    free.set()
+    try:
+        with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
+            await opened.upsert([make_fact()])
+    finally:
+        free.set()  # or nobody could end the thread
     await asyncio.wrap_future(busy)
     opened._timeout = 30.0
     assert await opened.count() == 0
