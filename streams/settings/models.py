@@ -118,7 +118,8 @@ class ModelSettings(StageSettings):
     gemini_calls_in_flight: int = setting(8, "calls of each model open at once", "calls", ge=1, le=10_000)
     model_budget_usd: float = setting(
         5.0,
-        "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always)",
+        "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always), "
+        "and new vectors by Gemini wait",
         "US$",
         ge=0,
         le=1_000_000,
