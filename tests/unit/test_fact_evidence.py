@@ -3,66 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 
-import msgspec
+from told_facts import NOON, candidate, evidence, minute, told
 
-from models import ids
-from models.facts import Fact, FactCandidate, FactStatus, Period, Provenance
-from models.statements import Assertion, attribute_of
+from models.facts import FactStatus, Period
 from processors.facts.claims import claim_of
 from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
-from processors.facts.learning import learned, reinforced
+from processors.facts.learning import learned
 from processors.facts.lines import Line
 from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of, verdicts
-
-NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
-
-
-def evidence(offset: int, partition: int = 0, **other: object) -> Provenance:
-    """Said at the minute of its offset, one window and message each."""
-    found = Provenance(
-        conversation_id="c",
-        window_id=f"w{partition}/{offset}",
-        window_end_id=f"m{offset}",
-        message_ids=(f"m{partition}/{offset}",),
-        quote="as it was said",
-        topic="chat.messages.v1",
-        partition=partition,
-        offsets=(offset,),
-        sent_at=NOON + timedelta(minutes=offset),
-        arrived_at=NOON + timedelta(days=1, minutes=offset),
-    )
-    return msgspec.structs.replace(found, **other)
-
-
-def candidate(value: str, said: Provenance, confidence: float = 0.8, attribute: str = "home") -> FactCandidate:
-    known = attribute_of(attribute)
-    assert known is not None
-    return FactCandidate(
-        candidate_id=ids.candidate_id(value, "c", said.message_ids),
-        tenant_id="acme",
-        user_id="ada",
-        kind=known.kind,
-        attribute=attribute,
-        value=value,
-        assertion=Assertion.HOLDS,
-        event_at=NOON,
-        statement=f"{attribute} {value}",
-        confidence=confidence,
-        source_message_ids=said.message_ids,
-        provenance=said,
-        extractor="test",
-    )
-
-
-def told(*said: Provenance) -> Fact:
-    """A fact with all of this evidence, in this order."""
-    first, *rest = (candidate("Berlin", each) for each in said)
-    fact = learned(first, claim_of(first), Line(True), None)
-    for each in rest:
-        fact = reinforced(fact, each, claim_of(each))
-    return fact
 
 
 def test_a_fact_claims_what_its_candidate_did() -> None:
@@ -133,10 +82,6 @@ def marks_of(*said: tuple[str, int, float]) -> tuple[Mark, ...]:
             marks, mark_of(claim_of(found), moment_of(found.provenance), Said.HOLDS, tentative=confidence < 0.5)
         )
     return marks
-
-
-def minute(number: int) -> datetime:
-    return NOON + timedelta(minutes=number)
 
 
 BERLIN, MUNICH = (claim_of(candidate(value, evidence(0))).fact_id for value in ("Berlin", "Munich"))

@@ -1,0 +1,146 @@
+"""What somebody says, minute by minute, and what is known of it: folds of facts without a stage around them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from models import ids
+from models.facts import Erasure, Fact, FactCandidate, Provenance
+from models.statements import Assertion, Polarity, attribute_of
+from processors.facts.claims import Claim, claim_of
+from processors.facts.consolidation import Consolidation
+from processors.facts.learning import learned, reinforced
+from processors.facts.lines import Line
+
+NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+
+def minute(number: int) -> datetime:
+    """When something was sent."""
+    return NOON + timedelta(minutes=number)
+
+
+def arrival(number: int) -> datetime:
+    """When something that was sent at this minute arrived."""
+    return NOON + timedelta(days=1, minutes=number)
+
+
+def evidence(offset: int, partition: int = 0, **other: object) -> Provenance:
+    """Said at the minute of its offset, one window and message each."""
+    found = Provenance(
+        conversation_id="c",
+        window_id=f"w{partition}/{offset}",
+        window_end_id=f"m{offset}",
+        message_ids=(f"m{partition}/{offset}",),
+        quote="as it was said",
+        topic="chat.messages.v1",
+        partition=partition,
+        offsets=(offset,),
+        sent_at=minute(offset),
+        arrived_at=arrival(offset),
+    )
+    return msgspec.structs.replace(found, **other)
+
+
+def candidate(
+    value: str, said: Provenance, confidence: float = 0.8, attribute: str = "home", **other: object
+) -> FactCandidate:
+    """Return the candidate that says it; ``other`` are its other fields."""
+    known = attribute_of(attribute)
+    assert known is not None
+    found = FactCandidate(
+        candidate_id=ids.candidate_id(value, "c", said.message_ids),
+        tenant_id="acme",
+        user_id="ada",
+        kind=known.kind,
+        attribute=attribute,
+        value=value,
+        assertion=Assertion.HOLDS,
+        event_at=NOON,
+        statement=f"{attribute} {value}",
+        confidence=confidence,
+        source_message_ids=said.message_ids,
+        provenance=said,
+        extractor="test",
+    )
+    return msgspec.structs.replace(found, **other)
+
+
+def claimed(attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) -> Claim:
+    """What is claimed of ada."""
+    return claim_of(candidate(value, evidence(0), attribute=attribute, polarity=polarity))
+
+
+def told(*said: Provenance) -> Fact:
+    """A fact with all of this evidence, in this order."""
+    first, *rest = (candidate("Berlin", each) for each in said)
+    fact = learned(first, claim_of(first), Line(True), None)
+    for each in rest:
+        fact = reinforced(fact, each, claim_of(each))
+    return fact
+
+
+class Memory:
+    """All that is known of ada: the state that the fold reads, and what it has published.
+
+    ``folded``: lines that were stored before a crash with what is folded in again.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, Line] = {}
+        self.places: dict[str, str] = {}
+        self.erasures: dict[str, Erasure] = {}
+        self.folded: set[str] = set()
+        self.topic: dict[str, Fact] = {}
+        self.position = 0
+
+    def line(self, line_id: str) -> Line | None:
+        return self.lines.get(line_id)
+
+    def is_folded(self, line_id: str) -> bool:
+        return line_id in self.folded
+
+    def line_of(self, fact_id: str) -> str:
+        return self.places.get(fact_id, fact_id)
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        return self.erasures.get(fact_id)
+
+    def fold(self, said: FactCandidate) -> Consolidation:
+        """Return what becomes of a candidate, and store nothing."""
+        return Consolidation(said, self.lines.get(claim_of(said).slot_id), self)
+
+    def hears(self, said: FactCandidate) -> list[Fact]:
+        """Fold a candidate in; return what is published."""
+        self.position += 1
+        done = self.fold(said)
+        self.lines |= {**done.lines, claim_of(said).slot_id: done.slot}
+        for fact in done.changes:
+            self.places[fact.fact_id] = claim_of(fact).line_id
+            self.topic[fact.fact_id] = fact
+        return done.changes
+
+    def says(
+        self,
+        attribute: str,
+        value: str,
+        at: int,
+        assertion: Assertion = Assertion.HOLDS,
+        *,
+        confidence: float = 0.8,
+        **other: object,
+    ) -> list[Fact]:
+        """Ada says it at this minute; ``other`` are fields of the candidate."""
+        said = other.pop("provenance", evidence(at))
+        assert isinstance(said, Provenance)
+        return self.hears(candidate(value, said, confidence, attribute, assertion=assertion, **other))
+
+    def known(self, attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) -> Fact:
+        """The latest version of a fact."""
+        return self.topic[claimed(attribute, value, polarity).fact_id]
+
+    def of(self, attribute: str, value: str) -> Line:
+        """The line that a value stands in."""
+        return self.lines[claimed(attribute, value).line_id]
