@@ -131,13 +131,11 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
         version=erasure.version,
         evidence_count=len(kept),
         provenance=kept,
-        valid_from=min(each.sent_at for each in kept),
         learned_at=min(each.arrived_at for each in kept),
         changed_at=max(each.arrived_at for each in kept),
         last_evidence_at=max([*(each.arrived_at for each in kept), *(each.arrived_at for each in support)]),
         support=support,
         changes=(),
-        past=(),
         erased_until=erasure.until,
     )
     return with_fact(msgspec.structs.replace(line, marks=marks), left)

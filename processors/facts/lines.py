@@ -194,7 +194,7 @@ def _recorded(old: Fact | None, new: Fact, cause: Cause, reason: FactChange | No
     else:
         own = new.fact_id == cause.fact_id
         change = reason or (FactChange.REINFORCED if own else _CHANGES[new.status])
-    version = new.version if old is None else old.version + 1
+    version = new.version if old is None else max(old.version, new.version) + 1
     return recorded(new, change, version, cause, None if old is None else old.confidence)
 
 

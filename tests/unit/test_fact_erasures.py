@@ -1,0 +1,330 @@
+"""What an erasure leaves of a fact, of what it had ended, and of what was said after it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+from told_facts import Memory, arrival, claimed, evidence, minute, told
+
+from models.facts import Erasure, Fact, FactChange, FactStatus, Support
+from models.statements import Assertion
+from processors.facts.erasure import erase, is_erased, outlives, slot_of, unaware
+from processors.facts.lines import Given, Latest, Line, Stub, with_stub
+from processors.facts.timeline import Said, moment_of
+
+BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
+HOME = claimed("home", "Berlin").slot_id
+HALF = timedelta(seconds=30)
+
+
+def home(*said: str | tuple[str, Assertion]) -> Line:
+    """Where ada says that she lives, minute by minute."""
+    ada = Memory()
+    for at, each in enumerate(said, 1):
+        value, assertion = each if isinstance(each, tuple) else (each, Assertion.HOLDS)
+        ada.says("home", value, at, assertion)
+    return ada.lines[HOME]
+
+
+def fact(line: Line | None, fact_id: str) -> Fact:
+    found = None if line is None else line.fact(fact_id)
+    assert found is not None
+    return found
+
+
+def test_what_arrives_at_the_very_time_is_erased_and_nothing_after_it() -> None:
+    assert is_erased(evidence(5), Erasure(until=arrival(5)))
+    assert not is_erased(evidence(5), Erasure(until=arrival(5) - HALF))
+    assert is_erased(evidence(5), Erasure(until=arrival(6)))
+    assert not is_erased(evidence(5), None)
+
+
+def test_a_fact_outlives_what_was_erased_before_it_began() -> None:
+    known = told(evidence(3), evidence(5))
+    assert outlives(known, arrival(2))
+    assert not outlives(known, arrival(3))
+    assert not outlives(known, arrival(9))
+    anew = msgspec.structs.replace(known, erased_until=arrival(4))
+    assert outlives(anew, arrival(4)), "it began anew since that very erasure"
+    assert outlives(anew, arrival(3))
+    assert not outlives(anew, arrival(4) + HALF)
+
+
+def test_what_is_named_no_more_counts_as_erased() -> None:
+    """Of more evidence than is named, some may have come before."""
+    known = msgspec.structs.replace(told(evidence(3), evidence(5)), evidence_count=3)
+    assert not outlives(known, arrival(2))
+
+
+class TestNothingOfItIsLeft:
+    @pytest.mark.parametrize("single", [True, False])
+    def test_a_line_that_holds_nothing_else_is_gone(self, single: bool) -> None:
+        line = home("Berlin", "Berlin") if single else likes("tea", "tea").of("like", "tea")
+        fact_id = line.facts[0].fact_id
+        erased = erase(line, fact_id, None, arrival(2))
+        assert erased == (None, [], Erasure(until=arrival(2), version=2), True)
+
+    def test_what_it_had_ended_holds_again_and_names_it_nowhere(self) -> None:
+        line = msgspec.structs.replace(home("Berlin", "Munich"), given=Given(MUNICH))
+        before = fact(line, BERLIN)
+        assert (before.status, before.changes[-1].fact_id) == (FactStatus.SUPERSEDED, MUNICH)
+        after, (berlin,), erasure, is_gone = erase(line, MUNICH, None, arrival(7))
+        assert is_gone
+        assert erasure == Erasure(until=arrival(7), version=1)
+        assert (berlin.status, berlin.change, berlin.version) == (FactStatus.ACTIVE, FactChange.ERASED, 3)
+        assert (berlin.valid_from, berlin.valid_to, berlin.superseded_by) == (minute(1), None, None)
+        assert berlin.changed_at == arrival(7)
+        created, superseded, erased = berlin.changes
+        assert created == before.changes[0]
+        assert superseded == msgspec.structs.replace(
+            before.changes[1], window_id=None, message_id=None, fact_id=None
+        )
+        assert (erased.fact_id, erased.window_id, erased.message_id) == (None, None, None)
+        assert after == msgspec.structs.replace(home("Berlin"), facts=(berlin,))
+
+    def test_of_another_history_only_the_entries_of_it_are_unnamed(self) -> None:
+        line = home("Berlin", "Munich", "Berlin", "Rome")
+        after, _, _, _ = erase(line, ROME, None, arrival(7))
+        assert [each.fact_id for each in fact(after, BERLIN).changes] == [None, MUNICH, None, None, None]
+        assert fact(after, MUNICH) is fact(line, MUNICH), "what does not name it is left as it is"
+
+    def test_the_highest_version_that_is_known_of_it_is_remembered(self) -> None:
+        line = home("Berlin", "Berlin")
+        assert erase(line, BERLIN, None, arrival(5), 9).erasure.version == 9
+        before = Erasure(until=arrival(0), version=7)
+        assert erase(line, BERLIN, before, arrival(5), 3).erasure == Erasure(until=arrival(5), version=7)
+        assert erase(line, BERLIN, before, arrival(5)).erasure == Erasure(until=arrival(5), version=7)
+        late = Erasure(until=arrival(9), version=1)
+        assert erase(line, BERLIN, late, arrival(5)).erasure == Erasure(until=arrival(9), version=2)
+
+    def test_the_trace_of_what_was_corrected_goes_too_and_what_stood_in_its_place_is_of_its_own_day(
+        self,
+    ) -> None:
+        line = with_stub(home("Berlin", ("Munich", Assertion.CORRECTED)), Stub("other", 1))
+        line = msgspec.structs.replace(line, given=Given(BERLIN))
+        stub = line.stub(BERLIN)
+        assert stub is not None and fact(line, MUNICH).valid_from == minute(1)
+        after, (munich,), erasure, is_gone = erase(line, BERLIN, None, arrival(7))
+        assert is_gone and after is not None
+        assert erasure == Erasure(until=arrival(7), version=stub.version)
+        assert (munich.valid_from, munich.change, munich.changed_at) == (
+            minute(2),
+            FactChange.ERASED,
+            arrival(7),
+        )
+        assert munich.changes[-1].fact_id is None
+        assert [each.fact_id for each in after.stubs] == ["other"]
+        assert [mark.fact_id for mark in after.marks] == [MUNICH]
+        assert after.given is None
+        before = Erasure(until=arrival(9), version=8)
+        assert erase(line, BERLIN, before, arrival(7)).erasure == before
+        assert erase(line, BERLIN, None, arrival(7), 9).erasure.version == 9
+
+    def test_the_trace_of_a_value_goes_and_so_does_what_had_taken_it_back(self) -> None:
+        ada = likes("tea")
+        ada.says("like", "jazz", 2, Assertion.CORRECTED)
+        line, tea = ada.of("like", "tea"), claimed("like", "tea").fact_id
+        assert [mark.said for mark in line.marks] == [Said.HOLDS, Said.VOIDED]
+        assert erase(line, tea, None, arrival(2)).line is None
+        left = erase(line, tea, None, arrival(1)).line
+        assert left is not None and [mark.said for mark in left.marks] == [Said.VOIDED]
+
+    def test_a_trace_alone_leaves_nothing(self) -> None:
+        line = Line(True, stubs=(Stub(BERLIN, 4),))
+        assert erase(line, BERLIN, None, arrival(1)) == (None, [], Erasure(until=arrival(1), version=4), True)
+
+
+class TestWhatWasSaidAfterIt:
+    def kept(self) -> Line:
+        """Said before, and thrice after: what is sent first arrives last."""
+        ada = Memory()
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Rome", 2)
+        for at, sent in ((3, 9), (5, 8), (6, 7)):
+            ada.says("home", "Berlin", at, provenance=evidence(at, sent_at=minute(sent)))
+        support = tuple(
+            Support(
+                turn_id=f"t{at}",
+                conversation_id="d",
+                sent_at=minute(at),
+                arrived_at=arrival(at),
+                similarity=0.9,
+            )
+            for at in (3, 4, 9)
+        )
+        line = ada.lines[HOME]
+        berlin = msgspec.structs.replace(fact(line, BERLIN), support=support)
+        return msgspec.structs.replace(
+            line, facts=(berlin, *(each for each in line.facts if each.fact_id == ROME))
+        )
+
+    def test_it_rests_on_that_alone(self) -> None:
+        line = self.kept()
+        before = fact(line, BERLIN)
+        assert before.past and len(before.changes) > 1
+        after, changed, erasure, is_gone = erase(line, BERLIN, None, arrival(4))
+        assert not is_gone
+        assert erasure == Erasure(until=arrival(4), version=before.version)
+        berlin = fact(after, BERLIN)
+        assert changed[-1] == berlin
+        assert (berlin.evidence_count, [each.offsets[0] for each in berlin.provenance]) == (2, [5, 6])
+        assert (berlin.version, berlin.change) == (before.version + 1, FactChange.ERASED)
+        assert (berlin.valid_from, berlin.learned_at, berlin.changed_at) == (minute(7), arrival(5), arrival(6))
+        assert (berlin.last_evidence_at, [each.turn_id for each in berlin.support]) == (arrival(9), ["t9"])
+        assert (berlin.past, berlin.erased_until) == ((), arrival(4))
+        (erased,) = berlin.changes
+        assert (erased.at, erased.window_id, erased.fact_id) == (arrival(6), None, None)
+        assert berlin.status is FactStatus.ACTIVE
+
+    @pytest.mark.parametrize("before", [None, Erasure(until=arrival(1), version=9)])
+    def test_its_version_goes_on_from_the_last_that_was_erased_anywhere(self, before: Erasure | None) -> None:
+        """Whoever has seen that one erased takes no older one for what is left."""
+        _, (*_, berlin), erasure, _ = erase(self.kept(), BERLIN, before, arrival(4), 0 if before else 9)
+        assert (berlin.version, erasure.version) == (10, 9)
+
+    def test_what_else_changed_it_goes_with_its_history(self) -> None:
+        line = home("Berlin", "Berlin", "Rome")
+        berlin = fact(erase(line, BERLIN, None, arrival(1)).line, BERLIN)
+        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (
+            FactStatus.SUPERSEDED,
+            minute(2),
+            minute(3),
+        )
+        assert (berlin.changed_at, [each.at for each in berlin.changes]) == (arrival(2), [arrival(2)])
+
+    def test_without_support_it_was_last_heard_of_when_it_was_last_said(self) -> None:
+        line = home("Berlin", "Berlin", "Berlin")
+        berlin = fact(erase(line, BERLIN, None, arrival(2)).line, BERLIN)
+        assert (berlin.last_evidence_at, berlin.support) == (arrival(3), ())
+        assert berlin == fact(erase(line, BERLIN, Erasure(until=arrival(1)), arrival(2)).line, BERLIN)
+
+    def test_the_times_at_which_it_was_said_are_marked_anew(self) -> None:
+        line = self.kept()
+        after = erase(line, BERLIN, None, arrival(4)).line
+        assert after is not None
+        own = [mark for mark in after.marks if mark.fact_id == BERLIN]
+        assert [(mark.first.sent_at, mark.last.sent_at) for mark in own] == [(minute(7), minute(8))]
+        assert {mark.said for mark in own} == {Said.HOLDS}
+
+    def test_a_correction_that_was_said_after_it_stays_one(self) -> None:
+        line = home("Berlin", "Rome", ("Berlin", Assertion.CORRECTED))
+        assert line.stub(ROME) is not None
+        after, _, _, _ = erase(line, BERLIN, None, arrival(1))
+        assert after is not None
+        assert [(mark.fact_id, mark.said) for mark in after.marks] == [
+            (ROME, Said.HOLDS),
+            (BERLIN, Said.CORRECTED),
+        ]
+        assert fact(after, BERLIN).valid_from == minute(2)
+
+    def test_an_end_that_was_said_after_it_stays_one_and_one_before_it_goes(self) -> None:
+        line = home("Berlin", ("Berlin", Assertion.ENDED), "Berlin", ("Berlin", Assertion.ENDED))
+        after, _, _, _ = erase(line, BERLIN, None, arrival(2))
+        assert after is not None
+        assert [(mark.said, mark.first.sent_at) for mark in after.marks if mark.said is Said.ENDED] == [
+            (Said.ENDED, minute(4))
+        ]
+        assert fact(after, BERLIN).status is FactStatus.ENDED
+        after, _, _, _ = erase(line, BERLIN, None, arrival(1))
+        assert after is not None
+        assert [mark.first.sent_at for mark in after.marks if mark.said is Said.ENDED] == [minute(2), minute(4)]
+
+    def test_what_was_corrected_and_said_again_loses_what_it_was_known_by(self) -> None:
+        line = with_stub(home("Berlin", ("Munich", Assertion.CORRECTED), "Berlin", "Berlin"), Stub("other", 1))
+        assert line.stub(BERLIN) is not None
+        after, _, erasure, is_gone = erase(line, BERLIN, None, arrival(3))
+        assert after is not None and not is_gone
+        assert [each.fact_id for each in after.stubs] == ["other"]
+        assert [each.offsets[0] for each in fact(after, BERLIN).provenance] == [4]
+        assert erasure.version == fact(line, BERLIN).version
+
+    def test_said_again_only_after_it_the_trace_goes_all_the_same_once(self) -> None:
+        line = home("Berlin", ("Munich", Assertion.CORRECTED), "Berlin")
+        after, _, erasure, is_gone = erase(line, BERLIN, None, arrival(2))
+        assert after is not None and not is_gone
+        assert after.stubs == ()
+        assert fact(after, BERLIN).evidence_count == 1
+        # Read again, it is known: what was corrected since is the trace of something else.
+        assert erase(line, BERLIN, erasure, arrival(2)) == (line, [], erasure, False)
+        again = erase(line, BERLIN, Erasure(until=arrival(1)), arrival(2))
+        assert again.line is not None and again.line.stubs == ()
+
+
+class TestNothingIsToBeDone:
+    @pytest.mark.parametrize("line", [None, home("Munich"), home("Munich", "Berlin")])
+    def test_that_it_was_erased_is_remembered(self, line: Line | None) -> None:
+        assert erase(line, BERLIN, None, arrival(1), 3) == (
+            line,
+            [],
+            Erasure(until=arrival(1), version=3),
+            False,
+        )
+
+    def test_the_latest_time_and_the_highest_version_are(self) -> None:
+        assert erase(None, BERLIN, None, arrival(1)).erasure == Erasure(until=arrival(1), version=0)
+        unversioned = Erasure(until=arrival(1))
+        assert erase(None, BERLIN, unversioned, arrival(2)).erasure == Erasure(until=arrival(2), version=0)
+        before = Erasure(until=arrival(5), version=4)
+        assert erase(None, BERLIN, before, arrival(5), 4) == (None, [], before, False)
+        assert erase(None, BERLIN, before, arrival(5), 4).erasure is before
+        assert erase(None, BERLIN, before, arrival(3), 2).erasure is before
+        assert erase(None, BERLIN, before, arrival(3), 5).erasure == Erasure(until=arrival(5), version=5)
+        assert erase(None, BERLIN, before, arrival(6)).erasure == Erasure(until=arrival(6), version=4)
+
+
+def test_a_line_knows_in_which_slot_what_it_holds_and_held_is() -> None:
+    line = home("Berlin", ("Munich", Assertion.CORRECTED))
+    assert slot_of(line, MUNICH) == slot_of(line, BERLIN) == HOME
+    assert slot_of(line, ROME) == slot_of(None, BERLIN) == ""
+
+
+def likes(*values: str) -> Memory:
+    ada = Memory()
+    for at, value in enumerate(values, 1):
+        ada.says("like", value, at)
+    return ada
+
+
+class TestAnotherLineOfItsSlot:
+    def test_what_it_has_ended_holds_again(self) -> None:
+        ada = likes("tea")
+        ada.says("like", "", 2, Assertion.ENDED)
+        line, none = ada.of("like", "tea"), claimed_none()
+        assert line.facts[0].status is FactStatus.ENDED
+        after, (tea,) = unaware(line, none, arrival(2))
+        assert (tea.status, tea.change, tea.valid_to) == (FactStatus.ACTIVE, FactChange.ERASED, None)
+        assert (tea.changed_at, tea.changes[-1].fact_id) == (arrival(2), None)
+        assert [each.window_id for each in tea.changes] == ["w0/1", None, None]
+        assert after == msgspec.structs.replace(likes("tea").of("like", "tea"), facts=(tea,))
+
+    def test_what_ended_it_later_than_what_is_erased_stays(self) -> None:
+        ada = likes("tea")
+        ada.says("like", "", 2, Assertion.ENDED)
+        line = ada.of("like", "tea")
+        after, changed = unaware(line, claimed_none(), arrival(1))
+        assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.ENDED, claimed_none())
+        assert [each.status for each in changed] == [FactStatus.ENDED], "only its history changes"
+
+    def test_a_line_that_does_not_know_it_is_left_as_it_is(self) -> None:
+        line = likes("tea").of("like", "tea")
+        after, changed = unaware(line, "another", arrival(9))
+        assert after is line
+        assert changed == []
+
+    def test_what_came_last_is_known_no_more_if_that_was_it(self) -> None:
+        ada = likes("tea", "jazz")
+        slot = ada.lines[claimed("like", "tea").slot_id]
+        tea, jazz = (claimed("like", value).fact_id for value in ("tea", "jazz"))
+        assert slot.latest == Latest(jazz, jazz, moment_of(evidence(2)), "c")
+        assert unaware(slot, jazz, arrival(9))[0].latest is None
+        assert unaware(slot, tea, arrival(9))[0] is slot
+        assert unaware(msgspec.structs.replace(slot, latest=None), tea, arrival(9))[0].latest is None
+
+
+def claimed_none() -> str:
+    """The fact that nothing is liked."""
+    ada = Memory()
+    (fact, *_) = (each for each in ada.says("like", "", 1, Assertion.ENDED))
+    return fact.fact_id

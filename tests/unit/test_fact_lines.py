@@ -1,0 +1,361 @@
+"""A line of facts that exclude one another: what a change is called, what is let go, and what stays known."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from told_facts import arrival, candidate, claimed, evidence, minute, told
+
+from models import ids
+from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Revision
+from processors.facts.claims import claim_of
+from processors.facts.evidence import Floor, ceilings
+from processors.facts.learning import learned, reinforced
+from processors.facts.lines import (
+    ENTRIES_LIMIT,
+    STUBS_LIMIT,
+    Cause,
+    Line,
+    Stub,
+    alone,
+    bounded,
+    cause_of,
+    recorded,
+    relabelled,
+    settled,
+    stub_of,
+    voided_by,
+    with_fact,
+    with_stub,
+)
+from processors.facts.timeline import MARKS_LIMIT, Said, mark_of, marked, moment_of, verdicts
+
+BERLIN, MUNICH = claimed("home", "Berlin"), claimed("home", "Munich")
+EMPTY = Line(True)
+
+
+def heard(line: Line, value: str, at: int, said: Said = Said.HOLDS, by: str = "") -> Line:
+    """The line with what is said at this minute, before anything follows from it."""
+    each = candidate(value, evidence(at))
+    own = claim_of(each)
+    fact = line.fact(own.fact_id)
+    if not by:
+        line = with_fact(line, learned(each, own, line, None) if fact is None else reinforced(fact, each, own))
+    marks = marked(line.marks, mark_of(own, moment_of(each.provenance), said, by))
+    return msgspec.structs.replace(line, marks=marks)
+
+
+def says(line: Line, value: str, at: int, said: Said = Said.HOLDS, by: str = "") -> tuple[Line, list[Fact]]:
+    """What follows of it."""
+    return settled(
+        line, heard(line, value, at, said, by), cause_of(by or claimed("home", value).fact_id, evidence(at))
+    )
+
+
+def lived(*values: str) -> Line:
+    """Home, minute by minute."""
+    line = EMPTY
+    for at, value in enumerate(values, 1):
+        line, _ = says(line, value, at)
+    return line
+
+
+def of(line: Line, fact_id: str) -> Fact:
+    fact = line.fact(fact_id)
+    assert fact is not None
+    return fact
+
+
+class TestWhatIsInIt:
+    def test_a_fact_and_what_is_left_of_one_are_found_by_their_name(self) -> None:
+        line = with_stub(lived("Berlin", "Munich"), Stub("gone", 3))
+        assert [of(line, each).value for each in (BERLIN.fact_id, MUNICH.fact_id)] == ["Berlin", "Munich"]
+        assert line.stub("gone") == Stub("gone", 3)
+        assert line.fact("gone") is None and line.stub(BERLIN.fact_id) is None
+
+    def test_a_fact_that_is_back_is_merged_no_more_but_what_it_was_before_its_correction_stays_known(
+        self,
+    ) -> None:
+        merged, corrected = Stub(BERLIN.fact_id, 1, "whole"), Stub(BERLIN.fact_id, 1)
+        others = Stub("one", 1, "whole"), Stub("other", 1)
+        fact, munich = told(evidence(1)), of(lived("Munich"), MUNICH.fact_id)
+        line = with_fact(Line(True, facts=(munich,), stubs=(merged, *others)), fact)
+        assert (line.facts, line.stubs) == ((fact, munich), others)
+        line = with_fact(Line(True, stubs=(corrected, *others)), fact)
+        assert line.stubs == (corrected, *others)
+        later = reinforced(fact, candidate("Berlin", evidence(2)), BERLIN)
+        assert with_fact(Line(True, facts=(munich, fact)), later).facts == (later, munich)
+
+    def test_what_is_left_of_a_fact_takes_its_place(self) -> None:
+        line = with_stub(with_stub(lived("Berlin", "Munich"), Stub(BERLIN.fact_id, 1)), Stub("x", 1))
+        line = with_stub(line, Stub(BERLIN.fact_id, 2))
+        assert [fact.value for fact in line.facts] == ["Munich"]
+        assert line.stubs == (Stub("x", 1), Stub(BERLIN.fact_id, 2))
+
+    def test_only_the_latest_that_were_let_go_are_remembered(self) -> None:
+        line = EMPTY
+        for number in range(STUBS_LIMIT + 1):
+            line = with_stub(line, Stub(f"f{number}", 1))
+        assert [stub.fact_id for stub in line.stubs] == [f"f{number}" for number in range(1, STUBS_LIMIT + 1)]
+
+    def test_marks_of_one_fact_become_those_of_another(self) -> None:
+        line = lived("Berlin", "Munich")
+        berlin, munich = relabelled(line.marks, BERLIN.fact_id, "whole", "not whole")
+        assert berlin == msgspec.structs.replace(line.marks[0], fact_id="whole", opposite_id="not whole")
+        assert munich == line.marks[1]
+
+
+class TestWhatChangesIt:
+    def test_it_was_said_in_the_last_message_of_the_window(self) -> None:
+        assert cause_of("f", evidence(7, message_ids=("a", "b", "c"))) == Cause("f", arrival(7), "w0/7", "c")
+        assert cause_of("f", evidence(7, message_ids=())).message_id is None
+
+    def test_a_new_version_says_what_changed_it(self) -> None:
+        fact = told(evidence(1))
+        more = recorded(fact, FactChange.ENDED, 7, Cause("other", arrival(5), "w", "m"), 0.25)
+        revision = Revision(
+            version=7,
+            change=FactChange.ENDED,
+            at=arrival(5),
+            confidence_before=0.25,
+            confidence_after=fact.confidence,
+            window_id="w",
+            message_id="m",
+            fact_id="other",
+        )
+        assert more == msgspec.structs.replace(
+            fact, change=FactChange.ENDED, version=7, changed_at=arrival(5), changes=(revision,)
+        )
+
+    @pytest.mark.parametrize("cause", ["", BERLIN.fact_id])
+    def test_what_changed_by_itself_names_no_other_fact(self, cause: str) -> None:
+        (revision,) = recorded(told(evidence(1)), FactChange.KEPT, 2, Cause(cause, arrival(5)), None).changes
+        assert revision.fact_id is None
+
+    def test_what_is_read_late_changes_nothing_earlier_than_it_was_changed(self) -> None:
+        fact = told(evidence(9))
+        late = recorded(fact, FactChange.ENDED, 2, Cause("x", arrival(5)), None)
+        assert late.changed_at == late.changes[-1].at == arrival(9)
+
+    def test_only_the_latest_changes_are_named(self) -> None:
+        fact = told(evidence(1))
+        for version in range(2, CHANGES_LIMIT + 3):
+            fact = recorded(fact, FactChange.REINFORCED, version, Cause("", arrival(version)), None)
+        assert [each.version for each in fact.changes] == [*range(3, CHANGES_LIMIT + 3)]
+
+    def test_what_state_lets_go_of_names_no_window_of_another_fact(self) -> None:
+        own = Cause(BERLIN.fact_id, arrival(2), "w2", "m2")
+        fact = recorded(told(evidence(1)), FactChange.REINFORCED, 2, own, 0.5)
+        fact = recorded(fact, FactChange.SUPERSEDED, 3, Cause(MUNICH.fact_id, arrival(3), "w3", "m3"), 0.5)
+        mine, other = alone(fact).changes
+        assert mine == fact.changes[0]
+        assert other == msgspec.structs.replace(fact.changes[1], window_id=None, message_id=None, fact_id=None)
+
+
+class TestWhatFollows:
+    def test_the_first_version_is_created(self) -> None:
+        line, (berlin,) = says(EMPTY, "Berlin", 1)
+        assert (berlin.version, berlin.change, berlin.status) == (1, FactChange.CREATED, FactStatus.ACTIVE)
+        assert berlin.changes[0].confidence_before is None
+        assert line.facts == (berlin,)
+
+    def test_said_again_it_is_reinforced_and_says_how_sure_it_was(self) -> None:
+        line = lived("Berlin")
+        line, (berlin,) = says(line, "Berlin", 2)
+        assert (berlin.version, berlin.change) == (2, FactChange.REINFORCED)
+        assert (berlin.changes[-1].confidence_before, berlin.changes[-1].confidence_after) == (0.8, 0.81)
+        assert berlin.changes[-1].fact_id is None
+
+    def test_what_ends_is_told_first_so_that_a_slot_never_holds_two_values(self) -> None:
+        before = lived("Berlin")
+        line, changed = says(before, "Munich", 2)
+        assert [(each.value, each.status) for each in changed] == [
+            ("Berlin", FactStatus.SUPERSEDED),
+            ("Munich", FactStatus.ACTIVE),
+        ]
+        berlin, munich = changed
+        assert (berlin.change, berlin.version, berlin.valid_to) == (FactChange.SUPERSEDED, 2, minute(2))
+        assert berlin.superseded_by == munich.fact_id
+        assert (berlin.changes[-1].fact_id, berlin.changes[-1].window_id) == (munich.fact_id, "w0/2")
+        assert berlin.changes[-1].confidence_before == 0.8
+        assert line.facts == (munich, berlin)
+
+    def test_who_came_back_was_there_before_and_what_did_not_change_is_not_told_again(self) -> None:
+        line, changed = says(lived("Berlin", "Munich"), "Berlin", 3)
+        assert [each.value for each in changed] == ["Munich", "Berlin"]
+        berlin = of(line, BERLIN.fact_id)
+        assert (berlin.valid_from, berlin.valid_to, berlin.superseded_by) == (minute(3), None, None)
+        assert berlin.past == (Period(minute(1), minute(2)),)
+        assert settled(line, line, Cause("", arrival(9))) == (line, [])
+
+    def test_what_was_over_already_moves_as_what_it_is(self) -> None:
+        """Berlin ended at the third minute; then we learn that it did at the second."""
+        line = EMPTY
+        for value, at in (("Berlin", 1), ("Munich", 3)):
+            line, _ = says(line, value, at)
+        line, changed = says(line, "Rome", 2)
+        berlin = next(each for each in changed if each.value == "Berlin")
+        assert (berlin.change, berlin.valid_to, berlin.version) == (FactChange.SUPERSEDED, minute(2), 3)
+        line, (berlin,) = settled(
+            line,
+            msgspec.structs.replace(line, marks=tuple(m for m in line.marks if m.fact_id == BERLIN.fact_id)),
+            Cause("", arrival(9)),
+            FactChange.ERASED,
+        )
+        assert (berlin.change, berlin.status) == (FactChange.ERASED, FactStatus.ACTIVE)
+
+    def test_every_change_is_called_what_caused_it(self) -> None:
+        line = lived("Berlin", "Munich")
+        left = msgspec.structs.replace(line, marks=line.marks[:1])
+        _, (berlin,) = settled(line, left, Cause("", arrival(9)), FactChange.KEPT)
+        assert berlin.change is FactChange.KEPT
+        _, (berlin,) = settled(line, left, Cause("", arrival(9)))
+        assert berlin.change is FactChange.REINFORCED, "it holds again"
+        more = with_fact(line, msgspec.structs.replace(of(line, MUNICH.fact_id), confidence=0.9))
+        assert [each.change for each in settled(line, more, Cause("x", arrival(9)), FactChange.KEPT)[1]] == [
+            FactChange.KEPT
+        ]
+        over = with_fact(line, msgspec.structs.replace(of(line, BERLIN.fact_id), confidence=0.9))
+        (berlin,) = settled(line, over, Cause("x", arrival(9)))[1]
+        assert berlin.change is FactChange.SUPERSEDED
+        (berlin,) = settled(line, over, Cause(BERLIN.fact_id, arrival(9)))[1]
+        assert berlin.change is FactChange.REINFORCED, "it was spoken of itself"
+
+    @pytest.mark.parametrize(
+        ("said", "by", "status", "change"),
+        [
+            (Said.ENDED, "", FactStatus.ENDED, FactChange.ENDED),
+            (Said.ENDED, "none", FactStatus.ENDED, FactChange.ENDED),
+            (Said.VOIDED, "x", FactStatus.DEPRECATED, FactChange.CORRECTED),
+        ],
+    )
+    def test_an_end_is_called_an_end(self, said: Said, by: str, status: FactStatus, change: FactChange) -> None:
+        _, (berlin,) = says(lived("Berlin"), "Berlin", 2, said, by)
+        assert (berlin.status, berlin.change, berlin.superseded_by) == (status, change, by or None)
+
+    def test_what_is_said_unsurely_is_marked_as_that_until_it_is_said_surely(self) -> None:
+        line = heard(EMPTY, "Berlin", 1)
+        unsure = tuple(msgspec.structs.replace(mark, tentative=True) for mark in line.marks)
+        line, (berlin,) = settled(EMPTY, msgspec.structs.replace(line, marks=unsure), Cause("", arrival(1)))
+        assert berlin.tentative
+        _, (berlin,) = says(line, "Berlin", 2)
+        assert not berlin.tentative
+
+    def test_a_fact_that_no_mark_speaks_of_is_left_as_it_is(self) -> None:
+        line = msgspec.structs.replace(lived("Berlin"), marks=())
+        assert settled(line, line, Cause("", arrival(9))) == (line, [])
+
+    def test_what_faded_is_not_back_because_its_line_is_looked_at(self) -> None:
+        line = lived("Berlin")
+        faded = msgspec.structs.replace(of(line, BERLIN.fact_id), status=FactStatus.DEPRECATED)
+        line = with_fact(line, faded)
+        assert settled(line, line, Cause("", arrival(9))) == (line, [])
+        _, changed = says(line, "Munich", 2)
+        assert [each.status for each in changed] == [FactStatus.SUPERSEDED, FactStatus.ACTIVE], "but it ends"
+
+
+class TestWhatNeverWasSo:
+    def test_only_a_trace_is_left_by_which_it_is_known_again(self) -> None:
+        before = lived("Berlin", "Munich", "Berlin")
+        line, changed = says(before, "Rome", 4, Said.CORRECTED)
+        berlin = next(each for each in changed if each.value == "Berlin")
+        assert (berlin.status, berlin.change) == (FactStatus.DEPRECATED, FactChange.CORRECTED)
+        assert {each.fact_id for each in berlin.changes} == {None}
+        assert berlin.changes[-1].window_id is None, "the window of what was said instead may be erased"
+        assert line.fact(BERLIN.fact_id) is None
+        floors = ceilings((evidence(1), evidence(3)))
+        assert line.stubs == (stub_of(berlin, floors, voided_by("w0/4")),)
+        assert {each.value for each in line.facts} == {"Munich", "Rome"}
+
+    def test_corrected_twice_it_is_known_up_to_the_last_of_both(self) -> None:
+        line = lived("Berlin")
+        line, _ = says(line, "Munich", 2, Said.CORRECTED)
+        old = Stub(BERLIN.fact_id, 2, floors=(Floor("chat.messages.v1", 1, arrival(8), 8),))
+        line = with_stub(line, old)
+        line, _ = says(line, "Berlin", 3)
+        line, _ = says(line, "Rome", 4, Said.CORRECTED)
+        stub = line.stub(BERLIN.fact_id)
+        assert stub is not None
+        assert stub.floors == ceilings((evidence(3),), old.floors)
+        assert len(stub.floors) == 2
+
+    def test_the_trace_says_whose_it_was_and_where_it_was_said(self) -> None:
+        said = [
+            evidence(1, conversation_id="d"),
+            evidence(2, conversation_id="b"),
+            evidence(3, conversation_id="d"),
+        ]
+        fact = msgspec.structs.replace(told(*said), version=9)
+        floors = ceilings(said)
+        assert stub_of(fact, floors, "by") == Stub(
+            BERLIN.fact_id,
+            9,
+            floors=floors,
+            slot_id=BERLIN.slot_id,
+            tenant_id="acme",
+            user_id="ada",
+            conversation_ids=("b", "d"),
+            voided_by="by",
+        )
+        assert stub_of(fact, ()).voided_by == ""
+
+    def test_the_window_of_what_was_said_instead_is_known_again_but_not_named(self) -> None:
+        assert voided_by("w1") == ids.deterministic_id("voided", "w1") != voided_by("w2")
+        assert voided_by(None) == ""
+
+
+class TestWhatIsTooMuch:
+    def test_the_oldest_beyond_the_limit_goes_and_is_known_by_its_place(self) -> None:
+        line = lived(*(f"Place {number}" for number in range(MARKS_LIMIT)))
+        assert bounded(line, verdicts(line.marks, True)) is line, "all of it fits"
+        first, second = (of(line, claimed("home", f"Place {number}").fact_id) for number in range(2))
+        line = with_fact(line, msgspec.structs.replace(first, version=40))
+        line = msgspec.structs.replace(line, floors=ceilings([evidence(2, partition=1)]), forgotten_version=5)
+        line, _ = says(line, "Another", 90)
+        assert line.fact(first.fact_id) is None and line.fact(second.fact_id) is not None
+        assert len(line.marks) == len(line.facts) == MARKS_LIMIT
+        assert line.forgotten_version == 40
+        assert line.floors == ceilings([evidence(1), evidence(2, partition=1)])
+        line, _ = says(line, "Yet another", 91)
+        assert line.forgotten_version == 40, "the highest of all"
+        assert line.floors == ceilings([evidence(2), evidence(2, partition=1)])
+
+    def grown(self, entries: int, *values: str) -> Line:
+        """A line whose first fact names as much as is left of ``entries``."""
+        line = lived(*values)
+        facts = {each.value: each for each in line.facts}
+        rest = sum(len(each.changes) + len(each.provenance) for each in line.facts[:-1])
+        first = facts[values[0]]
+        names = tuple(evidence(100 + each) for each in range(entries - rest - len(first.changes)))
+        return with_fact(line, msgspec.structs.replace(first, provenance=names))
+
+    def test_a_line_that_names_too_much_lets_go_of_the_oldest_that_does_not_hold(self) -> None:
+        line = self.grown(ENTRIES_LIMIT, "Berlin", "Rome", "Munich")
+        found = verdicts(line.marks, True)
+        assert bounded(line, found) is line
+        line = self.grown(ENTRIES_LIMIT + 1, "Berlin", "Rome", "Munich")
+        less = bounded(line, found)
+        assert {each.value for each in less.facts} == {"Rome", "Munich"}
+        assert [mark.fact_id for mark in less.marks] == [
+            claimed("home", each).fact_id for each in ("Rome", "Munich")
+        ]
+        assert less.forgotten_version == of(line, BERLIN.fact_id).version
+        assert less.floors == ceilings(of(line, BERLIN.fact_id).provenance)
+
+    def test_it_lets_go_of_no_more_than_is_too_much_and_of_nothing_that_holds(self) -> None:
+        line = self.grown(2 * ENTRIES_LIMIT, "Berlin", "Rome", "Munich", "Berlin")
+        less = bounded(line, verdicts(line.marks, True))
+        assert {each.value for each in less.facts} == {"Berlin"}, "it holds, however much it is"
+        assert {mark.fact_id for mark in less.marks} == {BERLIN.fact_id}
+
+    def test_marks_of_what_is_no_fact_here_are_no_ground_to_let_go(self) -> None:
+        """The line of a slot with many values is marked when it holds any."""
+        line = self.grown(ENTRIES_LIMIT + 1, "Berlin", "Munich")
+        only = msgspec.structs.replace(
+            line,
+            marks=(mark_of(claimed("pet", "dog"), moment_of(evidence(0)), Said.HOLDS), line.marks[1]),
+            facts=(of(line, BERLIN.fact_id),),
+        )
+        facts = (msgspec.structs.replace(of(line, BERLIN.fact_id), status=FactStatus.ACTIVE),)
+        only = msgspec.structs.replace(only, facts=facts)
+        assert bounded(only, verdicts(only.marks, True)) is only
