@@ -61,8 +61,7 @@ class Consolidation:
         elif self._known.is_folded(line_id):
             return
         else:
-            self.lines.pop(line_id, None)
-            self.lines[line_id] = line
+            self.lines[line_id] = line  # where it stood, if it changed before
         self.changes += changed
 
     def _settle(self, line_id: str, before: Line, after: Line, about: str) -> None:
@@ -254,8 +253,7 @@ class Consolidation:
             source, partial, partial_line_id, whole_line, own, erasure, cause, self._known.position
         )
         if whole is not None:
-            line, changed = settled(whole_line, into, cause)
-            self._put(own.line_id, line, [_merge_named(each, own.fact_id) for each in changed])
+            self._put(own.line_id, *_merge_named(*settled(whole_line, into, cause), own.fact_id))
         if partial_line_id == own.line_id:
             self.changes.insert(-1, merged) if whole is not None else self.changes.append(merged)
         else:
@@ -275,9 +273,12 @@ class Consolidation:
             self._put(line_id, msgspec.structs.replace(before, stubs=stubs), [])
 
 
-def _merge_named(fact: Fact, own_id: str) -> Fact:
-    """A change of the whole fact that comes from a merge is called one."""
-    if fact.fact_id != own_id:
-        return fact
+def _merge_named(line: Line, changed: list[Fact], own_id: str) -> tuple[Line, list[Fact]]:
+    """A change of the whole fact that comes from a merge is called one, in what is stored of it, too."""
+    fact = next((each for each in changed if each.fact_id == own_id), None)
+    if fact is None:
+        return line, changed
     last = msgspec.structs.replace(fact.changes[-1], change=FactChange.MERGED)
-    return msgspec.structs.replace(fact, change=FactChange.MERGED, changes=(*fact.changes[:-1], last))
+    named = msgspec.structs.replace(fact, change=FactChange.MERGED, changes=(*fact.changes[:-1], last))
+    facts = tuple(named if each is fact else each for each in line.facts)
+    return msgspec.structs.replace(line, facts=facts), [named if each is fact else each for each in changed]
