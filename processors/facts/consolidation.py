@@ -255,7 +255,7 @@ class Consolidation:
         if whole is not None:
             self._put(own.line_id, *_merge_named(*settled(whole_line, into, cause), own.fact_id))
         if partial_line_id == own.line_id:
-            self.changes.insert(-1, merged) if whole is not None else self.changes.append(merged)
+            self.changes.insert(-1, merged)  # the slot holds one value: what ends comes first
         else:
             self._put(partial_line_id, left, [merged])
         self._repoint(left.absorbed, stub)

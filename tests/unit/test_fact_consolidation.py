@@ -419,6 +419,16 @@ class TestPartsOfAWhole:
         memory.says("like", "tea", 4, ENDED, polarity=NEGATED)
         assert memory.known("like", "green tea").status is ACTIVE
 
+    def test_who_says_a_part_of_a_part_says_the_whole(self) -> None:
+        """Where nobody has told the one that what stands for it has become a part itself."""
+        memory = ada("like", "tea")
+        memory.says("like", "hot green tea", 2)
+        tea, green, hot = (claimed("like", each) for each in ("tea", "green tea", "hot green tea"))
+        for part, into in ((tea, green), (green, hot)):
+            stub = Stub(part.fact_id, 2, into.fact_id, into.line_id, since=1)
+            memory.lines[part.line_id] = with_stub(Line(False), stub)
+        assert told(memory.says("like", "tea", 4)) == [("hot green tea", ACTIVE, FactChange.REINFORCED)]
+
     def test_what_is_gone_stands_for_nothing(self) -> None:
         memory = grown("like", "tea", "green tea")
         del memory.lines[claimed("like", "green tea").line_id]
@@ -542,3 +552,21 @@ def test_a_crash_between_two_lines_changes_nothing(story: str) -> None:
             fact.fact_id for line_id, line in done.lines.items() for fact in line.facts if line_id not in first
         ]
         assert {*rest} <= {each.fact_id for each in whole.changes} | {*memory.topic}
+
+
+def test_what_was_stored_with_it_and_took_no_part_in_it_is_left_as_it_is() -> None:
+    memory = ada("like", "tea")
+    memory.folded = {claimed("like", "tea").line_id}
+    changes = memory.says("like", "green tea", 2, refines=(fact_id("like", "tea"),))
+    assert told(changes) == [("green tea", ACTIVE, FactChange.CREATED)]
+    assert memory.of("like", "tea") == ada("like", "tea").of("like", "tea")
+
+
+def test_a_part_is_merged_although_its_whole_was_erased_since_the_crash() -> None:
+    memory = ada("like", "tea")
+    green = claimed("like", "green tea")
+    memory.lines[green.line_id], memory.folded = Line(False), {green.line_id}
+    changes = memory.says("like", "green tea", 2, refines=(fact_id("like", "tea"),))
+    assert told(changes) == [("tea", FactStatus.MERGED_INTO, FactChange.MERGED)]
+    assert memory.of("like", "tea").stubs[0].into == green.fact_id
+    assert memory.lines[green.line_id] == Line(False)
