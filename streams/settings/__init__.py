@@ -94,8 +94,8 @@ class Settings(FlowSettings):
         if 0 < self.turn_log_days < self.conversation_forget_days:
             raise ValueError(
                 f"{env_name('turn_log_days')}={self.turn_log_days:g} (days) must be 0 or at least "
-                f"{env_name('conversation_forget_days')}={self.conversation_forget_days:g}: in between, somebody "
-                "else could go on with a conversation that is no longer known to be another's"
+                f"{env_name('conversation_forget_days')}={self.conversation_forget_days:g}: in between, "
+                "somebody else could go on with a conversation that is no longer known to be another's"
             )
         if self.window_size * self.max_content_bytes > WINDOW_CONTENT_BYTES:
             raise ValueError(
