@@ -18,8 +18,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -57,13 +58,36 @@ def spawn(
         _children.add(child)  # here: whoever waits for us may be interrupted before it learns of its child
         return child
 
-    starting = _spawning_thread().submit(start)
+    starting: Future[subprocess.Popen[bytes]] | None = None
     try:
+        with _ctrl_c_waits():
+            starting = _spawning_thread().submit(start)
         return starting.result()
     except BaseException:  # Ctrl-C: nobody else will hear of this child
-        if not starting.cancel() and starting.exception() is None:
+        if starting is not None and not starting.cancel() and starting.exception() is None:
             end(starting.result(), 0.0)
         raise
+
+
+@contextlib.contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C be heard at the end of the block.
+
+    A pool that is interrupted while its thread starts forgets that thread, and the process waits for it for
+    ever when it ends.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield  # nothing is raised here
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def end(child: subprocess.Popen[bytes], grace: float) -> int:

@@ -213,6 +213,7 @@ class _Server(ThreadingHTTPServer):
         latest = time.monotonic() - self.request_seconds
         for request, since in list(self._since.items()):
             if since < latest:
+                self._since.pop(request, None)  # first: who hears that it is over may come again
                 with suppress(OSError):  # it has just ended by itself
                     request.shutdown(socket.SHUT_RDWR)
 

@@ -58,6 +58,12 @@ def windows(group: str) -> list[Window]:
     return found
 
 
+class Remembering(Deployment):
+    """The memory service alone."""
+
+    services = ("memory",)
+
+
 class Memory:
     """The memory service, and a model that falls silent."""
 
@@ -162,6 +168,12 @@ class Memory:
 def _cats(body: Mapping[str, Any]) -> int:
     [number] = re.findall(r"I own (\d+) cats", json.dumps(body))
     return int(number)
+
+
+@pytest.fixture
+async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
+    async with Remembering(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+        yield deployment
 
 
 @pytest.fixture
