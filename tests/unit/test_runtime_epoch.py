@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -140,6 +141,20 @@ class TestDrain:
     async def test_it_gives_up_in_time(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))
         assert await asyncio.wait_for(epoch.drain(0.01, hopeless=lambda: False), 60) is False
+
+    async def test_it_waits_to_the_end_of_its_time(self, epoch: Epoch, monkeypatch: pytest.MonkeyPatch) -> None:
+        looks = 0
+
+        def look() -> bool:
+            nonlocal looks
+            looks += 1
+            return False
+
+        clock = iter((100.0, 104.5, 105.0))
+        monkeypatch.setattr("streams.runtime.epoch.time", SimpleNamespace(monotonic=lambda: next(clock)))
+        epoch.lane("stage", 3, lambda: Lane(busy=True))
+        assert not await asyncio.wait_for(epoch.drain(5, hopeless=look), 60)
+        assert looks == 2, "half a second before the end it looks once more"
 
     async def test_it_does_not_wait_for_what_cannot_come(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))
