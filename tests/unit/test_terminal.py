@@ -12,6 +12,9 @@ _SAYS_MORE = """
 import select, signal, sys, time
 from deploy.local.terminal import end_with_terminal
 
+# Whoever runs the tests may have started them with these ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 end_with_terminal()
 print("ready")
