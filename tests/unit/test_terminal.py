@@ -33,8 +33,8 @@ except KeyboardInterrupt:
 
 def test_a_line_said_to_a_terminal_that_has_just_closed_does_not_fail() -> None:
     ours, theirs = pty.openpty()
-    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    process = subprocess.Popen([sys.executable, "-c", _SAYS_MORE], start_new_session=True, **ends)  # type: ignore[call-overload]
+    command = [sys.executable, "-c", _SAYS_MORE]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
     said = b""
     while b"ready" not in said:
