@@ -83,14 +83,13 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     """Yield when it began to hold, each time, when it was last said, and how it ended if nothing else says
     so.
     """
-    last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
     for period in fact.past:
         began = Moment(period.valid_from, fact.learned_at)
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
     if ever_held(fact):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
     if fact.status is FactStatus.ACTIVE or has_faded(fact):
-        yield mark_of(claim, last, Said.HOLDS, tentative=fact.tentative)
+        yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
         said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
         yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
@@ -99,12 +98,21 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
 def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
     if claim.polarity is not Polarity.AFFIRMED or _is_left(fact) or not ever_held(fact):
         return slot
-    last = max(map(moment_of, fact.provenance), default=Moment(fact.last_evidence_at, fact.changed_at))
+    last, here = _last(fact)
     marks = marked(slot.marks, mark_of(ANY, Moment(fact.valid_from, fact.learned_at), Said.HOLDS))
     if fact.status is FactStatus.ACTIVE:
         marks = marked(marks, mark_of(ANY, last, Said.HOLDS))
-    latest, here = slot.latest, fact.provenance[-1].conversation_id if fact.provenance else ""
+    latest = slot.latest
     if latest is None or latest.at <= last:
         latest = Latest(claim.line_id, fact.fact_id, last, here)
     values = (*slot.values, claim.line_id)[-VALUES_LIMIT:]
     return msgspec.structs.replace(slot, marks=marks, values=values, latest=latest)
+
+
+def _last(fact: Fact) -> tuple[Moment, str]:
+    """When it was last said to hold, and in which conversation: what ended it is among its evidence, too."""
+    said = [each for each in fact.provenance if fact.valid_to is None or each.sent_at < fact.valid_to]
+    if not (said := said or [*fact.provenance]):
+        return Moment(fact.valid_from, fact.learned_at), ""
+    last = max(said, key=moment_of)
+    return moment_of(last), last.conversation_id

@@ -1,0 +1,317 @@
+"""The state that is made from the facts of the topic: whatever is said next, the same follows as before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+
+from models.facts import Fact, FactCandidate, FactStatus
+from models.statements import Assertion, Polarity
+from processors.facts.claims import claim_of
+from processors.facts.kinship import Preferences
+from processors.facts.learning import learned
+from processors.facts.lines import VALUES_LIMIT, Line, Place
+from processors.facts.rebuilding import rebuilt
+
+HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED
+NEGATED = Polarity.NEGATED
+
+#: So unsure that it ends nothing.
+ASKED = 0.45
+
+
+def says(
+    attribute: str, value: str, at: int, assertion: Assertion = HOLDS, confidence: float = 0.8, **other: object
+) -> FactCandidate:
+    said = evidence(at, **other.pop("evidence", {}))  # type: ignore[arg-type]
+    return candidate(value, said, confidence, attribute, assertion=assertion, **other)
+
+
+def text(statement: str, at: int) -> FactCandidate:
+    """What fits no slot."""
+    return msgspec.structs.replace(says("like", "", at), attribute="", statement=statement)
+
+
+def like_id(value: str) -> str:
+    return claimed("like", value).fact_id
+
+
+#: What is said, in the order in which it arrives.
+STORIES = {
+    "one value after the other": [
+        says("home", "Berlin", 1),
+        says("home", "Munich", 5),
+        says("home", "Berlin", 9),
+        says("home", "Berlin", 12),
+        says("home", "Munich", 7),
+        says("home", "Rome", 3),
+    ],
+    "an end, and back again": [
+        says("home", "Berlin", 1),
+        says("home", "Berlin", 5, ENDED),
+        says("home", "Rome", 3),
+        says("home", "Berlin", 9),
+        says("home", "Oslo", 20, CORRECTED),
+    ],
+    "nothing but an end": [
+        says("home", "Berlin", 5, ENDED),
+        says("home", "Berlin", 3),
+        says("home", "Rome", 9),
+        says("like", "tea", 10, ENDED),
+        says("like", "jazz", 11, CORRECTED),
+    ],
+    "many values, the last of them taken back": [
+        says("like", "tea", 1),
+        says("like", "rap", 3),
+        says("like", "tea", 7),
+        says("like", "rap", 9, ENDED),
+        says("like", "jazz", 10, CORRECTED),
+        says("like", "rap", 11),
+    ],
+    "many values, another one taken back": [
+        says("like", "tea", 1),
+        says("like", "rap", 3),
+        says("like", "tea", 7, ENDED),
+        says("like", "jazz", 10, CORRECTED),
+        says("like", "tea", 12),
+    ],
+    "the last of two in another conversation": [
+        says("like", "tea", 1),
+        says("like", "tea", 6, evidence={"conversation_id": "other"}),
+        says("like", "rap", 3),
+        says("like", "jazz", 10, CORRECTED),
+        says("like", "soul", 12, CORRECTED, evidence={"conversation_id": "other"}),
+    ],
+    "an end of what was never known": [
+        says("like", "rap", 3),
+        says("like", "tea", 10, ENDED),
+        says("like", "jazz", 11, CORRECTED),
+    ],
+    "a denial of what was never known": [
+        says("like", "rap", 1),
+        says("like", "tea", 5, polarity=NEGATED),
+        says("like", "jazz", 9, CORRECTED),
+    ],
+    "nothing any more, in between": [
+        says("pet", "a cat", 1),
+        says("pet", "a cat", 9),
+        says("pet", "", 5, ENDED),
+        says("pet", "a hen", 12),
+    ],
+    "nothing any more": [
+        says("pet", "a cat", 1),
+        says("pet", "a dog", 3),
+        says("pet", "", 7, ENDED),
+        says("pet", "a dog", 5),
+        says("pet", "a cow", 9),
+        says("pet", "", 12, ENDED),
+        says("pet", "a hen", 6),
+    ],
+    "liked and not liked": [
+        says("like", "tea", 1),
+        says("like", "tea", 5, polarity=NEGATED),
+        says("like", "rap", 6),
+        says("like", "tea", 3),
+        says("like", "tea", 9),
+        says("like", "soul", 12, CORRECTED),
+    ],
+    "asked for once": [
+        says("favourite/cuisine", "Thai", 1, confidence=ASKED),
+        says("favourite/cuisine", "Italian", 3),
+        says("favourite/cuisine", "Thai", 5, confidence=ASKED),
+        says("favourite/cuisine", "Greek", 7, confidence=ASKED),
+        says("favourite/cuisine", "Thai", 11, confidence=ASKED),
+        says("favourite/cuisine", "Italian", 13),
+    ],
+    "what fits no slot": [text("Sings in the bath", 1), text("Sings", 3), text("Sings", 4)],
+    "a part and its whole": [
+        says("like", "tea", 1),
+        says("like", "tea with milk", 3, refines=(like_id("tea"),)),
+        says("like", "tea", 5),
+        says("like", "tea with milk", 7, polarity=NEGATED),
+        says("like", "tea", 9),
+    ],
+}
+
+#: Where not all is on the topic: that something was said which never was so, or when it was first said surely.
+LESS_KNOWN = {
+    "one value is corrected": [
+        says("home", "Berlin", 1),
+        says("home", "Munich", 5, CORRECTED),
+        says("home", "Berlin", 9),
+    ],
+    "one of many is corrected": [
+        says("like", "tea", 1),
+        says("like", "rap", 3),
+        says("like", "jazz", 5, CORRECTED),
+        says("like", "soul", 6),
+        says("like", "rap", 8),
+    ],
+    "surely at last": [
+        says("favourite/cuisine", "Thai", 1, confidence=ASKED),
+        says("favourite/cuisine", "Italian", 3),
+        says("favourite/cuisine", "Thai", 5, confidence=ASKED),
+        says("favourite/cuisine", "Thai", 9),
+        says("favourite/cuisine", "Greek", 11, confidence=ASKED),
+    ],
+}
+
+
+def told(story: Sequence[FactCandidate]) -> Memory:
+    memory = Memory()
+    for said in story:
+        memory.hears(said)
+    return memory
+
+
+def again(memory: Memory) -> Memory:
+    """A memory that has read what another published."""
+    new = Memory()
+    new.topic, new.position = dict(memory.topic), memory.position
+    for key, value in rebuilt(memory.topic.values()).items():
+        if isinstance(value, Line):
+            new.lines[key] = value
+        elif isinstance(value, Place):
+            new.places[key] = value.line_id
+    return new
+
+
+def holding(memory: Memory) -> set[str]:
+    return {fact.statement for fact in memory.topic.values() if fact.status is FactStatus.ACTIVE}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_goes_on_as_if_nothing_had_been_lost(name: str) -> None:
+    story = STORIES[name]
+    whole = told(story).topic
+    for cut in range(1, len(story)):
+        memory = again(told(story[:cut]))
+        for said in story[cut:]:
+            memory.hears(said)
+        assert memory.topic == whole, f"after {cut}"
+
+
+@pytest.mark.parametrize("name", STORIES | LESS_KNOWN)
+def test_what_is_read_again_changes_nothing_that_holds(name: str) -> None:
+    story = (STORIES | LESS_KNOWN)[name]
+    for cut in range(1, len(story) + 1):
+        memory = again(told(story[:cut]))
+        before = holding(memory)
+        memory.hears(story[cut - 1])
+        assert holding(memory) == before, f"after {cut}"
+
+
+@pytest.mark.parametrize("name", LESS_KNOWN)
+def test_where_less_is_known_the_same_holds(name: str) -> None:
+    story = LESS_KNOWN[name]
+    for cut in range(1, len(story)):
+        memory = again(told(story[:cut]))
+        for said in story[cut:]:
+            memory.hears(said)
+        assert holding(memory) == holding(told(story)), f"after {cut}"
+
+
+def test_what_stays_of_a_corrected_fact_is_what_erasing_needs() -> None:
+    memory = told(LESS_KNOWN["one value is corrected"][:2])
+    berlin = memory.known("home", "Berlin")
+    line = again(memory).of("home", "Berlin")
+    assert [fact.value for fact in line.facts] == ["Munich"]
+    (stub,) = line.stubs
+    (live,) = memory.of("home", "Berlin").stubs
+    assert stub == msgspec.structs.replace(live, voided_by="")
+    assert (stub.fact_id, stub.version, stub.conversation_ids) == (berlin.fact_id, berlin.version, ("c",))
+
+
+def test_what_stays_of_a_merged_fact_leads_to_its_whole() -> None:
+    memory = told(STORIES["a part and its whole"][:2])
+    part, whole = memory.known("like", "tea"), memory.known("like", "tea with milk")
+    (stub,) = again(memory).of("like", "tea").stubs
+    assert (stub.into, stub.into_line) == (whole.fact_id, whole.fact_id)
+    assert (stub.fact_id, stub.version, stub.slot_id) == (part.fact_id, part.version, part.slot_id)
+    assert again(memory).of("like", "tea with milk").absorbed == (part.fact_id,)
+
+
+def test_a_whole_that_is_gone_leaves_the_part_to_be_known() -> None:
+    memory = told(STORIES["a part and its whole"][:2])
+    whole = memory.topic.pop(like_id("tea with milk"))
+    (stub,) = again(memory).of("like", "tea").stubs
+    assert (stub.into, stub.into_line) == (whole.fact_id, "")
+
+
+def test_what_faded_stands_again_when_it_is_said_again() -> None:
+    memory = told([says("like", "tea", 1), says("like", "tea", 5)])
+    fact = memory.known("like", "tea")
+    memory.topic[fact.fact_id] = msgspec.structs.replace(fact, status=FactStatus.DEPRECATED, confidence=0.1)
+    memory = again(memory)
+    assert memory.of("like", "tea").fact(fact.fact_id) == memory.topic[fact.fact_id]
+    assert [mark.last.sent_at for mark in memory.of("like", "tea").marks] == [minute(5)]
+    memory.hears(says("like", "tea", 9))
+    assert memory.known("like", "tea").status is FactStatus.ACTIVE
+
+
+def test_where_a_fact_stands_that_names_no_line_is_known() -> None:
+    memory = told([*STORIES["one value after the other"], *STORIES["a part and its whole"]])
+    places = {
+        key: each.line_id for key, each in rebuilt(memory.topic.values()).items() if isinstance(each, Place)
+    }
+    assert places == {
+        fact.fact_id: claim_of(fact).line_id
+        for fact in memory.topic.values()
+        if fact.attribute == "home" or fact.polarity is NEGATED
+    }
+
+
+def test_a_fact_without_evidence_holds_since_it_began() -> None:
+    memory = told([says("like", "tea", 5)])
+    fact = msgspec.structs.replace(memory.known("like", "tea"), provenance=())
+    memory.topic[fact.fact_id] = fact
+    (mark,) = again(memory).of("like", "tea").marks
+    assert (mark.first.sent_at, mark.last.sent_at) == (fact.valid_from, fact.valid_from)
+
+
+def test_a_slot_names_its_latest_values() -> None:
+    memory = told([says("like", f"thing{number}", number) for number in range(VALUES_LIMIT + 1)])
+    slot = memory.known("like", "thing1").slot_id
+    assert again(memory).lines[slot].values == memory.lines[slot].values
+
+
+class TestPreferences:
+    def known(self, *facts: Fact) -> list[list[str]]:
+        found = [each for each in rebuilt(facts).values() if isinstance(each, Preferences)]
+        values = {fact.fact_id: fact.value for fact in facts}
+        return [[values[each.fact_id] for each in preferences.known] for preferences in found]
+
+    def fact(self, attribute: str, value: str, at: int, **other: object) -> Fact:
+        said = says(attribute, value, at)
+        said = msgspec.structs.replace(said, user_id=other.pop("user_id", "ada"))
+        return msgspec.structs.replace(learned(said, claim_of(said), Line(False), None), **other)
+
+    def test_they_are_known_in_the_order_in_which_they_were_learned(self) -> None:
+        tea = self.fact("like", "tea", 1, learned_at=arrival(9))
+        rap = self.fact("favourite/music", "rap", 5)
+        assert self.known(tea, rap, self.fact("home", "Berlin", 1)) == [["rap", "tea"]]
+        (found,) = (each for each in rebuilt([rap]).values() if isinstance(each, Preferences))
+        assert [each.line_id for each in found.known] == [claim_of(rap).line_id]
+
+    def test_each_person_has_his_own(self) -> None:
+        assert self.known(self.fact("like", "tea", 1), self.fact("like", "rap", 2, user_id="bob")) == [
+            ["tea"],
+            ["rap"],
+        ]
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"status": FactStatus.MERGED_INTO, "merged_into_id": "f"},
+            {"status": FactStatus.DEPRECATED, "valid_to": minute(1)},
+            {"status": FactStatus.ENDED, "valid_to": minute(1)},
+        ],
+    )
+    def test_what_is_part_of_another_or_never_was_so_is_none(self, other: dict[str, object]) -> None:
+        assert self.known(self.fact("like", "tea", 1, **other)) == []
+
+    def test_what_faded_is_one(self) -> None:
+        assert self.known(self.fact("like", "tea", 1, status=FactStatus.DEPRECATED)) == [["tea"]]
