@@ -113,9 +113,7 @@ def as_known(
         return said
     claim = claim_of(said)
     before = [each for each in preferences.known if each.since < position]
-    if any(each.fact_id in (claim.fact_id, claim.opposite_id) for each in before) and (
-        denies or any(each.fact_id == claim.fact_id for each in before)
-    ):
+    if any(each.fact_id in (claim.fact_id, claim.opposite_id) for each in before):
         return said
     facts = (fact for each in reversed(before) if (fact := fact_of(each)) is not None)
     known = _named(said, facts, denies=denies)
