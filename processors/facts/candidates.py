@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from unicodedata import normalize
 
 from msgspec.structs import replace
@@ -66,7 +65,7 @@ def objection(found: Statement, window: Window) -> str | None:
         return "not_a_speaker"
     if not is_quoted(found.quote, [messages[message_id] for message_id in found.source_message_ids]):
         return "not_quoted"
-    if not isfinite(found.confidence) or not 0.0 <= found.confidence <= 1.0:
+    if not 0.0 <= found.confidence <= 1.0:
         return "confidence"
     if not found.statement.strip() or not found.subject.strip():
         return "no_text"

@@ -19,7 +19,7 @@ from models.consolidation import Correction
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate, FactStatus
 from models.messages import Role, Timestamp
-from models.statements import SELF, Assertion, Statement
+from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.english import conjugate
 from processors.extraction.reading import read_window
@@ -33,7 +33,7 @@ EXTRACTOR = "correction"
 _CERTAIN = 1.0
 
 _LEAD = re.compile(r"(?:(?:no|sorry|actually|wait|i mean|it's|it is|that's|rather)\b[\s,:]*)+", re.IGNORECASE)
-_WHO = re.compile(r"(?:the )?user(?:'s)?\s+", re.IGNORECASE)
+_WHO = re.compile(r"\A(?:the )?user(?:'s)?\s+", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECASE)
 _IRREGULAR = {"is": "am", "has": "have", "does": "do", "was": "was"}
 
@@ -147,7 +147,7 @@ def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
 def _wordings(text: str) -> Iterator[str]:
     """Yield it as it is, and in the first person: "Lives in Munich" is what "I live in Munich" is shown as."""
     yield text
-    told = _WHO.sub("", text.strip(), count=1)
+    told = _WHO.sub("", text.strip())
     first, _, rest = told.partition(" ")
     verb = first.casefold()
     if verb == "no":
@@ -162,7 +162,7 @@ def _bases(verb: str) -> Iterator[str]:
     if verb in _IRREGULAR:
         yield _IRREGULAR[verb]
     for base in (verb[:-1], verb[:-2], f"{verb[:-3]}y"):
-        if len(base) > 1 and verb != base and conjugate(base) == verb:
+        if conjugate(base) == verb:
             yield base
 
 
@@ -174,13 +174,11 @@ def _is_of_slot(found: Statement, fact: Fact) -> bool:
 
 
 def _by_hand(found: Statement, fact: Fact, text: str) -> Statement:
-    ended = found.assertion is Assertion.ENDED
     return msgspec.structs.replace(
         found,
         kind=fact.kind,
         confidence=_CERTAIN,
         quote=text,
-        assertion=Assertion.ENDED if ended else Assertion.CORRECTED,
         completes="",
         event_at=found.event_at or fact.event_at,
         event_precision=found.event_precision or fact.event_precision,
@@ -208,11 +206,11 @@ def _as_written(fact: Fact, window: Window) -> Statement:
         confidence=_CERTAIN,
         source_message_ids=window.message_ids,
         quote=text,
-        subject=fact.subject or SELF,
+        subject=fact.subject,
         attribute=fact.attribute,
         value=value,
-        polarity=fact.polarity,
-        assertion=Assertion.CORRECTED,
+        # Instead of "has no pets", what is named is one.
+        polarity=fact.polarity if fact.value else Polarity.AFFIRMED,
         event_at=fact.event_at,
         event_precision=fact.event_precision,
     )

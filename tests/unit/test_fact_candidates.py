@@ -1,0 +1,185 @@
+"""Which statements of an extractor a window bears out, and what a candidate is made of."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+from told_facts import NOON, minute
+
+from models.facts import FactCandidate, Provenance
+from models.messages import Role
+from models.statements import Assertion, Kind, Polarity, Precision, Statement
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
+from processors.facts.claims import fact_id_of
+
+SAID = ("I live in Berlin.", "I like blueberries.", "I like blueberries in smoothies.")
+
+
+def message(number: int, content: str) -> WindowMessage:
+    return WindowMessage(
+        message_id=f"m{number}",
+        user_id="ada",
+        role=Role.USER,
+        content=content,
+        sent_at=minute(number),
+        arrived_at=minute(100 - number),
+        index=number,
+        offset=70 + number,
+    )
+
+
+WINDOW = Window(
+    window_id="w",
+    conversation_id="c",
+    user_id="ada",
+    tenant_id="acme",
+    reason=WindowReason.CLOSED,
+    message_ids=("m0", "m1", "m2"),
+    messages=tuple(message(number, content) for number, content in enumerate(SAID)),
+    from_index=0,
+    to_index=2,
+    overlap=0,
+    source=WindowSource(topic="chat.messages.v1", partition=3, first_offset=70, last_offset=72),
+)
+
+LIKES = Statement(
+    user_id="ada",
+    kind=Kind.PREFERENCE,
+    statement="Likes blueberries in smoothies",
+    confidence=0.8,
+    source_message_ids=("m1", "m2"),
+    quote=SAID[2],
+    attribute="like",
+    value="blueberries in smoothies",
+)
+
+
+def found(**changes: object) -> Statement:
+    return msgspec.structs.replace(LIKES, **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"confidence": 0.0},
+        {"confidence": 1.0},
+        {"statement": "s" * 4096},
+        {"value": "v" * 1024},
+        {"value": "", "assertion": Assertion.ENDED},
+        {"value": "", "polarity": Polarity.NEGATED},
+        {"event_at": EARLIEST_EVENT},
+        {"event_at": minute(2) + LATEST_AHEAD},
+    ],
+)
+def test_what_the_window_bears_out_is_taken(changes: dict[str, object]) -> None:
+    assert objection(found(**changes), WINDOW) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"confidence": -0.01}, "confidence"),
+        ({"confidence": 1.01}, "confidence"),
+        ({"confidence": float("nan")}, "confidence"),
+        ({"confidence": float("inf")}, "confidence"),
+        ({"statement": "s" * 4097}, "too_long"),
+        ({"value": "v" * 1025}, "too_long"),
+        ({"value": "?"}, "empty_value"),
+        ({"quote": " \n"}, "not_quoted"),
+        ({"event_at": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
+        ({"event_at": minute(2) + LATEST_AHEAD + timedelta(seconds=1)}, "absurd_date"),
+    ],
+)
+def test_what_it_does_not_is_objected_to(changes: dict[str, object], reason: str) -> None:
+    assert objection(found(**changes), WINDOW) == reason
+
+
+@pytest.mark.parametrize(
+    ("quote", "is_there"),
+    [
+        ("  I live\tin Berlin. ", True),
+        ("I live in Berlin.\nI like blueberries.", True),
+        ("I live in Berlin.\n\n  I like blueberries in", True),
+        ("I like blueberries.\nI live in Berlin.", False),
+        ("I live in Berlin.\nI live in Berlin.", False),
+        ("I like\nI like", True),
+        ("I like\nI like\nI like", False),
+        ("I live in Ber\nBerlin.", False),
+        ("I live in Rome.", False),
+        ("", False),
+    ],
+)
+def test_the_lines_of_a_quote_stand_in_the_messages_in_their_order(quote: str, is_there: bool) -> None:
+    assert is_quoted(quote, WINDOW.messages) is is_there
+
+
+def test_a_candidate_says_what_the_statement_says_and_where_it_stands() -> None:
+    said = found(
+        subject="sister",
+        attribute="Like",
+        polarity=Polarity.NEGATED,
+        assertion=Assertion.ENDED,
+        event_at=NOON,
+        event_precision=Precision.DAY,
+    )
+    candidate = to_candidate(said, WINDOW, "rules")
+    assert candidate == FactCandidate(
+        candidate_id=candidate.candidate_id,
+        tenant_id="acme",
+        user_id="ada",
+        kind=Kind.PREFERENCE,
+        subject="sister",
+        attribute="like",
+        value=said.value,
+        polarity=Polarity.NEGATED,
+        assertion=Assertion.ENDED,
+        event_at=NOON,
+        event_precision=Precision.DAY,
+        statement=said.statement,
+        confidence=0.8,
+        source_message_ids=("m1", "m2"),
+        provenance=Provenance(
+            conversation_id="c",
+            window_id="w",
+            window_end_id="m2",
+            message_ids=("m1", "m2"),
+            quote=SAID[2],
+            topic="chat.messages.v1",
+            partition=3,
+            offsets=(71, 72),
+            sent_at=minute(2),
+            arrived_at=minute(99),
+        ),
+        extractor="rules",
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"source_message_ids": ("m2",)}, {"assertion": Assertion.CORRECTED}, {"value": "blueberries"}],
+)
+def test_another_thing_or_from_elsewhere_is_another_candidate(changes: dict[str, object]) -> None:
+    one = to_candidate(LIKES, WINDOW, "rules").candidate_id
+    assert one == to_candidate(LIKES, WINDOW, "model").candidate_id
+    assert one != to_candidate(found(**changes), WINDOW, "rules").candidate_id
+
+
+class TestWhatItCompletes:
+    def refined(self, **changes: object) -> tuple[str, ...]:
+        return to_candidate(found(**changes), WINDOW, "rules").refines
+
+    def test_it_names_the_shorter_statement_of_its_slot(self) -> None:
+        partial = to_candidate(found(value="blueberries"), WINDOW, "rules")
+        assert self.refined(completes="blueberries") == (fact_id_of(partial),)
+
+    def test_or_the_shorter_text(self) -> None:
+        text = {"attribute": "", "value": ""}
+        partial = to_candidate(found(statement="Likes blueberries", **text), WINDOW, "rules")
+        assert self.refined(completes="Likes blueberries", **text) == (fact_id_of(partial),)
+
+    @pytest.mark.parametrize("completes", ["", "  ", "?", "Blueberries in smoothies"])
+    def test_nothing_and_itself_is_no_other(self, completes: str) -> None:
+        assert self.refined(completes=completes) == ()
