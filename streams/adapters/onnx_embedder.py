@@ -5,21 +5,22 @@ files in site-packages, nothing is downloaded.  The pipeline is that of sentence
 at most 256 tokens, mean pooling over the attention mask, unit length.
 
 The model runs in one worker thread, a small batch at a time, so the event loop is never blocked and a
-search query waits for at most the batches that were queued before it, not for a whole backlog.
+search query waits for at most the batches that were queued before it, not for a whole backlog.  Queries that
+wait at the same time are one batch: eight short texts take half the time of one and one again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import onnxruntime
@@ -36,6 +37,10 @@ MAX_TOKENS = 256
 #: A batch is at most this many texts and (padded) tokens: about 50 ms of one core.
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 1024
+
+#: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
+_TOGETHER_TEXTS = 8
+_TOGETHER_TOKENS = 256
 
 _REINSTALL = "reinstall the dependencies: make install"
 
@@ -102,6 +107,13 @@ class _BuiltIn:
         return _load(threads)
 
 
+class _Job(NamedTuple):
+    """A batch that waits for the worker thread, and where its vectors go."""
+
+    texts: Sequence[str]
+    vectors: Future[Vectors]
+
+
 class OnnxEmbedder:
     """Implements :class:`models.ports.Embedder`.
 
@@ -125,6 +137,7 @@ class OnnxEmbedder:
         self._cache_size = cache_size
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._waiting: deque[_Job] = deque()
         self._loaded: Loaded | None = None
         self._closed = False
 
@@ -169,14 +182,18 @@ class OnnxEmbedder:
         """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
         self._closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
+        for job in self._waiting.copy():
+            job.vectors.cancel()
         self._cache.clear()
 
     async def _in_worker(self, batch: Sequence[str]) -> Vectors:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
-        computed = asyncio.get_running_loop().run_in_executor(self._executor, self._compute, batch)
+        job = _Job(batch, Future())
+        self._waiting.append(job)
+        self._executor.submit(self._work)
         try:
-            return await asyncio.wait_for(computed, self._timeout)
+            return await asyncio.wait_for(asyncio.wrap_future(job.vectors), self._timeout)
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
@@ -194,8 +211,42 @@ class OnnxEmbedder:
         while len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)
 
+    # -- in the worker thread ------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Do what waits longest; nothing, if it was done together with what was asked for before."""
+        if jobs := self._next():
+            self._do(jobs)
+
+    def _next(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        texts: list[str] = []
+        while self._waiting:
+            texts += self._waiting[0].texts
+            is_short = len(texts) <= _TOGETHER_TEXTS and _padded_tokens(texts) <= _TOGETHER_TOKENS
+            if jobs and not is_short:
+                break
+            job = self._waiting.popleft()
+            if job.vectors.set_running_or_notify_cancel():
+                jobs.append(job)
+        return jobs
+
+    def _do(self, jobs: Sequence[_Job]) -> None:
+        try:
+            vectors = self._compute([text for job in jobs for text in job.texts])
+        except BaseException as error:  # noqa: BLE001 - whoever asked is told
+            if len(jobs) == 1:
+                jobs[0].vectors.set_exception(error)
+                return
+            for job in jobs:  # what fails alone fails nobody else
+                self._do([job])
+            return
+        start = 0
+        for job in jobs:
+            job.vectors.set_result(vectors[start : start + len(job.texts)])
+            start += len(job.texts)
+
     def _compute(self, batch: Sequence[str]) -> Vectors:
-        """Runs in the worker thread."""
         loaded = self._loaded
         if loaded is None:
             loaded = self._loaded = self._model.load(self._threads)
@@ -206,14 +257,18 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
     """Cut into batches of texts of like length: a batch is padded to its longest text."""
     batch: list[str] = []
     for text in sorted(texts, key=len):
-        # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
-        tokens = min(len(text) // 4 + 2, MAX_TOKENS)
-        if batch and (len(batch) == _BATCH_TEXTS or tokens * (len(batch) + 1) > _BATCH_TOKENS):
+        if batch and (len(batch) == _BATCH_TEXTS or _padded_tokens([*batch, text]) > _BATCH_TOKENS):
             yield batch
             batch = []
         batch.append(text)
     if batch:
         yield batch
+
+
+def _padded_tokens(texts: Sequence[str]) -> int:
+    # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
+    longest = max(map(len, texts), default=0)
+    return len(texts) * min(longest // 4 + 2, MAX_TOKENS)
 
 
 def _load(threads: int) -> Loaded:

