@@ -97,7 +97,8 @@ def _was_decided(one: Fact, other: Fact) -> bool:
 
 def _near(known: Sequence[Known], changed: Collection[str], near_from: float) -> Iterator[Pair]:
     """Yield the pairs of which one changed and whose vectors are near, each once, in order."""
-    rows = [n for n, each in enumerate(known) if each.fact.fact_id in changed]
+    among = frozenset(changed)
+    rows = [n for n, each in enumerate(known) if each.fact.fact_id in among]
     if not rows:
         return
     vectors = np.stack([each.vector for each in known])

@@ -195,6 +195,7 @@ def keyed_stage(
     decided_by: Mapping[str, Any] | None = None,
     bystander: bool = False,
     bystander_of: Sequence[str] = (),
+    in_thread: Sequence[str] = (),
 ) -> Stage:
     """Return a stage whose state, encoded by ``codec``, is folded key by key.
 
@@ -204,8 +205,8 @@ def keyed_stage(
     ``wake_at`` says of a state when the clock alone may change it (epoch seconds): timers are set by it, unless
     a fold sets one itself.  ``on_timer`` is called for each key whose timer is due, whatever is stored under
     it.  ``timer_at`` says the same as ``wake_at`` of any key, and what is stored under it, after a restart; it
-    may be left out if there are no ``others``.  For ``table``, ``batch_records``, ``decided_by``, ``bystander``
-    and ``bystander_of`` see :class:`Stage`.
+    may be left out if there are no ``others``.  For ``table``, ``batch_records``, ``decided_by``,
+    ``bystander``, ``bystander_of`` and ``in_thread`` see :class:`Stage`.
 
     Raises:
         ValueError: timers that a restart would lose.
@@ -231,4 +232,5 @@ def keyed_stage(
         decided_by=decided_by or {},
         bystander=bystander,
         bystander_of=tuple(bystander_of),
+        in_thread=tuple(in_thread),
     )

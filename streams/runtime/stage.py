@@ -70,7 +70,8 @@ class Stage:
     the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
     ``bystander``: another service reads the same sources and answers for what is wrong with them, so what lies
     in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
-    dead-lettered a second time.  ``bystander_of``: the same of some of its sources.
+    dead-lettered a second time.  ``bystander_of``: the same of some of its sources.  ``in_thread``: sources of
+    which one record may take long; for their batches ``step`` runs in a thread, and the event loop goes on.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Stage:
     decided_by: Mapping[str, Any] = field(default_factory=dict)
     bystander: bool = False
     bystander_of: tuple[str, ...] = ()
+    in_thread: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.step is None) == (self.async_step is None):

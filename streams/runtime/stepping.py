@@ -186,6 +186,8 @@ class Stepper:
         stage, state = self._stage, self._lane.state
         state.source_index = batch.source_index
         if stage.step is not None:
+            if batch.source in stage.in_thread:
+                return await asyncio.to_thread(stage.step, batch, state)
             return stage.step(batch, state)
         since, answers = time.monotonic(), 0
 

@@ -65,10 +65,11 @@ class PartitionState:
         """Move values into the table; one that was overwritten meanwhile stays in the overlay too."""
         overlay = self._overlay
         for key, value in values.items():
+            # First, for a step may read it in another thread meanwhile.
+            self._stored.confirm(key, value)
             # By identity: two removals of one key are equal, and between them it may have been stored.
             if overlay.get(key) is value:
                 del overlay[key]
-            self._stored.confirm(key, value)
             if value == GONE:
                 self._going.discard(key)
 

@@ -7,6 +7,7 @@ consumer would read it.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -149,6 +150,58 @@ def count_step(batch: RecordBatch, state: StateReader) -> Effects:
 def stage(step: Any = count_step, **changes: Any) -> Stage:
     kind = {"async_step" if asyncio.iscoroutinefunction(step) else "step": step}
     return Stage(**{"name": "stage", "sources": (SOURCE,), "table": "t"} | kind | changes)
+
+
+class TestInAThread:
+    """What may take long of one record does not stop the event loop."""
+
+    async def test_the_event_loop_goes_on_and_what_the_step_wants_is_the_same(self, service: Service) -> None:
+        go_on, threads = threading.Event(), []
+
+        def slow(batch: RecordBatch, state: StateReader) -> Effects:
+            threads.append(threading.current_thread())
+            assert go_on.wait(60), "the event loop stood still"
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
+        running = asyncio.create_task(bench.run(b"a", b"poison", b"b"))
+        await bench.until(lambda: threads)
+        assert bench.steppers[0].running
+        go_on.set()
+        await running
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        assert bench.letters() == [(b"poison", "step_failed")]
+        assert threading.main_thread() not in threads
+
+    async def test_other_sources_are_done_at_once(self, service: Service) -> None:
+        threads = []
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            threads.append(threading.current_thread())
+            return count_step(batch, state)
+
+        await Bench(service, stage(step)).run(b"a")
+        assert threads == [threading.main_thread()]
+
+    def test_a_value_that_is_confirmed_meanwhile_is_read_as_before(self) -> None:
+        """Confirming moves it from the overlay to the table, while a step in a thread may look for it."""
+        stored = StoredPartition((SOURCE,))
+        state, seen = PartitionState(stored), []
+        effects = Effects()
+        effects.store(b"k", b"old", 1)
+        state.confirm(state.store(effects.changes))
+        effects = Effects()
+        effects.store(b"k", b"new", 2)
+        values = state.store(effects.changes)
+
+        class Watched(dict[bytes, bytes]):
+            def __delitem__(self, key: bytes) -> None:
+                super().__delitem__(key)
+                seen.append(state.read(key))
+
+        state._overlay = Watched(state._overlay)
+        state.confirm(values)
+        assert seen == [(2, b"new")]
 
 
 class TestIsolation:

@@ -96,6 +96,8 @@ class Facts:
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
             bystander_of=(FACTS, EMBEDDINGS),
+            # Of a person with many facts all are looked at.
+            in_thread=(CONSOLIDATION,),
             decided_by=self._settings.chosen("merge_similarity", "support_similarity", "mask", "mask_patterns"),
         )
 
