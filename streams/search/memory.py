@@ -139,13 +139,11 @@ class MemorySearch:
             raise InvalidQuestion("no episodes are kept here: search turns, facts or both")
         turns = self._turns if wanted.searches_turns else None
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
-        # The model computes while the index says who speaks.
-        whole, speakers = await asyncio.gather(self._embed(query), _speakers(named, query, wanted))
-        question = read(query, speakers)
-        vector = whole
-        if question.text != query and whole is not None:
-            vector = await self._embed(question.text)
-            whole = None if vector is None else whole
+        question = read(query, await _speakers(named, query, wanted))
+        about = query if wanted.search_type is SearchType.FACTS else question.text
+        # Two texts at once take less than one after the other, by far where a model is asked over a network.
+        vectors = await self._embed(about, *([query] if wanted.searches_facts else []))
+        vector, whole = vectors.get(about), vectors.get(query)
         watch.lap("read")
         period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
@@ -240,14 +238,14 @@ class MemorySearch:
                 known.setdefault((turn.conversation_id, turn.index), turn)
         return known
 
-    async def _embed(self, text: str) -> NDArray[np.float32] | None:
-        """Return a text's vector, or None while the embedder is down."""
+    async def _embed(self, *texts: str) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of texts; none while the embedder is down."""
+        distinct = [*dict.fromkeys(texts)]
         try:
-            [vector] = await asyncio.wait_for(self._embedder.embed([text]), self._embed_timeout)
+            vectors = await asyncio.wait_for(self._embedder.embed(distinct), self._embed_timeout)
         except (DependencyUnavailable, TimeoutError):
-            return None
-        found: NDArray[np.float32] = vector
-        return found
+            return {}
+        return dict(zip(distinct, vectors, strict=True))
 
 
 async def _speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[str]:
