@@ -19,9 +19,11 @@ TARGETS = [
     ("latency", ("p95",), "message to searchable fact, p95", "<=", 1.0, "s"),
     ("latency", ("turn", "p95"), "message to turn found by words, p95", "<=", 0.3, "s"),
     ("scale", ("largest", "1", "p95"), "search in the largest index, p95", "<=", 0.04, "s"),
+    ("scale", ("largest", "32", "p95"), "the same, 32 at once, p95", "<=", 0.15, "s"),
     ("scale", ("one person", "1", "p95"), "search of one who has all of it, p95", "<=", 0.04, "s"),
     ("scale", ("one person", "1", "blocked"), "event loop blocked by that, longest", "<=", 0.05, "s"),
-    ("scale", ("candidate",), "one more statement about them", "<=", 0.005, "s"),
+    ("scale", ("learning", "candidate"), "one more statement about them", "<=", 0.005, "s"),
+    ("scale", ("learning", "vector"), "its vector", "<=", 0.005, "s"),
     ("http", ("search", "p95"), "search over HTTP, p95", "<=", 0.04, "s"),
     ("http", ("http",), "of it HTTP", "<=", 0.003, "s"),
     ("http", ("post", "p95"), "POST of one message, p95", "<=", 0.03, "s"),
@@ -64,6 +66,8 @@ def render(figures: dict[str, Any]) -> str:
         lines += _cores(figures["cores"])
     if "scale" in figures:
         lines += _scale(figures["scale"])
+    if "footprint" in figures:
+        lines += _footprint(figures["footprint"])
     if "chats" in figures:
         lines += _chats(figures["chats"])
     if "responses" in figures:
@@ -96,13 +100,24 @@ def _cores(figures: dict[str, Any]) -> list[str]:
 
 
 def _scale(figures: dict[str, Any]) -> list[str]:
-    return [
+    lines = [
         f"search, {size}{'' if size == 'one person' else ' facts and turns'}, {askers} at once: "
-        f"median {took['median'] * 1e3:.1f} ms, p95 {took['p95'] * 1e3:.1f} ms, "
-        f"event loop blocked {took['blocked'] * 1e3:.1f} ms"
+        f"median {took['median'] * 1e3:.1f} ms, p95 {took['p95'] * 1e3:.1f} ms, of the processor "
+        f"{took['cpu'] * 1e3:.1f} ms, event loop blocked {took['blocked'] * 1e3:.1f} ms"
         for size, of in figures.items()
-        if size not in ("largest", "candidate")
+        if size not in ("largest", "learning")
         for askers, took in of.items()
+    ]
+    if "learning" in figures:
+        seconds = figures["learning"]["consolidation"]
+        lines.append(f"one consolidation of them, in a thread of its own: {seconds * 1e3:.0f} ms")
+    return lines
+
+
+def _footprint(figures: dict[str, Any]) -> list[str]:
+    return [
+        f"bytes of a {kind}: " + ", ".join(f"{where} {size:,.0f}" for where, size in figures[kind].items())
+        for kind in ("turn", "fact")
     ]
 
 

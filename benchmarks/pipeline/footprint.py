@@ -1,6 +1,7 @@
-"""What a turn and a fact take: in the state of the services, in Redis and in Qdrant (bytes each).
+"""What a turn and a fact take, with their vectors: in the state of the services, in Redis and in Qdrant (bytes
+each).
 
-The stages run as they are deployed, on a Valkey and an embedded index of their own; vectors are random.
+The stages run as they are deployed, on a Valkey and an embedded index of their own; vectors are drawn.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.pipeline.one_person import drawn_vector
 from benchmarks.pipeline.workload import chat_message
 from models import ids
 from models.facts import Fact, FactCandidate, Provenance
@@ -27,7 +29,7 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import edge_folder, open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.qdrant_kinds import FACTS, TURNS
-from streams.agents.memory.facts import CANDIDATES, Facts
+from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, Facts
 from streams.agents.memory.facts import FACTS as FACTS_TOPIC
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
@@ -91,6 +93,9 @@ async def _facts(count: int, folder: Path, resources: AsyncExitStack) -> dict[st
     for number in range(count):
         made.feed(made.record(_candidate(number), CANDIDATES))
     facts = made.values(FACTS_TOPIC, Fact)
+    drawn = np.random.default_rng(7)
+    for fact in facts:
+        made.feed(made.record(drawn_vector(fact.fact_id, fact.user_id, drawn), EMBEDDINGS))
     index = open_index(settings, FACTS, VectorSpace("random", DIMENSIONS))
     resources.push_async_callback(index.close)
     disk = _disk(edge_folder(settings, FACTS))

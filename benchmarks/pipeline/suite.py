@@ -33,7 +33,7 @@ SERVING = ("latency", "http", "mcp", "page", "live", "chats")
 #: Those that only the long form measures, unless they are named.
 LONG_ONLY = frozenset({"chats", "page", "live"})
 
-_SCALE_SHORT = "--sizes 1000 --askers 1 8 --one 2000 --searches 20"
+_SCALE_SHORT = "--sizes 1000 --askers 1 32 --one 2000 --searches 32"
 
 #: Records that show that every process has partitions and is at work.
 _FIRST = 6000

@@ -128,19 +128,20 @@ class Shard(Generic[Item]):
         Other threads get their turn between two calls of the engine.  A payload is read once only.
         """
         selected = _filter(where)
-        found: dict[str, float | None] = {}
+        found: dict[Any, float | None] = {}  # by the engine's own ids: to write each as text takes longer
         for query in (edge.Query.Nearest(vector.tolist(), stored.VECTOR), self._words(words)):
             request = edge.QueryRequest(
                 limit=limit, query=query, filter=selected, with_payload=False, params=_NEAREST
             )
             by_meaning = isinstance(query, edge.Query)
             for point in self.engine.query(request):
-                found.setdefault(str(point.id), point.score if by_meaning else None)
-        cosines = {name: score for name, score in found.items() if score is not None}
-        if others := [name for name, score in found.items() if score is None]:
+                found.setdefault(point.id, point.score if by_meaning else None)
+        payloads = {record.id: record.payload for record in self.engine.retrieve([*found], True, False)}
+        items = {each: self.kind.from_payload(payloads[each]) for each in found}
+        cosines = {self.kind.id_of(items[each]): score for each, score in found.items() if score is not None}
+        if others := [self.kind.id_of(items[each]) for each, score in found.items() if score is None]:
             cosines |= self.cosines(vector, others)
-        payloads = {str(record.id): record.payload for record in self.engine.retrieve([*found], True, False)}
-        return [self.kind.from_payload(payloads[name]) for name in found], cosines
+        return [*items.values()], cosines
 
     def _words(self, words: str) -> edge.TextQuery:
         return edge.TextQuery(self.kind.text_field, words)

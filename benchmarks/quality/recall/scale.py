@@ -1,9 +1,11 @@
 """How long a search takes: ``python -m benchmarks.quality.recall.scale [--sizes N ...] [--askers N ...]``.
 
 Facts and turns, half of each, of people who have 1,000 of them, and of one person who has all of ``--one``, in
-embedded indexes; queries that were never asked before, by the real embedder, answered by the real search
-without the log of conversations.  For each size and number of askers: the median and the 95th percentile, and
-the longest that the event loop stood still.  And what one more statement about a person of so many facts takes.
+embedded indexes and a Valkey; questions that were never asked before, by the real embedder, answered by the
+real search.  For each size and number of askers: the median and the 95th percentile, the processor's time for
+each search, and the longest that the event loop stood still.  And what learning takes about a person of so many
+facts.
+``--folder``: where the indexes are kept for the next time (the log is filled each time).
 """
 
 from __future__ import annotations
@@ -22,60 +24,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.pipeline import one_person
 from benchmarks.quality.recall.memory import opened
 from models import ids
-from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactChange, FactStatus
 from models.index import FactIndex
 from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
-from streams.agents.memory.facts import Facts
+from streams.adapters.conversation_log import ConversationLog
 from streams.process_life import tune_garbage_collection
-from streams.runtime.testing import StageHarness
 from streams.search import MemorySearch, TurnIndex, Wanted
-from streams.settings import Settings
 
 _EACH, _BATCH, _SEARCHES = 1_000, 500, 200
-_WORDS = [
-    "garden",
-    "bicycle",
-    "coffee",
-    "deadline",
-    "violin",
-    "harbour",
-    "invoice",
-    "recipe",
-    "mountain",
-    "painting",
-    "dentist",
-    "sister",
-    "meeting",
-    "ticket",
-    "library",
-    "soup",
-    "train",
-    "window",
-    "battery",
-    "contract",
-    "holiday",
-    "forest",
-    "printer",
-    "jacket",
-    "lesson",
-    "bridge",
-    "market",
-]
+_NAMES = """
+    garden bicycle coffee deadline violin harbour invoice recipe mountain painting dentist sister meeting
+    ticket library soup train window battery contract holiday forest printer jacket lesson bridge market
+"""
+_WORDS = _NAMES.split()
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
-#: Statements that are timed.
-_MEASURED = 100
+#: Every other question has words that only ask: what it is about is embedded, too.
+_ASKED = ("what about {}?", "Can you remind me what I said about {}?")
 
 
 class Took(NamedTuple):
-    """Seconds of the searches: median, 95th percentile; and the longest that the event loop stood still."""
+    """Seconds of the searches: median, 95th percentile, and of the processor for each; and the longest that the
+    event loop stood still.
+    """
 
     median: float
     p95: float
+    cpu: float
     blocked: float
 
 
@@ -123,15 +103,28 @@ def _turn(number: int, person: str, chance: random.Random) -> Turn:
 
 
 async def fill(
-    facts_index: FactIndex, turns_index: TurnIndex, size: int, one: bool, chance: random.Random
+    facts_index: FactIndex,
+    turns_index: TurnIndex,
+    size: int,
+    one: bool,
+    chance: random.Random,
+    log: ConversationLog | None = None,
 ) -> list[str]:
-    """Store so many facts and turns, with vectors that are drawn; return whose they are."""
+    """Store so many facts and turns, with vectors that are drawn; return whose they are.
+
+    Indexes that hold something hold all of it: then only the log is filled.
+    """
     drawn = np.random.default_rng(chance.randrange(2**32))
     people = [f"p{at}" for at in range(1 if one else max(1, size // _EACH))]
+    is_new = not await facts_index.count()
     for start in range(0, size // 2, _BATCH):
         numbers = range(start, min(start + _BATCH, size // 2))
         facts = [_fact(number, people[number % len(people)], chance) for number in numbers]
         turns = [_turn(number // len(people), people[number % len(people)], chance) for number in numbers]
+        if log is not None:
+            await log.write((turn, turn.source.offset) for turn in turns)
+        if not is_new:
+            continue
         await facts_index.upsert(facts)
         await turns_index.upsert(turns)
         for index, names in (
@@ -152,7 +145,8 @@ async def time_searches(
 
     async def ask() -> None:
         for _ in left:
-            wanted = Wanted(query=f"what about {sentence(chance, 4)}?", user_id=chance.choice(people))
+            query = chance.choice(_ASKED).format(sentence(chance, 4))
+            wanted = Wanted(query=query, user_id=chance.choice(people))
             began = time.perf_counter()
             await search.search(wanted)
             seconds.append(time.perf_counter() - began)
@@ -164,98 +158,59 @@ async def time_searches(
             await asyncio.sleep(0.001)
             longest = max(longest, time.perf_counter() - before - 0.001)
 
-    watching = asyncio.create_task(watch())
+    watching, spent = asyncio.create_task(watch()), time.process_time()
     await asyncio.gather(*(ask() for _ in range(askers)))
     watching.cancel()
-    return Took(float(np.median(seconds)), float(np.quantile(seconds, 0.95)), longest)
+    cpu = (time.process_time() - spent) / count
+    return Took(float(np.median(seconds)), float(np.quantile(seconds, 0.95)), cpu, longest)
 
 
-async def measure(sizes: Sequence[int], askers: Sequence[int], one: int, count: int) -> dict[str, Any]:
+async def measure(
+    sizes: Sequence[int], askers: Sequence[int], one: int, count: int, folder: Path
+) -> dict[str, Any]:
     """Return what each size and number of askers took; ``one``: facts and turns of a single person, 0: none."""
     found: dict[str, Any] = {}
     for size, is_one in [*((size, False) for size in sizes), *([(one, True)] if one else [])]:
         chance, name = random.Random(size), "one person" if is_one else str(size)
-        with tempfile.TemporaryDirectory(prefix="switchboard-scale-") as folder:
-            async with opened(Path(folder)) as memory:
-                people = await fill(memory.facts, memory.turns, size, is_one, chance)
-                search = MemorySearch(memory.facts, memory.embedder, memory.turns)
-                await time_searches(search, people, 1, chance, count // 4)  # what is loaded with the first ones
-                of = found.setdefault(name, {})
-                for number in askers:
-                    took = await time_searches(search, people, number, chance, count)
-                    of[str(number)] = took._asdict()
-                    print(
-                        f"{size:>7,} facts and turns{' of one person' if is_one else ''}, {number:>2} at once: "
-                        f"median {took.median * 1e3:6.1f} ms, p95 {took.p95 * 1e3:6.1f} ms, "
-                        f"loop blocked {took.blocked * 1e3:5.1f} ms",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+        async with opened(folder / f"{size}{'-one' if is_one else ''}") as memory:
+            people = await fill(memory.facts, memory.turns, size, is_one, chance, memory.log)
+            await time_searches(memory.search, people, 1, chance, count // 4)  # loads what is loaded once
+            of = found.setdefault(name, {})
+            for number in askers:
+                took = await time_searches(memory.search, people, number, chance, count)
+                of[str(number)] = took._asdict()
+                _tell(
+                    f"{size:>7,} facts and turns{' of one person' if is_one else ''}, {number:>2} at once: "
+                    + ", ".join(f"{what} {seconds * 1e3:.1f} ms" for what, seconds in took._asdict().items())
+                )
     if one:
-        found["candidate"] = candidate_seconds(one // 2)
-        print(
-            f"one more statement beside {one // 2:,} facts: {found['candidate'] * 1e3:.2f} ms", file=sys.stderr
+        learning = one_person.measure(one // 2)._asdict()
+        found["learning"] = learning
+        _tell(
+            f"beside {one // 2:,} facts: "
+            + ", ".join(f"one more {what} {seconds * 1e3:.2f} ms" for what, seconds in learning.items())
         )
     return found
 
 
-def candidate_seconds(known: int) -> float:
-    """Return what the stage of facts takes for one more statement about a person of so many facts (median)."""
-    stage = StageHarness(Facts(Settings()).stage(), start=datetime.now(UTC))
-    seconds: list[float] = []
-    for first in range(0, known + _MEASURED, _BATCH):
-        said = [
-            stage.record(_candidate(number), key=b"ada")
-            for number in range(first, min(first + _BATCH, known + _MEASURED))
-        ]
-        if first < known:
-            stage.feed(*said)
-            stage.outputs.clear()
-            continue
-        for record in said:
-            began = time.perf_counter()
-            stage.feed(record)
-            seconds.append(time.perf_counter() - began)
-    return float(np.median(seconds))
-
-
-def _candidate(number: int) -> FactCandidate:
-    value, name = f"the soup called number {number}", f"m-{number}"
-    return FactCandidate(
-        candidate_id=ids.text_fact_id("default", "candidate", name),
-        user_id="ada",
-        kind=Kind.PREFERENCE,
-        statement=f"Likes {value}",
-        confidence=0.8,
-        source_message_ids=(name,),
-        provenance=Provenance(
-            conversation_id="c-1",
-            window_id=ids.text_fact_id("default", "window", name),
-            window_end_id=name,
-            message_ids=(name,),
-            quote=f"I like {value}.",
-            topic="chat.messages.v1",
-            partition=0,
-            offsets=(number,),
-            sent_at=_BEGAN + timedelta(minutes=number),
-            arrived_at=_BEGAN + timedelta(minutes=number),
-        ),
-        extractor="builtin-1",
-        attribute="like",
-        value=value,
-    )
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str]) -> int:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recall.scale")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     parser.add_argument("--askers", type=int, nargs="+", default=[1, 8, 32])
     parser.add_argument("--one", type=int, default=100_000, help="facts and turns of one person (0: none)")
     parser.add_argument("--searches", type=int, default=_SEARCHES, help="of each size and number of askers")
+    parser.add_argument("--folder", type=Path, help="where the indexes are kept for the next time")
     given = parser.parse_args(arguments)
     tune_garbage_collection()  # as every service does
-    print(json.dumps(asyncio.run(measure(given.sizes, given.askers, given.one, given.searches))))
+    with tempfile.TemporaryDirectory(prefix="switchboard-scale-") as temporary:
+        folder = given.folder or Path(temporary)
+        found = asyncio.run(measure(given.sizes, given.askers, given.one, given.searches, folder))
+    print(json.dumps(found))
     return 0
 
 
