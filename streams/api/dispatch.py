@@ -137,7 +137,7 @@ def _fields(found: Operation) -> set[str]:
     """Return the names of everything that may be given."""
     kinds = [kind for kind in (found.parameters, found.body) if inspect.isclass(kind)]
     structs = [kind for kind in kinds if issubclass(kind, msgspec.Struct)]
-    return {each.encode_name for kind in structs for each in msgspec.structs.fields(kind)}
+    return {name for kind in structs for name in kind.__struct_encode_fields__}
 
 
 _Narrow = Callable[[dict[str, Any], Sequence[str]], dict[str, Any]]
@@ -153,8 +153,7 @@ def _parameters(
         )
     if both := [name for name in given if name in request.path_params]:
         raise Problem(INVALID_REQUEST, f"{both[0]} stands in the path already. {usage(found)}.")
-    fields = [each.encode_name for each in msgspec.structs.fields(kind)]
-    asked = narrow({**given, **request.path_params}, fields)
+    asked = narrow({**given, **request.path_params}, kind.__struct_encode_fields__)
     try:
         return msgspec.convert(asked, kind, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
@@ -166,7 +165,7 @@ async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Na
     try:
         given = msgspec.json.decode(await read_body(request))
         if isinstance(given, dict) and inspect.isclass(kind) and issubclass(kind, msgspec.Struct):
-            given = narrow(given, [each.encode_name for each in msgspec.structs.fields(kind)])
+            given = narrow(given, kind.__struct_encode_fields__)
         return msgspec.convert(given, kind)
     except RecursionError:
         raise Problem(INVALID_REQUEST, f"The body is nested too deeply. {usage(found)}.") from None
