@@ -164,7 +164,7 @@ def _put_right(turns: Sequence[Turn], kept: list[list[Sentence]], place: int, va
                 continue
             for match in reversed([match for match in found if match.group() == wrong]):
                 text = old.text[: match.start()] + put + old.text[match.end() :]
-                old = sentence_of(text, old.turn, old.nth, old.lead)
+                old = sentence_of(text, old.turn, old.nth, old.lead, old.laid_out)
             kept[before][at], is_put = old, True
     return is_put
 
@@ -177,7 +177,6 @@ def _within(sentence: Sentence) -> Sentence:
             new = pattern.match(text, cue.end())
             old = [found for found in _values(kind, text) if found.end() == cue.start()]
             if new and old:
-                return sentence_of(
-                    text[: old[0].start()] + text[cue.end() :], sentence.turn, sentence.nth, sentence.lead
-                )
+                put_right = text[: old[0].start()] + text[cue.end() :]
+                return sentence_of(put_right, sentence.turn, sentence.nth, sentence.lead, sentence.laid_out)
     return sentence

@@ -42,19 +42,21 @@ _DIET = (
     r"pescatarian|pregnant|kosher|halal|(?:gluten|dairy|lactose|nut|sugar|meat|alcohol)[- ]free)"
 )
 
+_FAVOURITE = r"(?:\w+ )?(?:favou?rites?|preferences?|preferred|go-to)"
+
 _DECISION = any_of(
     r"\blet's (?:go (?:with|for)|use|do|book|take|stick (?:with|to)|choose|pick|meet|settle on|schedule|"
-    r"start with|plan (?:on|for)|make it)\b",
+    r"start with|plan (?:on|for)|make it(?! (?:happen|work|count|big|through)\b))\b",
     rf"{_WE}(?:'ve| have|'d| had)?{_ADVERBS} "
-    r"(?:decided|agreed|chose|chosen|picked|settled on|opted|went with|gone with|made up (?:my|"
+    r"(?:decided|agreed|chose|chosen|picked(?! up\b)|settled on|opted|went with|gone with|made up (?:my|"
     r"our) minds?)\b",
     rf"{_WILL}{_ADVERBS} (?:go (?:with|for)|use|"
     r"take(?! (?:(?:good |great |some )?care|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
-    r"choose|pick|stick (?:with|to)|opt for|adopt|settle)\b",
-    r"\b(?:i'm|i am|we're|we are) going (?:with|for)\b",
+    r"choose|pick(?! (?:up|on)\b)|stick (?:with|to)|opt for|adopt|settle)\b",
+    r"\b(?:i'm|i am|we're|we are) going (?:with(?! (?:you|him|her|them|my|our)\b)|for the)\b",
     r"\b(?:it's|that's|it is|that is) (?:settled|decided|a deal|final)\b",
     r"^(?:the|our|my|final|and the|so the|so our) (?:final )?(?:decision|choice|plan) is\b",
-    r"^(?:decision|agreed|decided)\b",
+    r"^(?:decision|agreed|decided)\b(?:: *\w|,? (?:to|that|on|we|i|the|let's|it)\b)",
     r"\bi(?:'ve| have)? changed my mind\b",
     r"^(?:no|sorry|actually|wait)\b[,. ]+(?:please )?(?:let's )?make (?:it|that)\b",
 )
@@ -112,7 +114,8 @@ _PREFERENCE = any_of(
     rf"\bi{_ADVERBS} (?:don't|do not|never)(?: really| particularly| much)* (?:like|love|enjoy)\b"
     r"(?! (?:it|that|this|them|your|you|him|her)\b)",
     r"\b(?:i'd|i would)(?: much| really)? (?:rather|prefer)\b",
-    r"\bmy (?:\w+ )?(?:favou?rites?|preferences?|preferred|go-to)\b",
+    rf"\bmy {_FAVOURITE}\b(?: \w+){{0,4}}?(?: (?:is|are|was|were|has|have)\b|'s\b|:)",
+    rf"(?:\b(?:is|are|was|were|been|be)|'s|'re)(?: \w+){{0,4}}? my {_FAVOURITE}\b",
     r"\bi (?:can't|cannot|can not) (?:stand|bear|live without|get enough of)\b",
     r"\b(?:i'm|i am)(?: (?:not|a|an|really|very|quite|big|huge|also|so))* (?:fan of|into|fond of|"
     r"keen on|partial to|"
@@ -151,12 +154,14 @@ _NOT_ANY_MORE = any_of(r"(?<!'m )(?<!\bam )\bused to\b", r"\bno longer\b")
 def cued_section(sentence: str, role: Role) -> Section | None:
     """Return the list that a statement's wording puts it into; ``None``: none of them.
 
-    Preferences, constraints and to-dos are the person's own words; what an assistant says about itself or
-    advises is none.  What is denied, supposed, or said by or of somebody else is none either.
+    They are people's own words; what an assistant says about itself or advises is none.  What is denied,
+    supposed, or said by or of somebody else is none either.
     """
+    if role is not Role.USER:
+        return None
     if _holds(_DECISION, sentence) and not _UNDONE.search(sentence):
         return Section.DECISIONS
-    if role is not Role.USER or _NOT_ANY_MORE.search(sentence):
+    if _NOT_ANY_MORE.search(sentence):
         return None
     return next((section for section, cues in _PERSONAL if _holds(cues, sentence)), None)
 

@@ -6,15 +6,12 @@ tells how it ended, not how it began.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from models.messages import Role
-from processors.summaries.corrections import are_other_times, numbers_of, prices_of
+from processors.summaries.corrections import are_other_times
 from processors.summaries.reading import Sentence, Turn
 from processors.summaries.reservations import (
     arranges,
-    declines,
     hands_over,
     is_done,
     is_found,
@@ -28,17 +25,14 @@ from processors.summaries.reservations import (
 )
 from processors.summaries.speech_acts import (
     accepts,
-    changes_plans,
     contradicts,
     counters,
     denies_that,
     is_evasive,
-    is_negative,
     is_phatic,
     is_proposal,
     is_yes_or_no,
     objects,
-    takes_back,
 )
 
 #: Sentences of a reply that tell whether it agrees.
@@ -47,56 +41,16 @@ REPLY = 2
 #: Sentences that share this part of the smaller one's words are about the same.
 SAME_MATTER = 0.5
 
-#: Another number behind as many of the same words is another one of the same.
-RECOUNTED = 2
-
 #: Turns after which "I changed my mind" is about something else.
 TAKEN_BACK_WITHIN = 4
 
-
-#: Of more sentences that may undo something, the last of a conversation count.
-MOST_TURNS_OF_MIND = 40
-
-
-class Ending(NamedTuple):
-    """What of a conversation undoes what was said before it.
-
-    ``changes``: sentences that put something in the place of something else; ``refusals``: what is not to be,
-    and what somebody does not want any more; ``agreed``: the last turn with a proposal that was agreed to;
-    ``last``: where somebody ("": anybody) last said a word in a statement that denies, and in one that does
-    not; ``counted``: sentences with numbers.
-    """
-
-    changes: Sequence[Sentence]
-    refusals: Sequence[Sentence]
-    agreed: int
-    last: Mapping[tuple[str, str, bool], tuple[int, int]]
-    counted: Sequence[Sentence]
+#: Turns after which people talk of something else: what does not name a matter is of none that is further back.
+SAME_TALK = 12
 
 
-def ending(turns: Sequence[Turn]) -> Ending:
-    """Read once what is asked of every decision and to-do."""
-    said = [sentence for turn in turns for sentence in turn.sentences]
-    changes = [sentence for sentence in said if takes_back(sentence.plain) or changes_plans(sentence.plain)]
-    refusals = [
-        sentence
-        for sentence in said
-        # An assistant advises; whether that is an end of it, the person says.
-        if turns[sentence.turn].role is Role.USER
-        and not sentence.asks
-        and (refuses(sentence.plain) or declines(sentence.lead + sentence.plain))
-    ]
-    agreed = (s.turn for s in reversed(said) if is_proposal(s.plain) and is_agreed(turns, s))
-    last = {
-        (speaker, word, is_negative(sentence.lead + sentence.plain)): (sentence.turn, sentence.nth)
-        for sentence in said
-        if not sentence.asks and turns[sentence.turn].role is Role.USER
-        for speaker in ("", turns[sentence.turn].speaker)
-        for word in sentence.words
-    }
-    counted = [sentence for sentence in said if numbers_of(sentence.plain)]
-    changes, refusals, counted = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals, counted))
-    return Ending(changes, refusals, next(agreed, -1), last, counted)
+def _soon(turns: Sequence[Turn], place: int, within: int = SAME_TALK) -> Sequence[Turn]:
+    """The turns after ``turns[place]`` in which people still talk of the same."""
+    return turns[place + 1 : place + 1 + within]
 
 
 def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
@@ -108,7 +62,7 @@ def reply_to(turns: Sequence[Turn], place: int) -> Turn | None:
 def is_answered(turns: Sequence[Turn], question: Sentence) -> bool:
     """Tell whether somebody else answered: at once, or later if they put it off."""
     after = next_turn(turns, question.turn)
-    if after is not None and after.sentences and is_yes_or_no(_beginning(after)):
+    if after is not None and after.sentences and is_yes_or_no(beginning(after)):
         return True
     reply = reply_to(turns, question.turn)
     if reply is None:
@@ -136,52 +90,23 @@ def next_turn(turns: Sequence[Turn], place: int) -> Turn | None:
 def is_agreed(turns: Sequence[Turn], proposal: Sentence) -> bool:
     """Tell whether the next turn agrees to a proposal, and so settles it; a yes answers what was asked last."""
     after = next_turn(turns, proposal.turn)
-    if after is None or not accepts(_beginning(after)):
+    if after is None or not accepts(beginning(after)):
         return False
     if any(sentence.asks for sentence in _rest(turns, proposal)):
         return False
-    return not (proposal.asks and leaves_open(proposal.plain, _beginning(after)))
+    return not leaves_open(proposal.plain, beginning(after))
 
 
 def is_turned_down(turns: Sequence[Turn], proposal: Sentence) -> bool:
     """Tell whether the next turn objects to a proposal."""
     after = next_turn(turns, proposal.turn)
-    return after is not None and objects(_beginning(after)) and not accepts(_beginning(after))
+    return after is not None and objects(beginning(after)) and not accepts(beginning(after))
 
 
 def is_countered(turns: Sequence[Turn], decision: Sentence) -> bool:
     """Tell whether the next turn begins with something else instead of a decision."""
     after = next_turn(turns, decision.turn)
-    return after is not None and counters(_beginning(after))
-
-
-def is_superseded(turns: Sequence[Turn], end: Ending, decision: Sentence) -> bool:
-    """Tell whether the same matter is decided anew later on, or the decision taken back."""
-    return any(
-        _replaces(turns, sentence, decision)
-        for sentence in end.changes
-        if (sentence.turn, sentence.nth) > (decision.turn, decision.nth)
-    )
-
-
-def is_refused(turns: Sequence[Turn], end: Ending, to_do: Sentence) -> bool:
-    """Tell whether a to-do or a request is not to be: the reply, or what is said of the same matter anywhere,
-    refuses it, or its speaker declines it later on.
-    """
-    return any(_ends(turns, refusal, to_do) for refusal in end.refusals)
-
-
-def is_opposed(turns: Sequence[Turn], end: Ending, intended: Sentence) -> bool:
-    """Tell whether what somebody wants or is about to do meets with an objection, a refusal at any time, or
-    something else in its place.
-    """
-    after = next_turn(turns, intended.turn)
-    if after is not None:
-        if is_turned_down(turns, intended) or counters(_beginning(after)):
-            return True
-        if any(is_proposal(s.plain) and s.words & intended.words for s in after.sentences):
-            return not accepts(_beginning(after))
-    return is_refused(turns, end, intended)
+    return after is not None and counters(beginning(after))
 
 
 def is_served(turns: Sequence[Turn], to_do: Sentence) -> bool:
@@ -189,7 +114,7 @@ def is_served(turns: Sequence[Turn], to_do: Sentence) -> bool:
     other has arranged it in the end.
     """
     speaker = turns[to_do.turn].speaker
-    later = (turn for turn in turns[to_do.turn + 1 :] if turn.speaker != speaker)
+    later = (turn for turn in _soon(turns, to_do.turn) if turn.speaker != speaker)
     if any(arranges(statement.plain) for turn in later for statement in turn.statements):
         return True
     if any(hands_over(sentence.lead + sentence.plain) for sentence in _rest(turns, to_do)):
@@ -203,29 +128,14 @@ def is_served(turns: Sequence[Turn], to_do: Sentence) -> bool:
 def is_rescheduled(turns: Sequence[Turn], to_do: Sentence) -> bool:
     """Tell whether another time of the same kind is named later on."""
     return any(
-        are_other_times(to_do.plain, s.plain) for turn in turns[to_do.turn + 1 :] for s in turn.statements
+        are_other_times(to_do.plain, s.plain) for turn in _soon(turns, to_do.turn) for s in turn.statements
     )
 
 
-def _ends(turns: Sequence[Turn], refusal: Sentence, to_do: Sentence) -> bool:
-    after = refusal.turn - to_do.turn
-    if turns[refusal.turn].speaker != turns[to_do.turn].speaker:
-        return 0 < after <= TAKEN_BACK_WITHIN or _is_same_matter(refusal, to_do)
-    return 0 < after <= TAKEN_BACK_WITHIN and declines(refusal.lead + refusal.plain)
-
-
-def _is_same_matter(one: Sentence, other: Sentence) -> bool:
+def is_same_matter(one: Sentence, other: Sentence) -> bool:
+    """Tell whether two sentences are about the same."""
     fewer = min(len(one.words), len(other.words))
     return fewer > 0 and len(one.words & other.words) >= SAME_MATTER * fewer
-
-
-def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> bool:
-    if takes_back(sentence.plain):
-        same_speaker = turns[sentence.turn].speaker == turns[decision.turn].speaker
-        return same_speaker and sentence.turn - decision.turn <= TAKEN_BACK_WITHIN
-    if not changes_plans(sentence.plain) or (sentence.asks and not is_agreed(turns, sentence)):
-        return False
-    return _is_same_matter(sentence, decision)
 
 
 def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> bool:
@@ -233,53 +143,32 @@ def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> b
     is over, offers after a no what was asked for, or proposes another time; or it is denied, or asked again.
     """
     speaker = turns[answer.turn].speaker
-    soon = turns[answer.turn + 1 : answer.turn + 1 + TAKEN_BACK_WITHIN]
-    if any(retracts(s.plain) for turn in soon if turn.speaker == speaker for s in turn.statements):
+    at_once = _soon(turns, answer.turn, TAKEN_BACK_WITHIN)
+    if any(retracts(s.plain) for turn in at_once if turn.speaker == speaker for s in turn.statements):
         return True
     if (is_trouble(answer.plain) and is_met(turns, answer)) or is_contradicted(turns, answer):
         return True
     said_no = objects(answer.lead + answer.plain) or refuses(answer.plain)
-    later = (turn for turn in turns[answer.turn + 1 :] if turn.speaker == speaker)
+    later = (turn for turn in _soon(turns, answer.turn) if turn.speaker == speaker)
     if any(is_proposal(s.plain) and are_other_times(answer.plain, s.plain) for t in later for s in t.sentences):
         return True
     return any(
         s.asks if turn.speaker != speaker else (said_no and not s.asks and offers(s.plain))
-        for turn in turns[answer.turn + 1 :]
+        for turn in _soon(turns, answer.turn)
         if turn.speaker in (speaker, turns[question.turn].speaker)
         for s in turn.sentences
-        if _is_same_matter(s, question)
-    )
-
-
-def is_reversed(end: Ending, last: Sentence, told: str, about: frozenset[str], by: str = "") -> bool:
-    """Tell whether something told is denied later on, or was denied itself and is no more: a later statement
-    about one of its words is the other way.  ``last`` is the last sentence of it; ``by``: only theirs count.
-    """
-    here, denied = (last.turn, last.nth), is_negative(told)
-    return any(end.last.get((by, word, not denied), here) > here for word in about)
-
-
-def is_recounted(end: Ending, last: Sentence, told: str, about: frozenset[str]) -> bool:
-    """Tell whether another price is named after something told, or another number of the same matter."""
-    numbers, prices = numbers_of(told), prices_of(told)
-    if not numbers:
-        return False
-    later = (s for s in end.counted if (s.turn, s.nth) > (last.turn, last.nth))
-    return any(
-        (prices and prices_of(s.plain) and not prices & prices_of(s.plain))
-        or (len((s.words & about) - numbers) >= RECOUNTED and not numbers & numbers_of(s.plain))
-        for s in later
+        if is_same_matter(s, question)
     )
 
 
 def is_met(turns: Sequence[Turn], statement: Sentence) -> bool:
     """Tell whether what somebody has to do, or what troubles them, is over before the talk is."""
     trouble, speaker = is_trouble(statement.plain), turns[statement.turn].speaker
-    rest = turns[statement.turn + 1 :]
+    rest = _soon(turns, statement.turn)
     if trouble and any(is_found(later.plain) for turn in rest for later in turn.statements):
         return True
     return any(
-        (trouble and is_solved(later.plain)) or (is_done(later.plain) and _is_same_matter(later, statement))
+        (trouble and is_solved(later.plain)) or (is_done(later.plain) and is_same_matter(later, statement))
         for turn in rest
         if turn.speaker == speaker
         for later in turn.statements
@@ -293,7 +182,7 @@ def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:
     if any(denies_that(s.lead + s.plain) for s in said if statement.nth < s.nth <= statement.nth + REPLY):
         return True
     last = said[-1] is statement
-    return last and after is not None and contradicts(_beginning(after))
+    return last and after is not None and contradicts(beginning(after))
 
 
 def is_answer(turns: Sequence[Turn], statement: Sentence) -> bool:
@@ -310,5 +199,6 @@ def _rest(turns: Sequence[Turn], said: Sentence) -> list[Sentence]:
     return [sentence for sentence in turns[said.turn].sentences if sentence.nth > said.nth]
 
 
-def _beginning(turn: Turn) -> str:
+def beginning(turn: Turn) -> str:
+    """Return what a reply begins with, which says whether it agrees."""
     return " ".join(sentence.lead + sentence.plain for sentence in turn.sentences[:REPLY])

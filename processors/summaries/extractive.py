@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from models.messages import Role
 from models.summaries import SessionSummary
 from models.windows import WindowMessage
+from processors.summaries.advice import is_consent, is_shown
 from processors.summaries.corrections import corrected
 from processors.summaries.cues import Section, cued_section
 from processors.summaries.dialogue import (
@@ -25,14 +26,17 @@ from processors.summaries.dialogue import (
     is_contradicted,
     is_met,
     is_outdone,
-    is_refused,
     is_turned_down,
     next_turn,
+)
+from processors.summaries.ending import (
+    is_refused,
 )
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.perspective import third_person
 from processors.summaries.reading import Sentence, Turn, read, words
 from processors.summaries.reservations import (
+    encourages,
     is_habit,
     is_on_the_spot,
     is_passing,
@@ -77,6 +81,7 @@ _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+|let['’]s)\b", re.IGNORECASE)
+_I = re.compile(r"\bI\b")
 #: What "one" is, the question before says.
 _ANAPHORIC = re.compile(
     r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
@@ -168,6 +173,8 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         return None
     if said.named and points_elsewhere(question.plain):
         return None
+    if turn.role is Role.ASSISTANT and is_shown(question):
+        return None
     if not is_answered(said.turns, question):
         if len(question.words) < 2 or question is not turn.sentences[-1]:
             return None  # who goes on asks nobody
@@ -178,7 +185,9 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     answer = reply.sentences[0]
     proposed = is_proposal(question.plain)
     agreed = proposed and is_agreed(said.turns, question)
-    if proposed and (is_outweighed(said, question, agreed) or is_transition(question.plain)):
+    if proposed and (
+        is_outweighed(said, question, agreed) or is_transition(question.plain) or encourages(question.plain)
+    ):
         return None
     by_itself = len(answer.words) >= ELLIPTIC and not _ANAPHORIC.search(answer.plain)
     if (
@@ -191,15 +200,21 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         or (by_itself and not agreed)
     ):
         return None
+    if reply.role is Role.ASSISTANT and (is_request(question.plain) or is_consent(answer.lead + answer.plain)):
+        return None  # what was asked for is done with the reply
     section = Section.DECISIONS if agreed else Section.KEY_FACTS
     asked, told = question.text, answer.lead + answer.text
-    if is_phatic(answer.plain) and not (agreed or is_yes_or_no(told)):
+    if (is_phatic(answer.plain) or _is_thanks_alone(answer)) and not (agreed or is_yes_or_no(told)):
         return None
     about = question.words | answer.words
     if is_outdated(said, answer, f"{asked} {told}", about):
         return None
     text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
     return section, text, about
+
+
+def _is_thanks_alone(answer: Sentence) -> bool:
+    return _NAME_ALONE.match(answer.plain) is not None and is_phatic(answer.lead + answer.plain)
 
 
 def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
@@ -213,7 +228,9 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
     if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
         section = _cued(said, turn, sentence)
         return None if section is Section.TODOS or is_proposal(text) else section
-    if is_transition(text):
+    if is_transition(text) or encourages(text):
+        return None
+    if turn.role is Role.ASSISTANT and is_shown(sentence):
         return None
     if is_proposal(text):
         agreed = is_agreed(said.turns, sentence)
@@ -282,4 +299,8 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
 
 
 def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
-    return third_person(sentence.plain, turn.speaker) if said.named else sentence.text
+    if said.named:
+        return third_person(sentence.plain, turn.speaker)
+    if turn.role is not Role.USER and not sentence.asks and _I.search(sentence.plain):
+        return f"{turn.speaker}: {sentence.text}"  # the other lines' "I" is the person
+    return sentence.text

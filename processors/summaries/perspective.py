@@ -17,6 +17,8 @@ _VOCATIVE = re.compile(
     r"[A-Z][a-z]+, (?=I\b)"
 )
 _QUOTED = re.compile(r"[\"“”«»]")
+#: Said to somebody or of several: "you" and "we" are others to a reader than to who hears it.
+_TOGETHER = re.compile(r"\b(?:you|your|yours|yourself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
 #: "am I", "do I": asked of oneself; "World War I": no person.
 _UNSURE = re.compile(
@@ -47,16 +49,17 @@ _IRREGULAR = {
     "go": "goes",
 }
 _VERBS = """
-accept admit advise agree answer apologize appreciate arrange arrive ask assume avoid bake believe belong book
-bring buy call care carry change check choose clean close collect come complain cook count cover deal decide
-deserve dislike doubt dream drink drive earn eat enjoy enter envy exercise expect explain fear feel fight fill
-find finish fix fly follow forget get give guess handle happen hate hear help hope imagine include insist
-intend invite join jog keep know lack last learn leave like listen live look lose love make manage mean meet
-mind miss move need notice offer open order owe own paint pay plan play practice prefer prepare promise
-propose provide receive recommend refuse regret remain remember rent repair require respect rest return ride
-run save say search see seem sell send serve share show sing sit sleep smoke sound speak spend stand start
-stay stop study suffer suggest suppose swim take talk teach tell tend think travel treat trust try turn
-understand use visit wait wake walk want wash watch wear wish wonder work worry write
+accept add admire admit adore advise agree answer apologize appreciate arrange arrive ask assume avoid bake
+believe belong book bring buy call care carry celebrate change chat check cherish choose clean close collect
+come complain cook count cover deal decide deserve dislike doubt dream drink drive earn eat end enjoy enter
+envy exercise expect explain fear feel fight fill find finish fix fly focus follow forget get give grab grow
+guess handle happen hate hear help hope imagine include insist intend invite jog join keep know lack last
+learn leave like listen live look lose love make manage mean meet mind miss move need notice offer open
+order owe own paint pay plan play practice prefer prepare promise propose provide receive recommend refuse
+regret remain remember rent repair require respect rest return ride run save say search see seem sell send
+serve share show sing sit sleep smoke sound speak spend stand start stay stop study suffer suggest suppose
+swim take talk teach tell tend think travel treasure treat trust try turn understand use value visit
+volunteer wait wake walk want wash watch wear wish wonder work worry write
 """
 _PRESENT = frozenset(_VERBS.split())
 _PAST_VERBS = """
@@ -73,13 +76,20 @@ _PARTICIPLE = re.compile(
 
 def third_person(text: str, name: str) -> str:
     """Return what ``name`` said of themselves, as said of them; other words stay as they are."""
-    if _QUOTED.search(text) or _UNSURE.search(text) or not _SINGULAR.search(text):
+    own = _VOCATIVE.sub("", text)
+    if any(unclear.search(own) for unclear in (_QUOTED, _UNSURE, _TOGETHER)) or not _SINGULAR.search(own):
         return f"{name}: {text}"
-    told = _SUBJECT.sub(lambda found: _said_of(found, name), _VOCATIVE.sub("", text))
+    told = _SUBJECT.sub(lambda found: _said_of(found, name), own)
     told = _OTHERS.sub(
         lambda found: {"me": name, "myself": "themself"}.get(found["word"].lower(), f"{name}'s"), told
     )
     return told if name in told else f"{name}: {text}"
+
+
+def is_imperative(sentence: str) -> bool:
+    """Tell whether a sentence begins with a frequent verb as it is told to do."""
+    first = sentence.split(maxsplit=1)[:1]
+    return bool(first) and first[0].lower() in _PRESENT
 
 
 def is_verb(word: str) -> bool:

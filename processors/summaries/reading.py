@@ -25,14 +25,16 @@ ELLIPSIS = "…"
 #: System messages are instructions, not conversation.
 READ_ROLES = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\\\[.*?\\\]|\$\$.*?\$\$", re.DOTALL)
+#: How a list, a heading, code or a formula begins.
+_LAID_OUT = re.compile(r"^[ \t]*(?:(?:[-*+•‣·–—]|#{1,6}|\(?\d{1,3}[.)])[ \t]|```|~~~|\\\[|\$\$)", re.MULTILINE)
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
     r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
     r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|also|plus|and|"
     r"but|sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
-    r"understood|right|you know|you see|i mean|excuse me|look|listen|say|"
-    r"(?:hi|hey|hello)(?: [A-Z]\w+)?)(?:[,!.…]+\s+)+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))*",
+    r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
+    r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))*",
     re.IGNORECASE,
 )
 #: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").
@@ -40,6 +42,10 @@ _CLAUSE_END = re.compile(
     r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+\D)|\s[-–—]\s|\s(?=(?:because|which|but|and|so)\s)"
 )
 _SPACE = re.compile(r"\s+")
+#: A question begins with it, also where its end was cut off.
+_ASKING = re.compile(
+    r"(?:what|where|who|why|how|which|can|could|would|should|does|did|is|are|was|were|has|may)\b", re.IGNORECASE
+)
 #: "... in the works. Finishing up ...", and "I always buy the cheapest gas, can you find me some?"
 _UNSPLIT = re.compile(
     r"(?<=[a-z]{3}[.!?])(?<!\b[Pp]rof\.)(?<!\b[Cc]apt\.)(?<!\b[Rr]ev\.)(?<!\b[Gg]en\.)(?<!\b[Ss]gt\.)\s+(?=[A-Z])|"
@@ -70,7 +76,8 @@ class Sentence(NamedTuple):
     """A sentence as written; ``plain`` is what cues look at, ``words`` what :func:`words` finds.
 
     ``turn`` is the place of its message among those read, ``nth`` its own place in the message; ``lead`` is
-    what led in ("Yes, ").
+    what led in ("Yes, ").  ``laid_out``: it stands in or behind the first list, heading, code or formula of its
+    message, where assistants advise, explain and draft.
     """
 
     text: str
@@ -80,6 +87,7 @@ class Sentence(NamedTuple):
     turn: int
     nth: int
     lead: str = ""
+    laid_out: bool = False
 
 
 class Turn(NamedTuple):
@@ -103,17 +111,19 @@ def read(messages: Sequence[WindowMessage]) -> list[Turn]:
             message.user_id if message.role is Role.USER else message.role.value,
             message.role,
             tuple(
-                sentence_of(text, turn, nth, lead) for nth, (lead, text) in enumerate(_texts(message.content))
+                sentence_of(text, turn, nth, lead, laid_out)
+                for nth, (lead, text, laid_out) in enumerate(_texts(message.content))
             ),
         )
         for turn, message in enumerate(said)
     ]
 
 
-def sentence_of(text: str, turn: int, nth: int, lead: str = "") -> Sentence:
+def sentence_of(text: str, turn: int, nth: int, lead: str = "", laid_out: bool = False) -> Sentence:
     """Return a sentence with what is known of it by itself."""
     plain = _LOOSE_APOSTROPHE.sub("'", text).replace("’", "'")
-    return Sentence(text, plain, words(text), is_question(plain), turn, nth, lead)
+    asks = is_question(plain) or (plain.endswith(ELLIPSIS) and _ASKING.match(plain) is not None)
+    return Sentence(text, plain, words(text), asks, turn, nth, lead, laid_out)
 
 
 def words(text: str) -> frozenset[str]:
@@ -126,16 +136,20 @@ def words(text: str) -> frozenset[str]:
     )
 
 
-def _texts(content: str) -> Iterator[tuple[str, str]]:
-    """The sentences of a message, without code and tables, each parted from the words that only lead in."""
+def _texts(content: str) -> Iterator[tuple[str, str, bool]]:
+    """The sentences of a message, without code, formulas and tables: what only leads in, the rest, and whether
+    it is laid out.
+    """
     # Blanked, not removed, so that spans still point into the message.
     prose = _FENCE.sub(lambda fence: "\n" * len(fence.group()), content)
+    first = _LAID_OUT.search(content)
+    begins = first.start() if first else len(content)
     for start, end in _spans(prose):
         marker = _MARKER.match(content, start, end)
         begin = marker.end() if marker else start
         text = _shortened(content[begin:end])
         if text.count("|") < 2:
-            yield content[start:begin], text
+            yield content[start:begin], text, start >= begins
 
 
 def _spans(prose: str) -> Iterator[tuple[int, int]]:

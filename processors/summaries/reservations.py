@@ -12,6 +12,22 @@ _TRANSITION = any_of(
     r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
     r"\ball (?:that )?(?:i|we|you) need(?: now)? is\b",
 )
+#: To go on as before, and to do well: it cheers, and settles nothing.
+_ENCOURAGEMENT = any_of(
+    r"^(?:\w+, )?(?:let's|(?:together,? )?we(?:'ll| will| can| could| should| must|'ve gotta| gotta| got to)?)"
+    r"(?: (?:all|both|just|always|really|definitely|still|totally|never|together))* (?:keep\b|continue\b|"
+    r"cherish|"
+    r"stay |support|appreciate|enjoy|celebrate|spread|strive|savor|remember|never|give it|give up|got this|"
+    r"(?:do|handle) (?:it|this|that|anything|so much|great things)\b|tackle|achieve|inspire|join forces|"
+    r"stick together|"
+    r"make (?:it|this|that|things|every|a (?:\w+ )?(?:difference|impact|change)|some (?:\w+ )?(?:change|"
+    r"memories)|"
+    r"(?:\w+ )?memories|the (?:most|best)|\w+ (?:unforgettable|count|happen|better))\b|"
+    r"work (?:hard|together)|help (?:those|others|each)|honou?r|live it up|find (?:our|your) own)",
+    r"^(?:\w+, )?(?:let's|we (?:can|could|should))\b.*\b(?:positivity|kindness|dreams|hope|happiness|joy|"
+    r"potential|each other|"
+    r"life's|the world|journey|memories|success)\b",
+)
 #: "Saturday or Sunday?": whoever says yes has chosen neither.
 _CHOICE = any_of(r"\w or (?!so\b|something|anything|whatever|thereabouts)\w")
 #: A yes that says what there is agrees to nothing.
@@ -142,9 +158,16 @@ def is_transition(sentence: str) -> bool:
     return _TRANSITION.search(sentence) is not None
 
 
+def encourages(sentence: str) -> bool:
+    """Tell whether a sentence only cheers whom it is said to, and whoever says it."""
+    return _ENCOURAGEMENT.search(sentence) is not None
+
+
 def leaves_open(proposal: str, reply: str) -> bool:
     """Tell whether a yes to a proposal settles nothing: it offers a choice, or the yes tells what there is."""
-    return _CHOICE.search(proposal) is not None or _INFORMS.search(reply) is not None
+    if _CHOICE.search(proposal):
+        return True
+    return proposal.rstrip().endswith("?") and _INFORMS.search(reply) is not None
 
 
 def is_habit(sentence: str) -> bool:

@@ -95,6 +95,15 @@ _PHATIC = any_of(
 )
 _PHATIC_WORDS = 8
 
+#: At any length: who answers for a living ends with it.
+_OFFERS_HELP = any_of(
+    r"\bfeel free to\b|\bi(?:'d| would) be (?:happy|glad) to\b|\bi can help you\b|"
+    r"\bif you (?:ever )?(?:have|need) (?:any|some|more|further) (?:\w+ ){0,3}(?:questions?|"
+    r"help|assistance|concerns?|guidance|clarification|suggestions?|advice|support)\b",
+    r"\b(?:would you like|do you (?:want|need)|is there)\b.*\b(?:any|specific|particular|further|"
+    r"more)\b.*\b(?:part|"
+    r"aspects?|details?|information|examples?|help|assistance|guidance|areas?|type|steps?|questions?)\b",
+)
 #: At any length, unless a clause or a number follows.
 _THANKS = any_of(
     r"^\W*(?:many thanks|thanks|thank you|i hope to hear from)\b[^,;\d]*$",
@@ -102,6 +111,9 @@ _THANKS = any_of(
     r"(?:it (?:was|is|has been)|it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) "
     r"(?:to (?:see|meet)|(?:talking|speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
+    r"\bi(?:'ll| will)(?: \w+)? (?:check (?:it|that|this|them)(?: one)? out|keep (?:it|that|this) in mind|"
+    r"let you know|"
+    r"keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|make sure to have)\b[^,;\d]*$",
 )
 
 _GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
@@ -217,8 +229,9 @@ def is_yes_or_no(reply: str) -> bool:
 
 def is_phatic(sentence: str) -> bool:
     """Tell whether a sentence only greets, thanks, agrees or offers help."""
-    short = len(sentence.split()) <= _PHATIC_WORDS
-    return (short and _PHATIC.search(sentence) is not None) or _THANKS.search(sentence) is not None
+    if len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence):
+        return True
+    return _THANKS.search(sentence) is not None or _OFFERS_HELP.search(sentence) is not None
 
 
 def is_clause(sentence: str) -> bool:

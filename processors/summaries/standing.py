@@ -9,14 +9,17 @@ from processors.summaries.dialogue import (
     is_agreed,
     is_countered,
     is_met,
+    is_rescheduled,
+    is_served,
+    next_turn,
+)
+from processors.summaries.ending import (
     is_opposed,
     is_recounted,
     is_refused,
-    is_rescheduled,
     is_reversed,
-    is_served,
+    is_settled_after,
     is_superseded,
-    next_turn,
 )
 from processors.summaries.reading import Sentence
 from processors.summaries.reservations import is_choice, is_guess, is_intention
@@ -36,7 +39,7 @@ def is_in_doubt(said: Conversation, sentence: Sentence) -> bool:
     agree in the end whatever was wanted or objected before.
     """
     intended = is_intention(sentence.plain)
-    if sentence.turn < said.end.agreed and (intended or objects(sentence.plain)):
+    if is_settled_after(said.end, sentence.turn) and (intended or objects(sentence.plain)):
         return True
     if intended and is_opposed(said.turns, said.end, sentence):
         return True
@@ -49,7 +52,7 @@ def is_outweighed(said: Conversation, proposal: Sentence, agreed: bool) -> bool:
     """Tell whether what was agreed later counts, not this proposal."""
     if agreed:
         return is_superseded(said.turns, said.end, proposal)
-    return said.named and proposal.turn < said.end.agreed
+    return said.named and is_settled_after(said.end, proposal.turn)
 
 
 def is_undone(said: Conversation, decision: Sentence) -> bool:

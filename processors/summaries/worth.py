@@ -9,7 +9,10 @@ from math import fsum, log, log2, sqrt
 from typing import NamedTuple
 
 from models.messages import Role
-from processors.summaries.dialogue import Ending, ending
+from processors.summaries.ending import (
+    Ending,
+    ending,
+)
 from processors.summaries.reading import Sentence, Turn
 
 _POINTS_BACK = re.compile(r"\A(?:it|that|this|they|these|those|he|she|there)\b", re.IGNORECASE)

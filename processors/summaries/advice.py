@@ -1,0 +1,66 @@
+"""What an assistant lays out, advises and drafts: it is nobody's, and no summary tells it (English)."""
+
+from __future__ import annotations
+
+import re
+
+from processors.summaries.perspective import is_imperative
+from processors.summaries.reading import Sentence
+from processors.summaries.speech_acts import any_of
+
+#: What an assistant tells somebody to do, or shows them: to whoever reads it later, it is nobody's.
+_ADVICE = any_of(
+    r"^you (?:should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|set|check|"
+    r"start|"
+    r"consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
+    r"^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|below (?:is|are))\b|^by \w+ing\b.*\byou\b|"
+    r"^to \w+ .*\b(?:you|we|let's)\b|^let's\b|\[[^\]\d][^\]]*\]",
+)
+_NEXT = any_of(r"^(?:(?:also|next|then|first|finally|lastly|now|please|instead|for example|if possible)[, ]+)+")
+#: A verb without a subject, before what it is done to: "Proofread your letter".
+_BARE_VERB = re.compile(
+    r"(?!(?:In|On|At|By|For|With|From|To|Of|As|If|When|While|Since|After|Before|During|Given|And|But|Or|So|"
+    r"Is|Was|Do|"
+    r"Did|Had|Have|Can|Could|Will|Would|Should|May|Might|Not|All|Most|Both|Each|Such|Once|Until|Because|"
+    r"Although|Though|"
+    r"Like|About|Over|Under|Between|Among|Here|How|What|Which|Who|Where|Why|Only|Even|Not|Into|Per|Via|"
+    r"Through|Around|"
+    r"Against|Without|Within|Near|Behind|Above|Below|Yet|Just|Than|That|It|Half|Quite|Rather)\b)"
+    r"[A-Z][a-z]*[a-rt-z](?<!ing)(?<!ed)(?<!ly)(?: (?:to|on|for|with|out|up|about|back|down))? "
+    r"(?:the|a|an|your|any|each|every|some|this|these|specific|yourself|it|them)\b"
+)
+_TOLD_VERBS = """
+add aim avoid begin build click compare create define encourage ensure focus highlight identify implement
+include install list monitor optimize outline provide reach remember review run select set start stay
+stick test track update utilize verify visualize
+"""
+_TOLD = frozenset(_TOLD_VERBS.split())
+_SUBJECT_FOLLOWS = re.compile(
+    r"\w+ (?:is|are|was|were|of|will|can|has|have|had|may|might|must|should|would|could|in|at|for)\b"
+)
+
+_MINE = re.compile(r"\b(?:my|mine|me|myself)\b", re.IGNORECASE)
+#: Said to a request before it is seen to.
+_SURE = re.compile(
+    r"\W*(?:certainly|absolutely|of course|sure(?: thing)?|definitely|great|happy to)\W*\Z", re.IGNORECASE
+)
+
+
+def is_shown(sentence: Sentence) -> bool:
+    """Tell whether an assistant lays something out, advises it, or drafts what somebody else is to say."""
+    drafted = _MINE.search(sentence.plain) or sentence.plain.count('"') % 2
+    return bool(sentence.laid_out or drafted or _advises(sentence.plain))
+
+
+def is_consent(reply: str) -> bool:
+    """Tell whether a reply only says that what was asked for follows."""
+    return _SURE.match(reply) is not None
+
+
+def _advises(sentence: str) -> bool:
+    """Tell whether an assistant's sentence tells somebody to do something, or shows how."""
+    plain = _NEXT.sub("", sentence)
+    if _ADVICE.search(plain) or _BARE_VERB.match(plain):
+        return True
+    first = plain.partition(" ")[0].lower()
+    return (first in _TOLD or is_imperative(plain)) and _SUBJECT_FOLLOWS.match(plain) is None

@@ -1,0 +1,151 @@
+"""Summaries of long talks: what cheers, advises or lays out is no decision and no fact, and words come back."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.summaries import SessionSummary
+from tests.unit.test_summaries_true import lines, summarize, told
+
+#: Somebody talks of other things for so many turns.
+WEATHER = [
+    (("ada", "ben")[i % 2], f"The {colour} clouds over the {place} look like wool.")
+    for i, (colour, place) in enumerate(
+        zip(
+            ["white", "grey", "pale", "dark", "thin", "low", "high", "soft", "long", "flat", "dull", "wide"]
+            * 2,
+            12 * ["bay", "hill"],
+            strict=True,
+        )
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "cheer",
+    [
+        "Let's keep working hard on the garden!",
+        "We should cherish every evening in the garden.",
+        "We can definitely make a difference for the garden!",
+        "Let's make happy memories in the garden.",
+        "Let's all work together for the garden!",
+        "Let's make it happen for the garden!",
+        "Let's all bring some kindness into the garden!",
+        "Maybe we can paint the shed or plant the tulips.",
+    ],
+)
+def test_encouragement_decides_nothing(cheer: str) -> None:
+    summary = summarize(("ada", cheer), ("ben", "Yes, sounds great!"), ("ada", "See you soon!"))
+    assert summary.decisions == ()
+
+
+def test_a_decision_names_what_was_decided() -> None:
+    assert summarize(("ada", "The tulips look lovely this spring."), ("ben", "Agreed!")).decisions == ()
+    for said in ("Agreed, Ada!", "I'm going for a walk by the river.", "I picked up two loaves at the bakery."):
+        assert summarize(("ben", said), ("ada", "The river is high.")).decisions == ()
+    assert summarize(("ben", "Agreed: the fence gets painted green.")).decisions != ()
+
+
+def test_what_is_said_to_the_other_stays_in_its_speakers_words() -> None:
+    line = told(("ada", "I'm sure your brother finds the keys in the drawer."), ("ben", "Hopefully."))
+    assert "ada: I'm sure your brother finds the keys in the drawer." in line
+
+
+@pytest.mark.parametrize(
+    ("said", "telling"),
+    [
+        (
+            "I cherish the letters from Oslo and the old maps.",
+            "ada cherishes the letters from Oslo and the old maps.",
+        ),
+        ("I see, so the letters from Oslo came by boat.", "ada: the letters from Oslo came by boat."),
+    ],
+)
+def test_what_somebody_says_of_themselves(said: str, telling: str) -> None:
+    assert telling in lines(summarize(("ada", said), ("ben", "The boat was late by a week.")))
+
+
+def test_thanks_answer_no_question() -> None:
+    asked = "Could my sister help with the cakes for the bazaar?"
+    assert asked not in told(("ada", asked), ("ben", "Thanks, Ada!"), ("ada", "The bazaar begins at noon."))
+
+
+def test_what_somebody_will_do_with_a_favourite_is_no_preference() -> None:
+    assert summarize(("user", "I walk along some of my favorite streams.")).profile.preferences == ()
+    for said in ("My favorite dishes are the soups.", "The soups are my favorite dishes."):
+        assert summarize(("user", said)).profile.preferences == (said,)
+
+
+def test_what_names_no_matter_undoes_nothing_that_lies_far_back() -> None:
+    decided = "I decided to run for mayor of our village again."
+    later = ("ben", "You never had a village band, did you? Our village has not one trumpet.")
+    assert "decided to run" not in told(("ada", decided), ("ben", "Our village has no mayor."))
+    assert "decided to run" in told(("ada", decided), *WEATHER, later)
+    proposed = [("ada", "Let's paint the fence green on Sunday."), ("ben", "Yes, sounds good.")]
+    intended = ("ada", "I want to learn the cello next winter.")
+    assert "cello" not in told(intended, *proposed)
+    assert "cello" in told(intended, *WEATHER, *proposed)
+
+
+@pytest.mark.parametrize(
+    "advice",
+    [
+        "- **Light**: The desk gets more light by the window.",
+        "2. The desk gets more light by the window.",
+        "## The desk by the window",
+        "Move the desk closer to the window.",
+        "You might want to move the desk closer to the window.",
+        "If you have any further questions about the desk by the window, feel free to ask!",
+        "Would you like to focus on any specific part of the desk?",
+        "Proofread your letter about the desk by the window.",
+        "First, create a list of the windows near the desk.",
+        "By following these steps, you can move the desk to the window.",
+        "The desk stands in the light of my window.",
+        "## The desk\nDear Sir, the desk by the window is for sale.\nCarpenter with thirty years of desks.",
+        "I can help you to carry the desk to the window.",
+        "The desk by [the window] costs 40 euros.",
+        r"\[ desk = \frac{light}{window} \times 4 \]",
+    ],
+)
+def test_what_an_assistant_advises_or_lays_out_is_no_fact(advice: str) -> None:
+    assert summarize(("user", "Good morning!"), ("assistant", advice)) == SessionSummary()
+
+
+def test_what_an_assistant_does_is_told_as_its_own() -> None:
+    said = summarize(("user", "The desk is too dark."), ("assistant", "I ordered a brass lamp for the desk."))
+    assert said.key_facts == ("The desk is too dark.", "assistant: I ordered a brass lamp for the desk.")
+
+
+def test_an_assistant_decides_nothing() -> None:
+    said = "We'll use a chart of the light on the desk."
+    assert summarize(("user", "Fine."), ("assistant", said)).decisions == ()
+    assert summarize(("user", said)).decisions == (said,)
+
+
+def test_what_an_assistant_was_asked_and_did_is_over() -> None:
+    asked = "Could you explain to me how the brass lamp is wired to the desk?"
+    assert summarize(("user", asked), ("assistant", "Certainly!")) == SessionSummary()
+
+
+def test_a_question_that_is_cut_still_asks() -> None:
+    cut = "Can two ladders carry the desk, " + "which is old and dark and stands in the study, " * 4 + "or not?"
+    assert summarize(("user", cut)).open_questions != ()
+    asked = (
+        "What is the best way to carry the old desk from the study to the window of the hall, considering "
+        "that the stairs are narrow, that the lamp is wired to it, and that nobody has a free hand on Sunday?"
+    )
+    assert summarize(("user", asked)).open_questions != ()
+
+
+def test_a_name_behind_a_yes_leads_in() -> None:
+    line = told(("ada", "Yeah Ben, I hope to get the desk by the window."), ("ben", "The window is small."))
+    assert "ada hopes to get the desk by the window." in line
+
+
+def test_what_an_assistant_says_and_what_a_person_lists_are_told() -> None:
+    said = "The window of the study faces the old harbour."
+    assert lines(summarize(("user", "Good morning!"), ("assistant", said))) == [said]
+    assert lines(summarize(("user", f"Two things:\n- {said}"))) == [said]
+    laid_out = f"- {said}"
+    asked = "Where does the window of the study face?"
+    assert summarize(("user", asked), ("assistant", laid_out)).open_questions == ()
