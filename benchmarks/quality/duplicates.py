@@ -4,8 +4,7 @@ Reads from the folder ``stsb-*.csv`` (sentence, sentence, similarity 0 to 5), ``
 label first and sentences last) and ``dialogsum-*.jsonl`` (``dialogue``); what is absent is named and left out.
 
 * STS-B: pairs that people scored 4 ("mostly equivalent") or higher are duplicates.
-* MRPC: the same for pairs that are labelled paraphrases; and the cross-validated accuracy of a threshold that
-  is chosen on the other nine tenths.
+* MRPC: the same for pairs that are labelled paraphrases.
 * Time: one sentence against fifty remembered ones, in CPU time, which other work on the machine leaves alone.
 
 What the filter does with whole answers is measured by :mod:`benchmarks.quality.responses`.
@@ -69,21 +68,6 @@ def precision(pairs: list[Pair], same: float) -> None:
         )
 
 
-def accuracy(pairs: list[Pair]) -> None:
-    scores = np.array([similarity(pair.first, pair.second) for pair in pairs])
-    truth = np.array([pair.score == 1 for pair in pairs])
-    part = np.random.default_rng(0).permutation(len(pairs)) % 10
-    chosen = np.zeros(len(pairs), dtype=bool)
-    for fold in range(10):
-        grid = np.linspace(0.2, 0.84, 129)
-        best = max(grid, key=lambda t: ((scores >= t) == truth)[part != fold].mean())
-        chosen[part == fold] = (scores >= best)[part == fold]
-    print(
-        f"  accuracy {(chosen == truth).mean():.3f} cross-validated "
-        f"(all the same: {max(truth.mean(), 1 - truth.mean()):.3f})"
-    )
-
-
 def milliseconds(calls: Iterator[Callable[[], object]]) -> list[float]:
     """Return the CPU time of each call."""
     taken = []
@@ -122,7 +106,6 @@ def main(arguments: list[str]) -> int:
     for path in found["mrpc-*.txt"]:
         print(f"{path.name}: the same if labelled a paraphrase")
         precision(read_mrpc(path), 1.0)
-        accuracy(read_mrpc(path))
     for path in found["dialogsum-*.jsonl"]:
         responses = read_responses(path)
         print(f"{path.name}: {len(responses)} responses")

@@ -1,12 +1,9 @@
 """Does a sentence repeat an earlier one?  Symmetric; a duplicate if and only if score >= threshold (seed 003).
 
-One scale, two bands:
-
-* 0.85 to 1, *repeated*: the same content words in the same order.  Only light words differ, inflection, and at
-  most about one content word in ten, which one of the two has and the other has not.  A sentence with another
-  number, negation, name or any other content word in the place of one is not a repetition, however alike the
-  characters are: "Room 12 is free" does not repeat "Room 13 is free".
-* below 0.85, *restated*: the share of the words that both have, in the same order.
+The same content words in the same order score 1, and less for each light word that differs and each content
+word that one of the two has and the other has not: .85 allows about one content word in ten.  A sentence with
+another number, negation, name or any other content word in the place of one is not a repetition and scores 0,
+however alike the characters are: "Room 12 is free" does not repeat "Room 13 is free".
 
 The seed's ``difflib`` ratio depends on the order of its arguments and takes 0.5 ms per pair; here the
 distances are rapidfuzz's Indel distance over words.
@@ -24,12 +21,6 @@ from rapidfuzz.distance import Indel
 
 from processors.responses.canonical import UNSPACED
 from processors.text.stemming import stem_of
-
-#: Where the band of repeated sentences begins: the seed's default threshold.
-REPEATED = 0.85
-
-#: The most that a pair can score which is no repetition.
-RESTATED_MOST = 0.84
 
 #: A content word more says something more: it weighs as much as this many content words.
 _ADDED_WORD = 3.0
@@ -70,7 +61,7 @@ class Match(msgspec.Struct, frozen=True):
 
 def similarity(first: str, second: str) -> float:
     """Return how far one sentence repeats the other: 0 to 1, the same in both directions."""
-    return _score(words_of(first), words_of(second), 0.0)
+    return _score(words_of(first), words_of(second))
 
 
 def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> Match | None:
@@ -81,21 +72,13 @@ def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> M
     words = words_of(sentence)
     best: Match | None = None
     for other in earlier:
-        score = _score(words, words_of(other), threshold)
+        score = _score(words, words_of(other))
         if score >= threshold and (best is None or score >= best.score):
             best = Match(other, score)
     return best
 
 
-def _score(a: Words, b: Words, least: float) -> float:
-    """Return how similar they are; 0 for what is only restated, where that cannot reach ``least``."""
-    score = _repeated(a, b)
-    if score >= REPEATED:
-        return score
-    return _restated(a, b) if least <= RESTATED_MOST else 0.0
-
-
-def _repeated(a: Words, b: Words) -> float:
+def _score(a: Words, b: Words) -> float:
     if (a.numbers, a.negations, a.literals, a.question) != (b.numbers, b.negations, b.literals, b.question):
         return 0.0
     if bool(a.content) != bool(b.content):
@@ -108,10 +91,6 @@ def _repeated(a: Words, b: Words) -> float:
         return 0.0
     weight = len(a.content) + len(b.content) + _LIGHT_WORD * (len(a.light) + len(b.light))
     return max(0.0, 1.0 - (_ADDED_WORD * added + _LIGHT_WORD * Indel.distance(a.light, b.light)) / weight)
-
-
-def _restated(a: Words, b: Words) -> float:
-    return RESTATED_MOST * Indel.normalized_similarity(a.stems, b.stems) if a.stems else 0.0
 
 
 class _Folding(dict[int, str]):

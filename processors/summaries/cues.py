@@ -44,6 +44,11 @@ _DIET = (
 
 _FAVOURITE = r"(?:\w+ )?(?:favou?rites?|preferences?|preferred|go-to)"
 
+#: Whoever says so: it was decided before.
+_RESTATED = (
+    r"\b(?:it's|that's|it is|that is) (?:settled|decided|a deal|final)\b|"
+    r"^(?:decision|agreed|decided)\b(?:: *\w|,? (?:to|that|on|we|i|the|let's|it)\b)"
+)
 _DECISION = any_of(
     r"\blet's (?:go (?:with|for)|use|do|book|take|stick (?:with|to)|choose|pick|meet|settle on|schedule|"
     r"start with|plan (?:on|for)|make it(?! (?:happen|work|count|big|through)\b))\b",
@@ -54,12 +59,13 @@ _DECISION = any_of(
     r"take(?! (?:(?:good |great |some )?care|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
     r"choose|pick(?! (?:up|on)\b)|stick (?:with|to)|opt for|adopt|settle)\b",
     r"\b(?:i'm|i am|we're|we are) going (?:with(?! (?:you|him|her|them|my|our)\b)|for the)\b",
-    r"\b(?:it's|that's|it is|that is) (?:settled|decided|a deal|final)\b",
+    _RESTATED,
     r"^(?:the|our|my|final|and the|so the|so our) (?:final )?(?:decision|choice|plan) is\b",
-    r"^(?:decision|agreed|decided)\b(?:: *\w|,? (?:to|that|on|we|i|the|let's|it)\b)",
     r"\bi(?:'ve| have)? changed my mind\b",
     r"^(?:no|sorry|actually|wait)\b[,. ]+(?:please )?(?:let's )?make (?:it|that)\b",
 )
+
+_DECIDED = any_of(_RESTATED)
 
 _CONSTRAINT = any_of(
     rf"\b{_MINE}(?: (?:am|are|is|was born|have been|has been)|'m|'re|'s|'ve been)(?: (?:a|an|both|also|"
@@ -154,14 +160,13 @@ _NOT_ANY_MORE = any_of(r"(?<!'m )(?<!\bam )\bused to\b", r"\bno longer\b")
 def cued_section(sentence: str, role: Role) -> Section | None:
     """Return the list that a statement's wording puts it into; ``None``: none of them.
 
-    They are people's own words; what an assistant says about itself or advises is none.  What is denied,
-    supposed, or said by or of somebody else is none either.
+    They are people's own words; what an assistant says about itself or advises is none, unless it repeats what
+    was decided.  What is denied, supposed, or said by or of somebody else is none either.
     """
-    if role is not Role.USER:
-        return None
-    if _holds(_DECISION, sentence) and not _UNDONE.search(sentence):
+    decided = _DECISION if role is Role.USER else _DECIDED
+    if _holds(decided, sentence) and not _UNDONE.search(sentence):
         return Section.DECISIONS
-    if _NOT_ANY_MORE.search(sentence):
+    if role is not Role.USER or _NOT_ANY_MORE.search(sentence):
         return None
     return next((section for section, cues in _PERSONAL if _holds(cues, sentence)), None)
 

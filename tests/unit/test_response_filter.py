@@ -677,7 +677,7 @@ def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, end
 
 def test_a_lower_threshold_tells_of_more_and_fuzzy_takes_it_out() -> None:
     said = "The company said on Friday that it will close two of its five plants."
-    again = "The company said on Friday it would be closing two of five plants soon."
+    again = "The company said on Friday that it will soon close two of its five old plants."
     assert filter_text(f"{said} {again}").duplicates == ()
     lower = filter_text(f"{said} {again}", FilterPolicy(threshold=0.5))
     assert (lower.text, [each.kept for each in lower.duplicates]) == (f"{said} {again}", [True])

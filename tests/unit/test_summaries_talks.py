@@ -116,7 +116,9 @@ def test_what_an_assistant_does_is_told_as_its_own() -> None:
     assert said.key_facts == ("The desk is too dark.", "assistant: I ordered a brass lamp for the desk.")
 
 
-def test_an_assistant_decides_nothing() -> None:
+def test_an_assistant_decides_nothing_but_repeats_what_was_decided() -> None:
+    repeated = "Decided: Jo waters the tulips from 1 April, the shed stays closed."
+    assert summarize(("user", "Fine."), ("assistant", repeated)).decisions == (repeated,)
     said = "We'll use a chart of the light on the desk."
     assert summarize(("user", "Fine."), ("assistant", said)).decisions == ()
     assert summarize(("user", said)).decisions == (said,)
