@@ -18,7 +18,7 @@ from aiokafka.errors import (
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
-from aiokafka.structs import OffsetAndMetadata
+from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams import kafka
 from streams.runtime.epoch import Epoch, Offsets
@@ -31,6 +31,7 @@ from streams.runtime.faust_internals import (
 )
 from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
+from streams.runtime.records import FetchedRecord
 from streams.runtime.unpacking import Unpacker
 
 #: Most records that one fetch takes, of all partitions: a batch of the stage that takes the largest.
@@ -48,6 +49,13 @@ def _error_codes(response: Any) -> set[int]:
     codes = {getattr(response, "error_code", 0)}
     codes.update(partition[-1] for _, partitions in getattr(response, "topics", ()) for partition in partitions)
     return codes
+
+
+def _fetched(tp: TopicPartition, record: Any) -> FetchedRecord:
+    headers = record.headers or ()
+    return FetchedRecord(
+        tp.topic, tp.partition, record.offset, record.timestamp, record.key, record.value, headers
+    )
 
 
 class Fetch(NamedTuple):
@@ -201,6 +209,10 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         if not epoch.running or fetcher._subscriptions.reassignment_in_progress:
             return {}
         starts = self._positions(wanted)
+        for fetched in fetcher._records.values():
+            # There are none if it is an error, or was read to its end.
+            if (waiting := getattr(fetched, "_partition_records", None)) is not None:
+                waiting._consumer_record = _fetched
         try:
             with fetcher._subscriptions.fetch_context():
                 # The rest waits as it came, in a third of the memory that records take.

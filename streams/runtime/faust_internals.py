@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
-from aiokafka.consumer.fetcher import PartitionRecords
+from aiokafka.consumer.fetcher import FetchResult, PartitionRecords
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.producer.message_accumulator import MessageAccumulator
@@ -169,6 +169,14 @@ ASSUMPTIONS = [
     Assumption(
         "aiokafka's fetcher hands over what it fetched through fetched_records(partitions, timeout, records)",
         _parameters(AIOKafkaFetcher.fetched_records, "self", "partitions", "timeout", "max_records"),
+    ),
+    Assumption(
+        "what was fetched waits in _records, and each record of it is made by _consumer_record(tp, record)",
+        lambda: (
+            _mentions(AIOKafkaFetcher._proc_fetch_request, "self._records[tp] = FetchResult(")()
+            and _mentions(FetchResult.getall, "for msg in self._partition_records:")()
+            and _mentions(PartitionRecords._unpack_records, "= self._consumer_record(tp, record)")()
+        ),
     ),
     Assumption(
         "a seek drops what aiokafka's fetcher holds of the partition",

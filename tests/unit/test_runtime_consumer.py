@@ -14,6 +14,7 @@ from typing import Any
 import mode
 import pytest
 import structlog
+from aiokafka.consumer.fetcher import READ_COMMITTED, FetchError, FetchResult, PartitionRecords
 from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
 from aiokafka.structs import TopicPartition
 
@@ -22,8 +23,14 @@ from streams.runtime import consumer_thread
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
-from streams.runtime.faust_internals import TP, Consumer, ConsumerStoppedError
-from streams.runtime.records import Record, RecordBatch
+from streams.runtime.faust_internals import (
+    TP,
+    Consumer,
+    ConsumerStoppedError,
+    DefaultRecordBatchBuilder,
+    MemoryRecords,
+)
+from streams.runtime.records import FetchedRecord, Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker
 
@@ -678,6 +685,7 @@ class Fetcher:
     def __init__(self) -> None:
         self.position = 10
         self.records: dict[TP, list[Record]] = {}
+        self._records: dict[TP, Any] = {}
         self.waiters: list[asyncio.Future[None]] = []
         self._closed = False
         self._subscriptions = self
@@ -825,6 +833,37 @@ class TestThread:
         fetcher.comes(10, 11, 12)
         assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, records(10, 11), 12)}
         assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(12, records(12), 13)}
+
+    async def test_records_are_made_with_what_a_step_may_rely_on_and_no_more(
+        self, thread: BatchConsumerThread, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By aiokafka's own class they take twice the time and the memory."""
+        builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1000)
+        builder.append(0, 1000, b"ada", b"hello", [("h", None)])
+        builder.append(1, 1001, None, None, [])
+        batch = MemoryRecords(bytes(builder.build()))
+        here = TopicPartition(*TP0)
+        waiting = PartitionRecords(here, batch, [], 0, None, None, True, READ_COMMITTED)
+        assignment = SimpleNamespace(
+            active=True,
+            state_value=lambda _: SimpleNamespace(paused=False, position=0, consumed_to=lambda _: None),
+        )
+        result = FetchResult(here, assignment=assignment, partition_records=waiting, backoff=0)
+        fetcher._records = {
+            TP("messages", 1): FetchError(error=ValueError(), backoff=0),
+            TP("messages", 2): FetchResult(here, assignment=None, partition_records=None, backoff=0),
+            TP0: result,
+        }
+
+        async def fetched_records(*_: Any, **options: Any) -> dict[TP, list[Any]]:
+            return {TP0: result.getall()}
+
+        monkeypatch.setattr(fetcher, "fetched_records", fetched_records)
+        taken = await thread._take({TP0}, Epoch())
+        assert taken[TP0].records == [
+            FetchedRecord("messages", 0, 0, 1000, b"ada", b"hello", [("h", None)]),
+            FetchedRecord("messages", 0, 1, 1001, None, None, ()),
+        ]
 
     async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
         fetch = asyncio.create_task(thread._fetch({TP0}, 60.0, Epoch()))
