@@ -101,7 +101,7 @@ class Codec(Generic[V]):
             return self._packed + zlib.compress(body, 1)
         if len(body) < _SHORT:
             return self._plain + body
-        return self._block + bytes(_compress(body))
+        return self._block + _compress(body)
 
     def decode(self, payload: bytes, key: bytes = b"") -> V:
         """Return the value that :meth:`encode` wrote, or a codec of an earlier version.
