@@ -17,11 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from models.errors import ConsistencyError
-from streams.runtime.effects import Account, Effects, Output
+from streams.runtime.effects import Account, Effects
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
 from streams.runtime.ports import LaneHost
-from streams.runtime.publisher import Packed
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage, TimerContext
 from streams.runtime.stepping import Prepared, Stepper
@@ -243,7 +242,7 @@ class Lane:
             await previous.confirmed.wait()
             link.confirmed.set()
             await previous.stored.wait()
-            packed = self._pack_changelog(prepared.values)
+            packed = publisher.pack_values(self.bound.changelog, self.partition, prepared.values)
             changes = await publisher.submit(packed)
             link.stored.set()
             first_offsets = await publisher.confirm(changes)
@@ -260,14 +259,6 @@ class Lane:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: fail-stop, never ack past an error
             self.runtime.fail(exc)
-
-    def _pack_changelog(self, values: dict[bytes, bytes]) -> Packed:
-        if not values:
-            return []
-        changelog, partition = self.bound.changelog, self.partition
-        return self.runtime.publisher.pack(
-            Output(changelog, key, value or None, (), None, partition) for key, value in values.items()
-        )
 
     def _count(self, account: Account, seconds: float) -> None:
         metrics, name = self.runtime.metrics, self.stage.name

@@ -19,7 +19,6 @@ from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
 from streams import kafka
-from streams.runtime.effects import Output
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, ensure_aiokafka_TP
 from streams.runtime.publisher import Publisher
@@ -180,9 +179,7 @@ async def repair(
         keys = list(part.repairs)
         for first in range(0, len(keys), _REPAIR_RECORDS):
             chunk = keys[first : first + _REPAIR_RECORDS]
-            packed = publisher.pack(
-                Output(changelog, key, part.values[key], (), None, tp.partition) for key in chunk
-            )
+            packed = publisher.pack_values(changelog, tp.partition, {key: part.values[key] for key in chunk})
             offsets = await publisher.confirm(await publisher.submit(packed))
             epoch.check()
             for (_, _, builder), offset in zip(packed, offsets, strict=True):

@@ -64,6 +64,13 @@ class HandPublisher:
                 raise OutputTooLarge(output.topic, len(output.value), self.limit)
         return [("topic", 0, packed)] if packed else []
 
+    def pack_values(
+        self, topic: str, partition: int, values: dict[bytes, bytes]
+    ) -> list[tuple[str, int, HandBatch]]:
+        return self.pack(
+            Output(topic, key, value or None, (), None, partition) for key, value in values.items()
+        )
+
     async def submit(self, packed: list[tuple[str, int, HandBatch]]) -> list[asyncio.Future[None]]:
         futures = []
         for _, _, outputs in packed:

@@ -100,6 +100,27 @@ class TestPack:
         assert all(values == sorted(values) for values in by_partition.values())
         assert len(by_partition) < len(packed) < 40, "as few batches as hold them"
 
+    async def test_stored_values_keep_their_order_over_several_batches_and_an_empty_one_is_none(
+        self, publisher: Publisher
+    ) -> None:
+        values = {b"%d" % n: b"" if n == 70 else b"%06d" % n + bytes(300) for n in range(100, 0, -1)}
+        packed = read(publisher.pack_values("a", 5, values))
+        assert {(topic, partition) for topic, partition, _ in packed} == {("prefix-a", 5)}
+        records = [record for _, _, batch in packed for record in batch]
+        assert records == [(key, value or None, []) for key, value in values.items()]
+        assert len(packed) == 2, "as few batches as hold them"
+
+    async def test_of_a_stage_without_state_there_is_nothing_to_pack(self, publisher: Publisher) -> None:
+        assert publisher.pack_values("", 5, {}) == []
+
+    async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
+        self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        builder = SimpleNamespace(append=lambda **_: None)
+        monkeypatch.setattr(publisher._producer, "create_batch", lambda: builder)
+        with pytest.raises(ConsistencyError, match="an empty batch for a refused 5 bytes"):
+            publisher.pack_values("a", 5, {b"k": b"value"})
+
     async def test_what_is_packed_is_what_was_given(self, publisher: Publisher) -> None:
         headers = (("h", None), ("h", b""), ("\u00fc", b"\xff"))
         outputs = [Output("a", b"k", b"v", headers), Output("a", b"k", None, [*headers])]

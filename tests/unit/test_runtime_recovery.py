@@ -261,8 +261,11 @@ class Publisher:
         self.written: list[Output] = []
         self.on_confirm = lambda: None
 
-    def pack(self, outputs: Any) -> list[tuple[str, int, Batch]]:
-        return [("topic", 3, Batch(outputs))]
+    def pack_values(
+        self, topic: str, partition: int, values: dict[bytes, bytes]
+    ) -> list[tuple[str, int, Batch]]:
+        written = [Output(topic, key, value, (), None, partition) for key, value in values.items()]
+        return [(topic, partition, Batch(written))]
 
     async def submit(self, packed: list[tuple[str, int, Batch]]) -> list[int]:
         offsets = []
