@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from models.commands import Command, CommandKind
+from models.commands import CORRECTION_LIMIT, Command, CommandKind
 from models.consolidation import Correction
+from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from models.ids import deterministic_id
 from models.statements import Assertion
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
+from processors.recall.masking import Mask
 from streams.commands import COMMANDS
 
 
@@ -29,8 +31,10 @@ class Asked(NamedTuple):
     ends: bool
 
 
-def correcting(fact: Fact, text: str, by: str, once: str = "", instead: Fact | None = None) -> Asked:
-    """Return the command that puts ``text`` in the place of a fact.
+def correcting(
+    fact: Fact, text: str, by: str, mask: Mask, once: str = "", instead: Fact | None = None
+) -> Asked:
+    """Return the command that puts ``text`` in the place of a fact, without what ``mask`` takes out of it.
 
     ``by``: who corrects it.  ``once``: asked again with the same, it is one command, also when it was read in
     the meantime and the fact does not hold any more, which ``instead``, the fact in its place, tells.
@@ -38,6 +42,9 @@ def correcting(fact: Fact, text: str, by: str, once: str = "", instead: Fact | N
     Raises:
         InvalidRecord: it cannot take the fact's place, and why (:mod:`processors.facts.correcting`).
     """
+    text, _ = mask(text)
+    if len(text) > CORRECTION_LIMIT:
+        raise InvalidRecord("too_long", f"masked, it has more than {CORRECTION_LIMIT:,} characters")
     now = datetime.now(UTC)
     made_of = (fact.tenant_id, fact.user_id, fact.fact_id, once or now.isoformat())
     command = Command(

@@ -46,6 +46,11 @@ def _is_random(secret: str) -> bool:
     return has_digit and has_letter and any(len(piece) >= 16 for piece in re.split("[-_.]", secret))
 
 
+def _is_mixed(secret: str) -> bool:
+    """Say whether it is no word: it has digits and letters."""
+    return any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
+
+
 _SHAPES = (
     _shape(
         "json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){2,4}", lambda jwt: len(jwt) > 40
@@ -86,6 +91,14 @@ _SHAPES = (
         "earer EARER",
         r"bearer[ \t]{1,5}(?P<secret>[A-Za-z0-9._~+/-]{20,8192}={0,2})",
         lambda header: any(map(str.isdigit, header)),
+        re.IGNORECASE,
+    ),
+    _shape(
+        "password",
+        "assw ASSW assphrase PASSPHRASE pwd PWD",
+        r"(?:[a-z0-9]{1,32}_){0,3}(?:password|passwd|passphrase|pwd)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
+        r"(?![\w.]{1,128}\()(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,127}[^\s\"'`,;<>(){}\[\].!?:])",
+        _is_mixed,
         re.IGNORECASE,
     ),
 )
@@ -136,9 +149,17 @@ def _unmasked(text: str) -> tuple[str, Counter[str]]:
     return text, Counter()
 
 
+_PLACEHOLDER = "[masked: "
+
+
 def placeholder(kind: str) -> str:
     """Return what stands for a secret of this kind."""
-    return f"[masked: {kind}]"
+    return f"{_PLACEHOLDER}{kind}]"
+
+
+def has_masked(text: str) -> bool:
+    """Say whether something stands in a text for a secret."""
+    return _PLACEHOLDER in text
 
 
 def _without(text: str, shape: _Shape, found: Counter[str]) -> str:

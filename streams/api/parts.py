@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from processors.recall.masking import Mask, masking
 from streams.api.problems import unavailable
 from streams.chat.chats import Chats
 from streams.context_reading import ContextReader
@@ -32,7 +33,8 @@ def _nothing() -> Mapping[str, float]:
 class Parts:
     """The parts of one process.
 
-    ``most_content_bytes``: longest content of a message.  ``waited_for``: what those that fill the views have
+    ``most_content_bytes``: longest content of a message.  ``mask`` takes out of a text what is not kept
+    verbatim.  ``waited_for``: what those that fill the views have
     been waiting for, and for how long (seconds).
     """
 
@@ -51,6 +53,7 @@ class Parts:
     conversations: Conversations | None = None
     progress: ProgressReader | None = None
     most_content_bytes: int = 65_536
+    mask: Mask = field(default_factory=masking)
     forgetter: Forgetter | None = None
     chats: Chats | None = None
     lookup: Lookup | None = None

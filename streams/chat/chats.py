@@ -93,6 +93,7 @@ class Chats:
         leases: Leases,
     ) -> None:
         self._settings = settings
+        self._mask = settings.masking()
         self._lookup = lookup
         self._busy = Busy(leases)
         self._log = log
@@ -253,6 +254,7 @@ class Chats:
             metadata={"turn_id": names.turn_id},
         )
         source = await self._sending.message(message)
+        text, found = self._mask(content)  # as the log will have it
         return Turn(
             turn_id=id_of_turn(names.tenant_id, names.conversation_id, names.message_id),
             message_id=names.message_id,
@@ -260,12 +262,13 @@ class Chats:
             user_id=names.user_id,
             tenant_id=names.tenant_id,
             role=Role.USER,
-            text=content,
+            text=text,
             sent_at=now,
             arrived_at=now,
             began_at=now,
             index=_LAST,
             source=source,
+            masked=found.total(),
         )
 
     async def _said_before(self, names: TurnNames, content: str) -> Turn | None:

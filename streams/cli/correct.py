@@ -37,7 +37,7 @@ def correct(
     settings = load_settings()
     fact = asyncio.run(facts.one(settings, fact_id, user, tenant))
     try:
-        asked = correcting.correcting(fact, text, _who())
+        asked = correcting.correcting(fact, text, _who(), settings.masking())
     except InvalidRecord as error:
         raise ConfigurationError(f"{error}") from error
     asyncio.run(commands.send(settings, [asked.command]))

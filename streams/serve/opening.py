@@ -105,6 +105,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         conversations=Conversations(settings, remembered.log, sender, lookup),
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         most_content_bytes=settings.max_content_bytes,
+        mask=settings.masking(),
         forgetter=Forgetter(settings),
         lookup=lookup,
         leases=remembered.leases,

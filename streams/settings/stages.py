@@ -13,6 +13,7 @@ from pydantic import field_validator
 from models.errors import ConfigurationError
 from models.patterns import compiled
 from models.statements import Kind
+from processors.recall.masking import Mask, masking
 from streams.settings.places import PlaceSettings
 from streams.settings.text import setting
 
@@ -75,7 +76,7 @@ class StageSettings(PlaceSettings):
     # Turns (recall)
     mask: Literal["on", "off"] = setting(
         "on",
-        "on: card numbers, keys and tokens are masked before a turn or a fact is stored; off: nothing is",
+        "on: card numbers, keys, tokens, passwords are masked before anything is made of them; off: nothing is",
     )
     mask_patterns: str = setting(
         "",
@@ -220,6 +221,10 @@ class StageSettings(PlaceSettings):
     def own_patterns(self) -> list[str]:
         """The regular expressions of ``mask_patterns``."""
         return _patterns(self.mask_patterns)
+
+    def masking(self) -> Mask:
+        """Return what takes out of a text what is not kept verbatim."""
+        return masking(self.own_patterns, off=self.mask == "off")
 
     @property
     def decay_rates(self) -> Mapping[Kind, float]:

@@ -15,11 +15,13 @@ from memory_samples import candidate
 
 from models.commands import Command
 from models.consolidation import ConsolidationStep, Step
+from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Kind, Polarity
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.correcting import correcting
 from streams.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
@@ -148,8 +150,26 @@ def test_what_is_said_instead_takes_the_place_of_a_fact(
 def test_what_is_said_instead_holds_no_secret(harness: Harness) -> None:
     harness.correct(harness.know("home", "Berlin"), "4111 1111 1111 1111")
     assert harness.holding() == ["Lives in [masked: card number]"]
-    written = [output.value or b"" for output in harness.outputs if output.topic in (CANDIDATES, FACTS)]
+    assert harness.commands.outputs
+    written = [output.value or b"" for output in harness.commands.outputs + harness.outputs]
     assert not any(b"4111" in each for each in written)
+
+
+def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harness) -> None:
+    berlin = harness.know("home", "Berlin")
+    asked = correcting(berlin, "4111 1111 1111 1111", "eve", Settings().masking())
+    assert asked.command.text == "[masked: card number]"
+    harness.correct(berlin, asked.command.text, command_id=asked.command.command_id)
+    assert harness.facts()[asked.statement].fact_id == asked.fact_id
+    with pytest.raises(InvalidRecord, match="more than 1,024"):
+        correcting(berlin, "4222222222222 ".ljust(1024, "x"), "eve", Settings().masking())
+
+
+def test_what_is_too_long_once_it_is_masked_is_dead_lettered(harness: Harness) -> None:
+    harness.correct(harness.know("home", "Berlin"), "4111 1111 1111 1111 ".ljust(1020, "x"))
+    assert harness.reasons() == []
+    harness.correct(harness.facts()["Lives in Berlin"], "4222222222222 ".ljust(1024, "x"), 2)
+    assert harness.reasons() == ["too_long"]
 
 
 def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:

@@ -104,6 +104,18 @@ class TestAnswers:
         assert (output.topic, output.key, output.route) == (SUMMARIES, summary.summary_id.encode(), b"c")
         assert dict(output.headers)["ce_id"] == summary.summary_id.encode()
 
+    @pytest.mark.parametrize(
+        ("mask", "told"), [("on", "[masked: card number]"), ("off", "4111 1111 1111 1111")]
+    )
+    async def test_what_is_masked_in_turns_is_masked_before_it_is_summarized(
+        self, mask: str, told: str
+    ) -> None:
+        harness = Harness(BuiltinSummarizer(COUNT), mask=mask)
+        secret = tuple(said("The card for the order of the garden chairs is 4111 1111 1111 1111."))
+        await harness.call(harness.record(request_for(lines=1, messages=secret)))
+        (output,) = harness.outputs
+        assert told.encode() in (output.value or b"")
+
     @pytest.mark.parametrize("together", [True, False])
     async def test_repeats_are_answered_too(self, together: bool) -> None:
         """An early answer may have been lost with the state that it was meant for."""

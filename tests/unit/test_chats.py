@@ -189,6 +189,16 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     assert ours.ended is not None and theirs.ended is not None
 
 
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
+    async for _ in turn.events():
+        pass
+    said, answered = rig.sending.said
+    assert said.content == "My card is 4111 1111 1111 1111", "what was said is the log's to mask"
+    assert "[masked: card number]" in str(answered.metadata) and "4111" not in str(answered.metadata)
+
+
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
     async for _ in turn.events():

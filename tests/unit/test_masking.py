@@ -87,6 +87,10 @@ def test_cards_beside_each_other_and_beside_other_numbers() -> None:
         "The bearer of internationalization_and_localization is here.",
         "Bearer of bad news",
         "bearer authentication-and-authorization-overview",
+        "My password is the name of my cat.",
+        "Forgot your password: ask the administrator; password=os.environ",
+        "stored_password = argon2.hash_it(password)",
+        "password: 8-12 characters, passwords: 30",
         "ghp_short, xoxo-hugs-and-kisses-for-everybody, AKIA, AIza",
         "eyJhb.is.short and eyJust-a-long-word-without-any-dots-in-it-at-all",
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
@@ -150,6 +154,8 @@ def test_what_says_that_a_secret_follows_stays() -> None:
         "secret_key: '",
     ):
         assert MASKER.mask(before + secret) == (f"{before}[masked: aws key]", {"aws key": 1})
+    for before in ("password: ", "My Password : ", "DB_PASSWORD=", '{"passwd": "', "pwd='", "PASSPHRASE = "):
+        assert MASKER.mask(f"{before}Sesame-77!") == (f"{before}[masked: password]!", {"password": 1})
     hook = "https://hooks.slack.com/services/T01234567/B01234567/" + token(24)
     assert MASKER.mask(hook)[0] == "https://hooks.slack.com/services/[masked: slack token]"
 

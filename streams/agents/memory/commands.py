@@ -2,7 +2,7 @@
 
 ``consolidate`` about one person becomes one step on ``memory.consolidation.v1``; about everybody, one in each
 partition, where each person of whom something changed gets a step of their own.  ``correct`` becomes one step
-about its fact, in the partition of the person.
+about its fact, in the partition of the person, with its text masked.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 import msgspec
 
 from models import ids
-from models.commands import BY_LIMIT, AnyCommand, Command, CommandKind
+from models.commands import BY_LIMIT, CORRECTION_LIMIT, AnyCommand, Command, CommandKind
 from models.consolidation import ConsolidationStep, Correction, Step
 from models.errors import InvalidRecord
+from processors.recall.masking import Mask
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
+from streams.agents.memory.masked import masked
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
@@ -45,12 +47,19 @@ class Commands:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._mask = settings.masking()
         self._partitions = catalog_for(settings).partitions(CONSOLIDATION)
 
     def stage(self) -> Stage:
         """Return the stage."""
         # What is no command at all the reader of conversations answers for.
-        return Stage(name="commands", sources=(COMMANDS,), step=self.step, bystander=True)
+        return Stage(
+            name="commands",
+            sources=(COMMANDS,),
+            step=self.step,
+            bystander=True,
+            decided_by=self._settings.chosen("mask", "mask_patterns"),
+        )
 
     def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Hand each command on; one that is wrong is dead-lettered."""
@@ -58,14 +67,15 @@ class Commands:
         for record in batch.records:
             try:
                 command = _read(record)
+                if command is not None and command.command == CommandKind.CORRECT:
+                    emit_step(_correcting(command, record, self._mask, effects), effects)
+                    continue
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
             if command is None:
                 continue
-            if command.command == CommandKind.CORRECT:
-                emit_step(_correcting(command, record), effects)
-            elif command.command == CommandKind.SEPARATE:
+            if command.command == CommandKind.SEPARATE:
                 emit_step(_separating(command, record), effects)
             else:
                 self._consolidate(command, effects)
@@ -89,7 +99,12 @@ class Commands:
             effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, partition=partition)
 
 
-def _correcting(command: Command, record: SourceRecord) -> ConsolidationStep:
+def _correcting(command: Command, record: SourceRecord, mask: Mask, effects: Effects) -> ConsolidationStep:
+    text = masked(command.text, mask, effects)
+    if len(text) > CORRECTION_LIMIT:
+        raise InvalidRecord(
+            "too_long", f"masked, what holds instead has more than {CORRECTION_LIMIT:,} characters"
+        )
     return ConsolidationStep(
         step_id=ids.deterministic_id("correct", command.tenant_id, command.command_id),
         step=Step.CORRECT,
@@ -99,7 +114,7 @@ def _correcting(command: Command, record: SourceRecord) -> ConsolidationStep:
         fact_id=command.fact_id,
         tenant_id=command.tenant_id,
         correction=Correction(
-            text=command.text,
+            text=text,
             command_id=command.command_id,
             conversation_id=command.conversation_id,
             topic=COMMANDS,

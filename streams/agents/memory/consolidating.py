@@ -25,7 +25,6 @@ from models.facts import FactStatus
 from processors.facts.confidence import FOREVER, active_until
 from processors.merging.plan import Known, plan
 from processors.merging.support import is_faint, supported
-from processors.recall.masking import masking
 from streams.agents.memory import pairing, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.fact_correcting import fold_correction
@@ -81,7 +80,6 @@ class Consolidating:
         self._support_from = settings.support_similarity
         self._rates = settings.decay_rates
         self._at = settings.consolidation_time
-        self._mask = masking(settings.own_patterns, off=settings.mask == "off")
 
     def fold_vector(self, own: State | None, run: Run[Arrived], work: Work) -> State | None:
         """Keep a fact's vector, and note that it changed; or that of a turn, until somebody looks at it."""
@@ -169,7 +167,7 @@ class Consolidating:
         if step.step is Step.SEPARATE:
             return separating.fold(step, own, run, work)
         if step.step is Step.CORRECT:
-            return fold_correction(own, run, work, self._mask)
+            return fold_correction(own, run, work)
         if not step.user_id:
             for person in changed_people(step.tenant_id, work):
                 ask(person, _moment(record), step.by, work, dry_run=step.dry_run)

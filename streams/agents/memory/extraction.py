@@ -1,6 +1,6 @@
 """memory/extraction: windows in, candidates for facts out (seed 000), and
-what a graph reader finds of how things are related.  What must not be kept verbatim is masked in both, as it is
-in turns.
+what a graph reader finds of how things are related.  What must not be kept verbatim is masked in the window, as
+it is in turns, before anything reads it: by then a value stands without what told that it is a secret.
 
 State per conversation: the last window that was processed, and the messages that statements were taken
 from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
@@ -19,11 +19,12 @@ from models.graph import GraphStatement
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.ports import Extraction as Outcome
 from models.windows import Window
-from processors.facts.candidates import fresh, is_too_long, objection, to_candidate
-from processors.recall.masking import Mask, masking
+from processors.facts.candidates import fresh, objection, to_candidate
+from processors.recall.masking import has_masked
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
+from streams.agents.memory.masked import masked_messages
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
@@ -39,9 +40,6 @@ _REMEMBERED = 128
 
 #: Windows remembered per conversation: a copy of an older one is extracted again, and its facts are known.
 _REMEMBERED_WINDOWS = 32
-
-#: What of a statement is kept as somebody wrote it.
-_TEXTS = ("statement", "subject", "value", "completes", "quote")
 
 #: Which window an answer is about: key of the conversation and end mark.
 _Asked = tuple[bytes, str]
@@ -71,7 +69,7 @@ class Extraction:
         self._settings = settings
         self._extractor = extractor
         self._graph = graph
-        self._mask = masking(settings.own_patterns, off=settings.mask == "off")
+        self._mask = settings.masking()
         #: What became of windows whose batch has to be called again because others in it could not be read.
         self._answered: dict[_Asked, Extracted | Refused] = {}
 
@@ -103,6 +101,7 @@ class Extraction:
             if _is_processed(window, work.get(key, STATE)):
                 work.skip("replayed")
                 continue
+            window = self._masked(window, work)
             new.append((key, window, record))
             asked.setdefault((key, window.message_ids[-1]), window)
         related = await self._relate(asked)
@@ -122,15 +121,19 @@ class Extraction:
             for candidate in candidates:
                 emit_candidate(candidate, work)
             for statement in related.get((key, window.message_ids[-1]), ()):
-                if self._names_secret(statement):
-                    work.count("statements_dropped_total", "secret_name")
-                    continue
-                quote = masked(statement.source.quote, self._mask, work)
-                source = msgspec.structs.replace(statement.source, quote=quote)
-                send_statement(msgspec.structs.replace(statement, source=source), work)
+                if any(has_masked(each.name) for each in (statement.subject, statement.object)):
+                    work.count("statements_dropped_total", "secret_name")  # nobody is called so
+                else:
+                    send_statement(statement, work)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
+
+    def _masked(self, window: Window, effects: Effects) -> Window:
+        """Return the window masked; its overlap was counted with the one before."""
+        known, new = window.messages[: window.overlap], window.messages[window.overlap :]
+        messages = masked_messages(known, self._mask, Effects()) + masked_messages(new, self._mask, effects)
+        return msgspec.structs.replace(window, messages=messages)
 
     async def _ask(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, Extracted | Refused]:
         """Return what became of each window; those that were read before this call fails are not asked again.
@@ -168,34 +171,17 @@ class Extraction:
                 self._answered[key] = answer
         return later
 
-    def _names_secret(self, statement: GraphStatement) -> bool:
-        """Whether whom or what a statement is about would be masked: nobody is called so in a turn either."""
-        return any(self._mask(each.name)[1] for each in (statement.subject, statement.object))
-
     def _candidates(
         self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
     ) -> list[FactCandidate]:
         taken = []
         for statement in answer.statements:
             if (why := objection(statement, window)) is None:
-                texts = {name: masked(getattr(statement, name), self._mask, effects) for name in _TEXTS}
-                statement = msgspec.structs.replace(statement, **texts)
-                # What stands for a secret may be longer than it.
-                why = "too_long" if is_too_long(statement) else None
-            if why is None:
                 taken.append(statement)
             else:
                 effects.count("statements_dropped_total", why)
         name = answer.by or self._extractor.name
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
-
-
-def masked(text: str, mask: Mask, effects: Effects) -> str:
-    """Return a text without what is not kept verbatim; count what it was."""
-    text, found = mask(text)
-    for kind, count in found.items():
-        effects.count("masked_passages_total", kind, by=count)
-    return text
 
 
 def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:

@@ -9,8 +9,6 @@ After a crash its candidate may be folded in before the step is read again; then
 
 from __future__ import annotations
 
-import msgspec
-
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
@@ -18,16 +16,15 @@ from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
 from processors.facts.lines import Place
 from processors.facts.stubs import Stub, voided_by
-from processors.recall.masking import Mask
-from streams.agents.memory.extraction import emit_candidate, masked
+from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
 from streams.agents.memory.fact_writing import CHAIN
 from streams.runtime.keyed import Run, Work
 
 
-def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work, mask: Mask) -> State | None:
-    """Say what takes the place of a fact, without what is to be masked.
+def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+    """Say what takes the place of a fact.
 
     Raises:
         InvalidRecord: ``unknown_fact``: the person has none of this id; and what
@@ -54,8 +51,7 @@ def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work, 
         assert stub is not None  # or nothing was found
         after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
         raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
-    text = masked(said.text, mask, work)
-    candidates = corrected(fact, msgspec.structs.replace(said, text=text), step.at, step.by)
+    candidates = corrected(fact, said, step.at, step.by)
     for candidate in candidates:
         emit_candidate(candidate, work)
     return Place(claim_of(candidates[0]).line_id)

@@ -98,7 +98,7 @@ class Facts:
             bystander_of=(FACTS, EMBEDDINGS),
             # Of a person with many facts all are looked at.
             in_thread=(CONSOLIDATION,),
-            decided_by=self._settings.chosen("merge_similarity", "support_similarity", "mask", "mask_patterns"),
+            decided_by=self._settings.chosen("merge_similarity", "support_similarity"),
         )
 
     def _fold_heard(self, own: State | None, run: Run[Heard], work: Work) -> State | None:

@@ -1,7 +1,8 @@
 """memory/summaries: requests in, structured summaries out (seed 004).
 
 Every request is answered, repeats included: after a crash an early answer may have been ignored, and the
-repeat needs its own.  A summarizer that fails marks nothing: the request waits, or is asked again.
+repeat needs its own.  A summarizer that fails marks nothing: the request waits, or is asked again.  It sees
+messages as turns are kept: masked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.memory.masked import masked_messages
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
@@ -37,6 +39,7 @@ class Summaries:
         self._settings = settings
         self._summarizer = summarizer
         self._count = count
+        self._mask = settings.masking()
         self._calls = asyncio.Semaphore(settings.calls_in_flight)
 
     def stage(self) -> Stage:
@@ -46,7 +49,10 @@ class Summaries:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
-            decided_by={"summarizer": self._summarizer.name},
+            decided_by={
+                **self._settings.chosen("mask", "mask_patterns"),
+                "summarizer": self._summarizer.name,
+            },
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -55,9 +61,13 @@ class Summaries:
         requests: list[SummaryRequest] = []
         for record in batch.records:
             try:
-                requests.append(decode(SummaryRequest, record.value))
+                request = decode(SummaryRequest, record.value)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
+                continue
+            # Counted where facts are looked for: a request is repeated until it is answered.
+            messages = masked_messages(request.messages, self._mask, Effects())
+            requests.append(msgspec.structs.replace(request, messages=messages))
         for summary in await self._answers(requests):
             effects.emit(
                 SUMMARIES,

@@ -18,7 +18,6 @@ from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import request_for
 from processors.merging.sayings import saying_of
-from processors.recall.masking import masking
 from processors.recall.turns import TurnFold, TurnsState
 from streams import cloudevents, context_requests, embedding_requests, erasures
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
@@ -73,7 +72,7 @@ class Turns:
         self._forget_seconds = settings.conversation_forget_days * 86_400
         # As the ingest service does: a window's messages at least.
         self._message_ids = max(settings.recent_message_ids, settings.window_size)
-        self._mask = masking(settings.own_patterns, off=settings.mask == "off")
+        self._mask = settings.masking()
 
     def stage(self) -> Stage:
         """Return the stage."""

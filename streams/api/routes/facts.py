@@ -172,7 +172,7 @@ async def correct_fact(call: Call, wanted: FactParameters, body: NewValue) -> Co
     key = idempotency_key(call)
     by = call.caller.user_id or (f"token {call.caller.token}" if call.caller.token else "api")
     try:
-        asked = correcting(fact, body.text, by, key, instead)
+        asked = correcting(fact, body.text, by, call.parts.mask, key, instead)
     except InvalidRecord as error:
         kind = CONFLICT if error.reason == "not_current" else INVALID_REQUEST
         raise Problem(kind, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error

@@ -1,0 +1,32 @@
+"""What the memory service reads of what people wrote: without what must not be kept verbatim.
+
+Masked before anything is made of it, models included: a fact, a summary or a step of consolidation that holds
+half of a sentence no longer shows that the other half was a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from models.windows import WindowMessage
+from processors.recall.masking import Mask
+from streams.runtime.effects import Effects
+
+
+def masked(text: str, mask: Mask, effects: Effects) -> str:
+    """Return a text without what is not kept verbatim; count what it was."""
+    text, found = mask(text)
+    for kind, count in found.items():
+        effects.count("masked_passages_total", kind, by=count)
+    return text
+
+
+def masked_messages(
+    messages: Sequence[WindowMessage], mask: Mask, effects: Effects
+) -> tuple[WindowMessage, ...]:
+    """Return the messages with masked contents; count what it was."""
+    return tuple(
+        msgspec.structs.replace(each, content=masked(each.content, mask, effects)) for each in messages
+    )
