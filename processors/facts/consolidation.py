@@ -17,9 +17,19 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import is_counted, is_under
 from processors.facts.learning import is_tentative, learned, reinforced
-from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Lines, cause_of, settled, with_fact
+from processors.facts.lines import (
+    VALUES_LIMIT,
+    Cause,
+    Latest,
+    Line,
+    Lines,
+    cause_of,
+    settled,
+    with_fact,
+)
 from processors.facts.refinement import absorbed
-from processors.facts.stubs import Stub
+from processors.facts.standing import Standing, standing
+from processors.facts.stubs import Stub, released
 from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 _SAID = {
@@ -42,7 +52,6 @@ class Consolidation:
         self._known = known
         self._claim = claim_of(candidate)
         self._at = moment_of(candidate.provenance)
-        self._is_known = False  # to a fact that was corrected, and then merged into the one that stands for it
         self.slot = slot or Line(self._claim.single)
         self.lines: dict[str, Line] = {}
         self.changes: list[Fact] = []
@@ -66,18 +75,21 @@ class Consolidation:
 
     def _settle(self, line_id: str, before: Line, after: Line, about: str) -> None:
         if after is not before:
-            self._put(line_id, *settled(before, after, cause_of(about, self._said.provenance)))
+            self._put(line_id, *settled(before, after, self._cause(about)))
+
+    def _cause(self, fact_id: str) -> Cause:
+        return cause_of(fact_id, self._said.provenance, self._known.position)
 
     # -- the candidate --------------------------------------------------------------------------------------
 
     def _fold(self) -> None:
         claim, evidence = self._claim, self._said.provenance
-        line_id, own_id, opposite_id = self._standing(claim.line_id, claim)
-        erasure = self._known.erasure(own_id)
+        stands = standing(claim, evidence, self._line, self._known.position, self._taken_back())
+        own = stands.claim
+        erasure = self._known.erasure(own.fact_id)
         if is_erased(evidence, self._known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
             return
-        own = claim._replace(line_id=line_id, fact_id=own_id, opposite_id=opposite_id)
-        if not self._take(own, erasure) and not self._known.is_folded(line_id):
+        if not self._take(stands, erasure) and not self._known.is_folded(own.line_id):
             # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
             return
         if not claim.is_none and not claim.single:
@@ -90,38 +102,28 @@ class Consolidation:
         for partial_id in self._said.refines:
             self._refine(partial_id, own, erasure)
 
-    def _standing(self, line_id: str, claim: Claim) -> tuple[str, str, str]:
-        """Return line and id of the fact that stands for the claim now, and the id of its opposite."""
-        line = self._line(line_id)
-        fact_id, opposite_id = claim.fact_id, claim.opposite_id
-        for _ in range(STUBS_LIMIT):
-            stub = line.stub(fact_id)
-            if stub is None or not stub.into or stub.since > self._known.position:
-                break
-            if stub.into == self._said.corrects:
-                break  # what it was merged into never was so: it stands for itself again
-            self._is_known = self._is_known or is_under(self._said.provenance, stub.floors)
-            target_line = self._line(stub.into_line)
-            if target_line.fact(stub.into) is None and target_line.stub(stub.into) is None:
-                break  # what it was merged into is gone: it stands for itself again
-            line_id, line, fact_id = stub.into_line, target_line, stub.into
-            fact = line.fact(fact_id)
-            opposite_id = opposite_id if fact is None else claim_of(fact).opposite_id
-        opposite = line.stub(opposite_id)
-        if opposite is not None and opposite.into and opposite.into_line == line_id:
-            opposite_id = opposite.into
-        return line_id, fact_id, opposite_id
+    def _taken_back(self) -> str:
+        """Return the fact that the claim is made instead of, ``""`` if there is none."""
+        if self._said.corrects:
+            return self._said.corrects
+        latest, here = self.slot.latest, self._said.provenance.conversation_id
+        if self._assertion() is not Said.CORRECTED or not self._said.attribute or latest is None:
+            return ""
+        return latest.fact_id if latest.conversation_id == here and latest.at <= self._at else ""
 
-    def _take(self, own: Claim, erasure: Erasure | None) -> bool:
+    def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
+        own = stands.claim
         before = self._line(own.line_id)
         fact, said = before.fact(own.fact_id), self._assertion()
         evidence, counted = self._said.provenance, False
         stub = before.stub(own.fact_id)
-        if is_under(evidence, before.floors if stub is None else stub.floors) and fact is None:
+        if fact is None and (
+            stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors)
+        ):
             return False
         if fact is not None:
-            let_go = self._is_known or (stub is not None and is_under(evidence, stub.floors))
+            let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
             counted = let_go or is_counted(fact, evidence)
         if counted and said is not Said.ENDED:
             return False
@@ -135,6 +137,9 @@ class Consolidation:
         after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
         if fact is None:
             after = with_fact(after, learned(self._said, own, before, erasure))
+            if stub is not None and stands.released is not None:
+                rest = released(stub, *stands.released, self._known.position)
+                after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
         elif not counted:
             after = with_fact(after, reinforced(fact, self._said, own))
         self._settle(own.line_id, before, after, own.fact_id)
@@ -178,14 +183,8 @@ class Consolidation:
 
     def _void_latest(self, by: str) -> None:
         """Take back the value that was named before in this conversation: "a cat, no, I mean a dog"."""
-        latest, here = self.slot.latest, self._said.provenance.conversation_id
-        if (
-            self._said.corrects
-            or latest is None
-            or latest.fact_id == by
-            or latest.conversation_id != here
-            or latest.at > self._at
-        ):
+        latest = self.slot.latest
+        if self._said.corrects or latest is None or latest.fact_id == by or not self._taken_back():
             return
         self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
 
@@ -248,7 +247,7 @@ class Consolidation:
         whole = whole_line.fact(own.fact_id)
         if whole is None and not self._known.is_folded(own.line_id):
             return
-        cause = cause_of(own.fact_id, self._said.provenance)
+        cause = self._cause(own.fact_id)
         merged, stub, left, into = absorbed(
             source, partial, partial_line_id, whole_line, own, erasure, cause, self._known.position
         )

@@ -69,7 +69,10 @@ def is_counted(known: Fact, evidence: Provenance) -> bool:
 
 def ceilings(provenance: Iterable[Provenance], known: Iterable[Floor] = ()) -> tuple[Floor, ...]:
     """Return the floors under which all of this evidence lies, and all that lay under ``known``."""
-    found = {(floor.topic, floor.partition): (floor.arrived_at, floor.offset) for floor in known}
+    found: dict[Origin, Place] = {}
+    for floor in known:
+        key, until = (floor.topic, floor.partition), (floor.arrived_at, floor.offset)
+        found[key] = max(until, found.get(key, until))
     for each in provenance:
         found[origin(each)] = max(place(each), found.get(origin(each), place(each)))
     return tuple(Floor(*key, *found[key]) for key in sorted(found))

@@ -107,18 +107,21 @@ class Lines(Protocol):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """What changes facts: the fact that was spoken of, when, and the window and message where it was."""
+    """What changes facts: the fact that was spoken of, when, the window and message where it was, and where the
+    candidate that says so stands in the log.
+    """
 
     fact_id: str
     at: Timestamp
     window_id: str | None = None
     message_id: str | None = None
+    position: int = 0
 
 
-def cause_of(fact_id: str, evidence: Provenance) -> Cause:
+def cause_of(fact_id: str, evidence: Provenance, position: int = 0) -> Cause:
     """Return the cause that evidence for a fact is."""
     message_id = evidence.message_ids[-1] if evidence.message_ids else None
-    return Cause(fact_id, evidence.arrived_at, evidence.window_id, message_id)
+    return Cause(fact_id, evidence.arrived_at, evidence.window_id, message_id, position)
 
 
 def with_fact(line: Line, fact: Fact) -> Line:
@@ -165,7 +168,8 @@ def settled(
         if is_void(fact):
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
-            line = with_stub(line, stub_of(fact, let_go, voided_by(cause.window_id)))
+            stub = stub_of(fact, let_go, voided_by(cause.window_id), cause.position, known)
+            line = with_stub(line, stub)
     return bounded(line, found), changed
 
 

@@ -45,9 +45,16 @@ def absorbed(
         partial.confidence,
     )
     known = source.stub(partial.fact_id)
-    floors_of_old = known.floors if known else ()
     stub = Stub(
-        partial.fact_id, merged.version, own.fact_id, own.line_id, floors_of_old, position, partial.slot_id
+        partial.fact_id,
+        merged.version,
+        own.fact_id,
+        own.line_id,
+        known.floors if known else (),
+        position,
+        partial.slot_id,
+        voids=known.voids if known else (),
+        led=known.led if known else (),
     )
     moved = [mark for mark in source.marks if mark.fact_id == partial.fact_id]
     left = msgspec.structs.replace(

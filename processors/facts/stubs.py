@@ -6,8 +6,31 @@ import msgspec
 
 from models import ids
 from models.facts import Fact
-from processors.facts.evidence import Floor
+from processors.facts.evidence import Floor, ceilings
 from processors.facts.timeline import Mark
+
+#: How many ends of a fact, and of what it was merged into, are remembered.
+_REMEMBERED = 4
+
+
+class Voided(msgspec.Struct, frozen=True, array_like=True):
+    """That a fact was corrected, by the candidate at this position, and up to where its evidence was known."""
+
+    position: int
+    floors: tuple[Floor, ...] = ()
+
+
+class Led(msgspec.Struct, frozen=True, array_like=True):
+    """That a fact was part of another from one position in the log on, and up to another (0: still).
+
+    ``floors``: up to where evidence was known to it before.
+    """
+
+    into: str
+    into_line: str
+    since: int
+    until: int = 0
+    floors: tuple[Floor, ...] = ()
 
 
 class Stub(msgspec.Struct, frozen=True, array_like=True):
@@ -19,7 +42,9 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
     certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
-    known again (:func:`voided_by`); that is erased without anybody's finding this.
+    known again (:func:`voided_by`); that is erased without anybody's finding this.  ``voids``: when it was
+    corrected; what was merged into it before stands for itself since.  ``led``: what it was merged into before
+    it did.  Both last: a batch that is read again finds lines that are younger than its candidates.
     """
 
     fact_id: str
@@ -38,6 +63,18 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     let_go: int = 0
     narrowed: float = 1.0
     voided_by: str = ""
+    voids: tuple[Voided, ...] = ()
+    led: tuple[Led, ...] = ()
+
+    def leads(self, position: int) -> Led | None:
+        """Return what the fact is, or was, part of at a position."""
+        if self.into and self.since <= position:
+            return Led(self.into, self.into_line, self.since, floors=self.floors)
+        return next((led for led in self.led if led.since <= position < led.until), None)
+
+    def voided(self, since: int, position: int) -> Voided | None:
+        """Return its first correction after it took something in, if it was one at ``position``."""
+        return next((void for void in self.voids if since <= void.position <= position), None)
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
@@ -58,8 +95,10 @@ def voided_by(window_id: str | None) -> str:
     return ids.deterministic_id("voided", window_id) if window_id else ""
 
 
-def stub_of(fact: Fact, floors: tuple[Floor, ...], voided_by: str = "") -> Stub:
-    """Return what is left of a fact that never was so."""
+def stub_of(
+    fact: Fact, floors: tuple[Floor, ...], voided_by: str = "", position: int = 0, before: Stub | None = None
+) -> Stub:
+    """Return what is left of a fact that never was so; ``before``: what was left of it before it came back."""
     return Stub(
         fact.fact_id,
         fact.version,
@@ -69,4 +108,18 @@ def stub_of(fact: Fact, floors: tuple[Floor, ...], voided_by: str = "") -> Stub:
         user_id=fact.user_id,
         conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
         voided_by=voided_by,
+        voids=(*(before.voids if before else ()), Voided(position, floors))[-_REMEMBERED:],
+        led=before.led if before else (),
+    )
+
+
+def released(stub: Stub, led: Led, floors: tuple[Floor, ...], position: int) -> Stub:
+    """Return what is left of a fact that stands for itself again; ``floors``: what was known to the other."""
+    return Stub(
+        stub.fact_id,
+        stub.version,
+        floors=ceilings((), (*stub.floors, *floors)),
+        slot_id=stub.slot_id,
+        voids=stub.voids,
+        led=(*stub.led, msgspec.structs.replace(led, until=position))[-_REMEMBERED:],
     )

@@ -44,6 +44,7 @@ class Says(NamedTuple):
 
 #: Made once: to make a strategy takes longer than to draw from it.
 _CONVERSATIONS, _SENT, _CONFIDENCES = st.integers(0, 5), st.integers(0, 1000), st.floats(0, 1)
+_TWO, _HOLDS_OR_CORRECTS = st.integers(0, 1), st.sampled_from([Assertion.HOLDS, Assertion.CORRECTED])
 
 
 @cache
@@ -83,6 +84,18 @@ def says(
         )
 
     return one()
+
+
+@st.composite
+def retold(draw: st.DrawFn) -> list[Says]:
+    """Return what is said of one slot in its order, each time more fully, less fully, or put right."""
+    story = []
+    for sent in range(draw(st.integers(1, 12))):
+        value = draw(_any_of(*VALUES["like"]))
+        refines = draw(_any_of("", *VALUES["like"][: VALUES["like"].index(value)]))
+        assertion = draw(_HOLDS_OR_CORRECTS)
+        story.append(Says("like", value, Polarity.AFFIRMED, assertion, draw(_TWO), sent, 0.9, refines))
+    return story
 
 
 def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactCandidate:

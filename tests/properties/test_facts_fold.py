@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from fact_stories import Memory, Says, candidates, says
+from fact_stories import Memory, Says, candidates, retold, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,11 +13,12 @@ from models.statements import Polarity, attribute_of
 from processors.facts.claims import claim_of, fact_id_of
 from processors.facts.evidence import PROVENANCE_LIMIT
 
-STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True, correcting=False), max_size=40)
+STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True), max_size=40) | retold()
 PLAIN = st.lists(says(correcting=False), max_size=24)
 
 
 def follow(before: Fact | None, after: Fact) -> None:
+    assert claim_of(after).fact_id == after.fact_id
     assert 0.0 <= after.confidence <= 1.0
     assert after.valid_to is None or after.valid_from <= after.valid_to
     assert (after.valid_to is None) == (

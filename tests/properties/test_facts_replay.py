@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 import msgspec
-from fact_stories import Says, candidates, says
+from fact_stories import Says, candidates, retold, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from streams.runtime.marks import Layout
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
-STORIES = st.lists(says(), max_size=24) | st.lists(says(refining=True, correcting=False), max_size=24)
+STORIES = st.lists(says(), max_size=24) | st.lists(says(refining=True), max_size=24) | retold()
 PLAIN = st.lists(says(correcting=False), max_size=24)
 
 
