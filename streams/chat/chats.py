@@ -26,6 +26,7 @@ from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
 from streams.kafka.lookup import Lookup
+from streams.masking import mask_of
 from streams.printing import encode_json
 from streams.remembered.ports import Leases
 from streams.settings import Settings
@@ -93,7 +94,7 @@ class Chats:
         leases: Leases,
     ) -> None:
         self._settings = settings
-        self._mask = settings.masking()
+        self._mask = mask_of(settings)
         self._lookup = lookup
         self._busy = Busy(leases)
         self._log = log

@@ -14,6 +14,7 @@ from models.messages import DEFAULT_TENANT
 from streams import commands, correcting
 from streams.cli import facts
 from streams.cli.output import Json, print_json, printable
+from streams.masking import mask_of
 from streams.settings import load_settings
 
 
@@ -37,7 +38,7 @@ def correct(
     settings = load_settings()
     fact = asyncio.run(facts.one(settings, fact_id, user, tenant))
     try:
-        asked = correcting.correcting(fact, text, _who(), settings.masking())
+        asked = correcting.correcting(fact, text, _who(), mask_of(settings))
     except InvalidRecord as error:
         raise ConfigurationError(f"{error}") from error
     asyncio.run(commands.send(settings, [asked.command]))

@@ -20,6 +20,7 @@ from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
+from streams.masking import mask_of
 from streams.progress import ProgressReader
 from streams.remembered.opening import open_remembered
 from streams.sending import Sender
@@ -105,7 +106,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         conversations=Conversations(settings, remembered.log, sender, lookup),
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         most_content_bytes=settings.max_content_bytes,
-        mask=settings.masking(),
+        mask=mask_of(settings),
         forgetter=Forgetter(settings),
         lookup=lookup,
         leases=remembered.leases,

@@ -13,7 +13,6 @@ from pydantic import field_validator
 from models.errors import ConfigurationError
 from models.patterns import compiled
 from models.statements import Kind
-from processors.recall.masking import Mask, masking
 from streams.settings.places import PlaceSettings
 from streams.settings.text import setting
 
@@ -221,10 +220,6 @@ class StageSettings(PlaceSettings):
     def own_patterns(self) -> list[str]:
         """The regular expressions of ``mask_patterns``."""
         return _patterns(self.mask_patterns)
-
-    def masking(self) -> Mask:
-        """Return what takes out of a text what is not kept verbatim."""
-        return masking(self.own_patterns, off=self.mask == "off")
 
     @property
     def decay_rates(self) -> Mapping[Kind, float]:

@@ -23,6 +23,7 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.correcting import correcting
 from streams.erasures import Erasing
+from streams.masking import mask_of
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
@@ -157,12 +158,12 @@ def test_what_is_said_instead_holds_no_secret(harness: Harness) -> None:
 
 def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
-    asked = correcting(berlin, "4111 1111 1111 1111", "eve", Settings().masking())
+    asked = correcting(berlin, "4111 1111 1111 1111", "eve", mask_of(Settings()))
     assert asked.command.text == "[masked: card number]"
     harness.correct(berlin, asked.command.text, command_id=asked.command.command_id)
     assert harness.facts()[asked.statement].fact_id == asked.fact_id
     with pytest.raises(InvalidRecord, match="more than 1,024"):
-        correcting(berlin, "4222222222222 ".ljust(1024, "x"), "eve", Settings().masking())
+        correcting(berlin, "4222222222222 ".ljust(1024, "x"), "eve", mask_of(Settings()))
 
 
 def test_what_is_too_long_once_it_is_masked_is_dead_lettered(harness: Harness) -> None:

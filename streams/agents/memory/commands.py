@@ -20,7 +20,7 @@ from processors.recall.masking import Mask
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
-from streams.agents.memory.masked import masked
+from streams.masking import mask_of, masked
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
@@ -47,7 +47,7 @@ class Commands:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._mask = settings.masking()
+        self._mask = mask_of(settings)
         self._partitions = catalog_for(settings).partitions(CONSOLIDATION)
 
     def stage(self) -> Stage:

@@ -24,7 +24,7 @@ from processors.recall.masking import has_masked
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
-from streams.agents.memory.masked import masked_messages
+from streams.masking import mask_of, masked_messages
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
@@ -69,7 +69,7 @@ class Extraction:
         self._settings = settings
         self._extractor = extractor
         self._graph = graph
-        self._mask = settings.masking()
+        self._mask = mask_of(settings)
         #: What became of windows whose batch has to be called again because others in it could not be read.
         self._answered: dict[_Asked, Extracted | Refused] = {}
 

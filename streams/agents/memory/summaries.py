@@ -19,7 +19,7 @@ from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents
-from streams.agents.memory.masked import masked_messages
+from streams.masking import mask_of, masked_messages
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
@@ -39,7 +39,7 @@ class Summaries:
         self._settings = settings
         self._summarizer = summarizer
         self._count = count
-        self._mask = settings.masking()
+        self._mask = mask_of(settings)
         self._calls = asyncio.Semaphore(settings.calls_in_flight)
 
     def stage(self) -> Stage:

@@ -22,6 +22,7 @@ from processors.recall.turns import TurnFold, TurnsState
 from streams import cloudevents, context_requests, embedding_requests, erasures
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
+from streams.masking import mask_of
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -72,7 +73,7 @@ class Turns:
         self._forget_seconds = settings.conversation_forget_days * 86_400
         # As the ingest service does: a window's messages at least.
         self._message_ids = max(settings.recent_message_ids, settings.window_size)
-        self._mask = settings.masking()
+        self._mask = mask_of(settings)
 
     def stage(self) -> Stage:
         """Return the stage."""

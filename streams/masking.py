@@ -1,4 +1,4 @@
-"""What the memory service reads of what people wrote: without what must not be kept verbatim.
+"""What is read of what people wrote: without what must not be kept verbatim, as the settings say.
 
 Masked before anything is made of it, models included: a fact, a summary or a step of consolidation that holds
 half of a sentence no longer shows that the other half was a secret.
@@ -11,8 +11,14 @@ from collections.abc import Sequence
 import msgspec
 
 from models.windows import WindowMessage
-from processors.recall.masking import Mask
+from processors.recall.masking import Mask, masking
 from streams.runtime.effects import Effects
+from streams.settings import Settings
+
+
+def mask_of(settings: Settings) -> Mask:
+    """Return what takes out of a text what is not kept verbatim."""
+    return masking(settings.own_patterns, off=settings.mask == "off")
 
 
 def masked(text: str, mask: Mask, effects: Effects) -> str:
