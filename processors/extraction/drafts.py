@@ -66,6 +66,8 @@ _FOLLOWS = re.compile(
     r"\W|(?:with|at|in|on|to|for|by|from|via|and|but|so|because|when|where|which|as|about|of|near|after|before|together)\b|$",
     re.IGNORECASE,
 )
+#: "Before 3 May" is another day, and so is "by".
+_RELATION = re.compile(r"\b(?P<relation>before|after)\s*\Z", re.IGNORECASE)
 _BEGINNING = re.compile(r"\s*\b(?:starting|beginning|scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
 _LEADING = re.compile(r"(?:(?:on|in|at|by|for|the|of|around|from|during)\s+)+", re.IGNORECASE)
 
@@ -79,24 +81,27 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
     if not dates:
         around = find_dates(whole, said_at, ahead=ahead)
         return (around[0] if around else None), text
-    before, after = text[: dates[0].start], text[dates[0].end :].lstrip()
+    date, before, after = dates[0], text[: dates[0].start], text[dates[0].end :].lstrip()
+    if (relation := _RELATION.search(before)) is not None:
+        date, before = date._replace(relation=relation["relation"].lower()), before[: relation.start()]
     if _OPEN_END.search(before):
         return None, ""  # "I chose between 3 May and 5 May", "I went with June"
     if not _FOLLOWS.match(after) and (leading := _LEADING.match(text, dates[0].start)) is not None:
         before += leading[0]
     else:
         before = _BEGINNING.sub("", before)
-    return dates[0], f"{before.rstrip(' ,')} {after}".strip()
+    return date, f"{before.rstrip(' ,')} {after}".strip()
 
 
 def dated(date: FoundDate) -> str:
-    """How a date is shown: "on 3 May 2024", "in May 2024", "in 2022"."""
+    """How a date is shown: "on 3 May 2024", "by 3 May 2024", "in May 2024", "in 2022"."""
     day = f"{date.at.day} {date.at:%B %Y}"
-    return {
-        "minute": f"on {day} at {date.at:%H:%M}",
-        "day": f"on {day}",
-        "week": f"in the week of {day}",
-        "month": f"in {date.at:%B %Y}",
-        "season": f"in the season from {date.at:%B %Y}",
-        "year": f"in {date.at.year}",
+    preposition, shown = {
+        "minute": ("on", f"{day} at {date.at:%H:%M}"),
+        "day": ("on", day),
+        "week": ("in", f"the week of {day}"),
+        "month": ("in", f"{date.at:%B %Y}"),
+        "season": ("in", f"the season from {date.at:%B %Y}"),
+        "year": ("in", f"{date.at.year}"),
     }[date.precision.value]
+    return f"{date.relation or preposition} {shown}"

@@ -101,6 +101,8 @@ _BUT_NOT = re.compile(
     r"(?:any |a |an |the )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
     re.IGNORECASE,
 )
+#: What need not be is done without; what is not to be is avoided.
+_NEEDED = re.compile(r"\b(?:need|require|use|involve)\b", re.IGNORECASE)
 _NEEDLESS = re.compile(
     r"(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must|requirement))\b",
     re.IGNORECASE,
@@ -152,7 +154,8 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
             and (found := preference(turned["v"], topic_of(text))) is not None
             and found.topic
         ):
-            return Asked(found, "do without", True, LIKED if lasting else SET)
+            says = "do without" if pattern is _NEEDLESS or _NEEDED.search(turned[0]) else "avoid"
+            return Asked(found, says, True, LIKED if lasting else SET)
     if (paid := _PAYS.search(text)) is not None:
         means = (paid["v"] or paid["w"] or paid["x"] or paid["y"]).lower()
         denied = _NOT_BEFORE.search(text[: paid.end()]) is not None

@@ -18,6 +18,13 @@ _BASES = {
     **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
 }
 _GERUNDS = {"living": "live", "working": "work"}
+#: For how long it has been so, counted back from when it is said, is no part of what is so.
+_SO_FAR = re.compile(
+    r"\s+(?:for|over|since)\b (?:(?:about|almost|nearly|over|around|more than|the|past|last|at least) )*"
+    r"(?:an?|\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|many|several|(?:a )?few|a couple of|some|years|decades|ages|forever)"
+    r"\b(?: (?:and a half )?(?:years?|months?|weeks?|days?|decades?|whiles?|times?))?(?: now| already)?(?=$|[,.;!?]| (?:and|but|so|with)\b)",
+    re.IGNORECASE,
+)
 _ADVERBS = re.compile(
     r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
 )
@@ -43,8 +50,9 @@ def perfected(clause: Clause) -> tuple[Clause, bool]:
     if first == "been":
         inner, _, after = rest.partition(" ")
         if inner.lower() in _GERUNDS:
+            after = _SO_FAR.sub("", after)
             return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
-        return clause._replace(mood=Mood.BE, rest=rest or "been"), False
+        return clause._replace(mood=Mood.BE, rest=_SO_FAR.sub("", rest) or "been"), False
     if first in _BASES and not clause.negated:
         return clause._replace(mood=Mood.DO, rest=f"{_BASES[first]} {rest}"), False
     if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):

@@ -74,7 +74,12 @@ _MIDDLE = re.compile(
 _CAPITALIZED = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*\Z")
 
 
-_COMPLAINT = re.compile(r"\b(?:mistakes?|mistaken|wrong|errors?|not right|incorrect)\b", re.IGNORECASE)
+#: What is said against what was corrected points at it, in few words; "an error in the parser" is another one.
+_COMPLAINT = re.compile(
+    r"(?:\S+ ){0,4}?(?:that|this|it|these|those|you|there|something|i)(?:'\w+)?(?: \S+){0,5}? "
+    r"(?:mistakes?|mistaken|wrong|errors?|not right|incorrect)(?: \S+){0,2}\W*",
+    re.IGNORECASE,
+)
 
 
 def corrected(turns: Sequence[Turn]) -> list[Turn]:
@@ -89,7 +94,7 @@ def corrected(turns: Sequence[Turn]) -> list[Turn]:
                 kept[place].append(said)
                 continue
             for before in range(max(place - 2 * REACH, 0), place):
-                kept[before] = [other for other in kept[before] if not _COMPLAINT.search(other.plain)]
+                kept[before] = [other for other in kept[before] if not _COMPLAINT.fullmatch(other.plain)]
     return [turn._replace(sentences=tuple(sentences)) for turn, sentences in zip(turns, kept, strict=True)]
 
 

@@ -20,12 +20,16 @@ EARLIEST_YEAR, LATEST_YEAR = 1900, 2150
 
 
 class FoundDate(NamedTuple):
-    """A date in a text: its first moment, how precisely it was said, and where (``text[start:end]``)."""
+    """A date in a text: its first moment, how precisely it was said, and where (``text[start:end]``).
+
+    ``relation``: the word that says that it is not at that time ("by", "around", "before", "after").
+    """
 
     at: datetime
     precision: Precision
     start: int
     end: int
+    relation: str = ""
 
 
 #: First moment and precision; ``None`` where the words name no day that there is.
@@ -234,6 +238,7 @@ _TIME = re.compile(
     r",?\s+(?:at|from|around|@)\s+(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?(?![\w:])",
     re.IGNORECASE,
 )
+_RELATION = re.compile(r"(?:by|around)\b", re.IGNORECASE)
 #: "Every last Friday", "since last year": no moment at which something happened.
 _NOT_A_MOMENT = re.compile(r"\b(?:every|each|since|until|till|most)\s+$", re.IGNORECASE)
 
@@ -271,7 +276,8 @@ def _resolve(text: str, match: re.Match[str], said: Said) -> FoundDate | None:
                 Precision.MINUTE,
                 time.end(),
             )
-    return FoundDate(at, precision, match.start(), end)
+    relation = _RELATION.match(match[0])
+    return FoundDate(at, precision, match.start(), end, relation[0].lower() if relation else "")
 
 
 def _hour(time: re.Match[str]) -> int:

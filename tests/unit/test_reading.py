@@ -432,8 +432,38 @@ def test_what_a_place_does_not_do_is_nothing_that_somebody_does_without(said: st
 
 
 def test_what_a_place_must_not_have_is_turned_down() -> None:
-    assert sentences("Can you play music that isn't rock?") == ["Does without rock"]
-    assert sentences("Find me a restaurant that doesn't serve meat.") == ["Does without meat"]
+    assert sentences("Can you play music that isn't rock?") == ["Avoids rock"]
+    assert sentences("Find me a restaurant that doesn't serve meat.") == ["Avoids meat"]
+    assert sentences("Find me a gas station that isn't a car wash.") == ["Avoids car wash"]
+    assert sentences("Find me a route that doesn't need motorways.") == ["Does without motorways"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I plan to finish the draft by July 6.", "Plans to finish the draft by 6 July 2024"),
+        ("I'm planning to finish the deck before July 6.", "Plans to finish the deck before 6 July 2024"),
+        ("I'm going to submit the form by July.", "Plans to submit the form by July 2024"),
+        ("I'll visit Oslo around 3 June.", "Will visit Oslo around 3 June 2024"),
+        ("I'll visit Oslo on 3 June.", "Will visit Oslo on 3 June 2024"),
+    ],
+)
+def test_a_deadline_is_no_appointment(said: str, told: str) -> None:
+    assert sentences(said) == [told]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I've been dating Tanya for 2 years.", "Is dating Tanya"),
+        ("I've been dating Tanya for almost two years now.", "Is dating Tanya"),
+        ("I've been living in Rome for six years.", "Lives in Rome"),
+        ("I've been learning Spanish for 3 months and it's fun.", "Is learning Spanish"),
+        ("I've been learning Spanish for my work.", "Is learning Spanish for their work"),
+    ],
+)
+def test_for_how_long_it_has_been_so_is_no_part_of_it(said: str, told: str) -> None:
+    assert sentences(said) == [told]
 
 
 def test_a_name_that_is_turned_down_is_not_liked() -> None:

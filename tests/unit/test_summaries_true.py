@@ -186,6 +186,18 @@ def test_a_correction_also_corrects_what_was_said_before_the_reply() -> None:
     assert "Thursday" not in line
 
 
+def test_a_correction_takes_nothing_with_it_that_was_said_of_another_mistake() -> None:
+    summary = summarize(
+        (
+            "user",
+            "I have to write to the museum about the wrong date in its catalogue. The tour is on Thursday.",
+        ),
+        ("user", "Sorry, Friday."),
+    )
+    assert summary.todos != ()
+    assert "wrong date in its catalogue" in str(summary)
+
+
 def test_a_correction_that_fits_into_nothing_is_told_itself() -> None:
     said = [("assistant", "I have booked the table for Thursday evening."), ("user", "No, make it Friday.")]
     assert summarize(*said).decisions == ("No, make it Friday.",)
