@@ -82,6 +82,8 @@ _ANOTHER = re.compile(
     r",(?: and)? (?=(?:set|find|play|navigate|start|take|call|book|show me|tell me|can you|could you)\b)",
     re.IGNORECASE,
 )
+#: "Include them in my routes": nobody can tell what.
+_POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
 _SECOND = {"you": "it", "your": "its", "yours": "its", "you're": "it is"}
 _LONGEST = 32
 
@@ -93,7 +95,7 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
             value = _turn(says.format(**{name: got or "" for name, got in match.groupdict().items()}))
-            if len(value.split()) > _LONGEST:
+            if len(value.split()) > _LONGEST or _POINTS.search(value):
                 return None
             value = f"{value[:1].lower()}{value[1:]}"
             return ToAssistant("instruction", value, f"Wants the assistant {_infinitive(value)}")

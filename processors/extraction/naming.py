@@ -32,9 +32,9 @@ _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
         (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? ['\"‘“]?(?P<v>{_WORK})", False),
     )
 )
-#: "... that's my favourite": of what was named before it.
+#: "... that's my favourite", "... make it my favourite": of what was named before it.
 _LIKED_SO = re.compile(
-    rf"\b(?:that|it|he|she|they|this|these|those)(?:'s|'re| is| are| has been|'s been)(?: (?:still|definitely|always|just|been))* my (?:(?:all-time|absolute|personal) )*{_BEST}(?P<x>(?: [a-z-]+){{0,3}})",
+    rf"\b(?:(?:make|set|keep) (?:that|it|this|them)(?: (?:as|to be))?|(?:that|it|he|she|they|this|these|those)(?:'s|'re| is| are| has been|'s been)(?: (?:still|definitely|always|just|been))*) (?:my|our)(?: new)? (?:(?:all-time|absolute|personal) )*{_BEST}(?P<x>(?: [a-z-]+){{0,3}})",
     re.IGNORECASE,
 )
 # fmt: on

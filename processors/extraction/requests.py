@@ -57,12 +57,10 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
         (r"(?:make sure|ensure|be sure|please)(?: that| to| we| it| you| i| the \w+| my \w+)* (?:avoids?|excludes?|do not (?:use|take)|don't (?:use|take|get)|doesn't (?:have|use|include|take)|not|never|skips?|(?:is|are)n't) V", "avoid", "-"),
-        (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our) [\w ]{3,30}? (?:has|have|is|offers?|accepts?|supports?))? V", "ask for", ""),
-        (r"it(?:'s| is) (?:crucial|important|essential|vital|a must)(?: for me)?(?: to have| that (?:it|they|there) (?:has|have|is|are))? V", "ask for", ""),
+        (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our|all|any)(?: future)? [\w ]{3,30}? (?:has|have|is|are|offers?|accepts?|supports?))? V", "ask for", ""),
         (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
         (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
         (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
-        (r"(?:just )?(?:want|need|like|would like) (?P<x>(?:the |my )[\w ]{2,30}?) to (?:stay|be|remain) (?:at |on )?(?P<s>[\w°.-]+(?: degrees)?)", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
         (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
@@ -98,7 +96,7 @@ _SHORT_REPLY = 6
 _BUT_NOT = re.compile(
     r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|suggest|recommend|navigate|take)\b.*)"
     r"\b(?:without(?: considering)?|other than|anything but|that (?:(?:does not|doesn't|do not|don't) (?:offer|use|require|cover|include|have|accept|play|serve|contain|involve|allow|need)|isn't|aren't|is not|are not))\s+"
-    r"(?:any |a |an |the )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
+    r"(?:any |a |an |the )?(?!considering\b|whether\b|if\b|how\b)(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
     re.IGNORECASE,
 )
 #: What need not be is done without; what is not to be is avoided.
@@ -204,6 +202,7 @@ def _says_by_itself(value: str, flag: str, lasting: bool) -> bool:
     return told or (flag == "-" and _NAME.fullmatch(value) is not None)
 
 
+_LIST = re.compile(r"(?:lists?|collection|queue|library)(?: please)?", re.IGNORECASE)
 _TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
 #: "Routes that are longer" are not all routes.
 _QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECASE)
@@ -215,6 +214,8 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
         value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
+        if _LIST.fullmatch(match["x"].strip()):  # "my favourites list" says not of what
+            return Preference(named_topic(value, ""), value, value) if value else None
         return (
             Preference(topic, value, f"{value} as {PHRASE_END.split(match['x'].strip())[0]}")
             if value and topic

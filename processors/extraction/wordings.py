@@ -28,9 +28,8 @@ _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,40}}?) (?:works? best|(?:is|are) {_MUCH}(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b", "I like {v}"),
         (r"(?:and |but )*(?P<v>(?:the )?[\w-]+(?: [\w-]+){0,2}?)(?: (?:really|just))? (?:(?:doesn't|does not|don't|do not) (?:really )?matter|(?:is|are) (?:irrelevant|no object|not (?:important|an issue)))\b", "I don't care about {v}"),
         (r"(?:remember,? |but |and )*no (?P<v>[\w-]+(?: (?:or|and) [\w-]+)?) for me\b", "I avoid {v}"),
+        (r"(?P<v>not a fan of\b .*)", "I'm {v}"),
         (rf"{_MUCH}(?P<v>(?:love|hate|adore|dislike|enjoy|can't stand|don't (?:like|eat|drink)){_NO_LIKING}\b .*)", "I {v}"),
-        (r"(?P<v>(?:allergic to|not a fan of)\b .*)", "I'm {v}"),
-        (r"(?:(?:big|huge) )?(?P<v>fan of\b .*)", "I'm a {v}"),
     )
 )
 # fmt: on

@@ -605,3 +605,31 @@ def test_lines_of_others_are_passed_over_behind_empty_ones() -> None:
 def test_many_empty_lines_are_read_in_linear_time() -> None:
     """A pattern that begins anew at each of them takes minutes."""
     assert sentences("I love tea." + "\n" * 400_000 + "I love soup.") == ["Likes tea", "Likes soup"]
+
+
+@pytest.mark.parametrize(
+    "said", ["Always include them in our routes.", "From now on, show those first.", "Always explain that one."]
+)
+def test_an_instruction_that_nobody_can_read_later_is_none(said: str) -> None:
+    assert sentences(said) == []
+
+
+def test_an_instruction_may_say_it() -> None:
+    assert only("Always explain it in simple words.").attribute == "instruction"
+
+
+@pytest.mark.parametrize(
+    "so", ["make that my go-to station", "make it our new favourite station", "it's my favourite station"]
+)
+def test_what_is_made_the_favourite_was_named_before(so: str) -> None:
+    found = read_window(window(f"I've been really into Nordwind FM lately, {so}."))
+    assert ("favourite/radio station", "Nordwind FM") in [(each.attribute, each.value) for each in found]
+
+
+def test_a_list_of_favourites_says_not_of_what() -> None:
+    found = only("Add Night Boat by Ada Lund to my favorites list.")
+    assert (found.attribute, found.value) == ("favourite/music", "Night Boat by Ada Lund")
+
+
+def test_what_need_not_be_considered_is_not_avoided() -> None:
+    assert sentences("Find a parking spot without considering whether it's covered.") == []
