@@ -21,18 +21,24 @@ from streams import leash
 #: Pieces of an answer of the model, and how many it sends a second.
 PIECES, RATE = 100, 20
 
-#: Nothing that has to be asked back about, for that is done without the model.
-_SAID = "Please tell me a story of many sentences."
+#: Nothing that has to be asked back about, for that is done without the model; each chat says its own.
+_SAID = "Please tell me story number {} of many sentences."
 
 _MODEL = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
-_TEXT = re.compile(r"\nevent: text\n")
+_NAME = re.compile(r"^event: (\w+)$", re.M)
+
+#: What a turn does until its first piece is read, each step with the event that ends it.  The model sends none:
+#: its piece tells when it was sent.
+STEPS = {"confirmed": "turn", "remembered": "understanding", "laid": "prompt", "asked": "", "read": "text"}
 
 
 class Chatted(NamedTuple):
-    """Seconds to the first piece of each chat, and of each piece from the model to whoever reads."""
+    """Seconds to the first piece of each chat, of each piece from the model to whoever reads, and of each step
+    on the way to the first piece."""
 
     first: list[float]
     pieces: list[float]
+    steps: dict[str, list[float]]
 
 
 @contextmanager
@@ -70,14 +76,18 @@ async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
             limits=httpx.Limits(max_connections=None),
         ) as direct,
     ):
-        await _chats(client, 1, "warm")
-        for chats in (4,) if short else (25, 50, 100, 200):
-            theirs, ours = await _directly(direct, chats), await _chats(client, chats, f"of-{chats}")
-            lost = 1 - len(ours.pieces) / (chats * PIECES)
+        await _chats(client, 1, "warm", _nothing())
+        for chats, rounds in ((4, 3),) if short else ((25, 1), (50, 1), (100, 1), (200, 1)):
+            theirs, ours = _nothing(), _nothing()
+            for number in range(rounds):
+                await _directly(direct, chats, theirs)
+                await _chats(client, chats, f"{number}-of-{chats}", ours)
+            lost = 1 - len(ours.pieces) / (chats * rounds * PIECES)
             found[str(chats)] = {
                 "first": _added(ours.first, theirs.first),
                 "piece": _added(ours.pieces, theirs.pieces),
                 "lost": max(0.0, lost),
+                "steps": {step: percentiles(took) for step, took in ours.steps.items()},
             }
         found["most"] = found[str(chats)]
     return found
@@ -88,46 +98,53 @@ def _added(ours: list[float], theirs: list[float]) -> dict[str, float]:
     return {name: max(0.0, mine[name] - others[name]) for name in mine}
 
 
-async def _directly(client: httpx.AsyncClient, chats: int) -> Chatted:
+def _nothing() -> Chatted:
+    return Chatted([], [], {step: [] for step in STEPS})
+
+
+async def _directly(client: httpx.AsyncClient, chats: int, found: Chatted) -> None:
     body = {"contents": [{"role": "user", "parts": [{"text": _SAID}]}]}
-    return await _all(
-        [client.build_request("POST", _MODEL, json=body) for _ in range(chats)], client, lambda _: True
-    )
+    await _all([client.build_request("POST", _MODEL, json=body) for _ in range(chats)], client, found)
 
 
-async def _chats(client: httpx.AsyncClient, chats: int, name: str) -> Chatted:
+async def _chats(client: httpx.AsyncClient, chats: int, name: str, found: Chatted) -> None:
     requests = [
         client.build_request(
             "POST",
             f"/v1/conversations/chat-{name}-{number}/turns",
-            json={"user_id": f"chatter-{name}-{number}", "content": _SAID},
+            json={"user_id": f"chatter-{name}-{number}", "content": _SAID.format(f"{name}-{number}")},
         )
         for number in range(chats)
     ]
-    return await _all(requests, client, lambda event: _TEXT.search("\n" + event) is not None)
+    await _all(requests, client, found)
 
 
-async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, is_text: Any) -> Chatted:
-    """Send all at once, and read them side by side."""
-    found = Chatted([], [])
+async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: Chatted) -> None:
+    """Send all at once, and read them side by side; ``found`` grows by what they took."""
     others: list[str] = []
 
     async def read(request: httpx.Request) -> None:
         began, answer = time.monotonic(), await client.send(request, stream=True)
         try:
             answer.raise_for_status()
-            left, said, is_first = "", "", True
+            left, said = "", ""
+            reached: dict[str, float] = {}
             async for part in answer.aiter_text():
                 now = time.monotonic()
                 *events, left = (left + part.replace("\r\n", "\n")).split("\n\n")
                 said = (said + part)[-2000:]
-                for at in (at for event in events if is_text(event) for at in stamps(event)):
-                    if is_first:
+                for name, event in ((_name_of(event), event) for event in events):
+                    sent = stamps(event) if name == "text" else []
+                    if sent and "text" not in reached:
                         found.first.append(now - began)
-                        is_first = False
-                    found.pieces.append(now - at)
-            if is_first:
+                        reached[""] = sent[0]
+                    if sent or name != "text":
+                        reached.setdefault(name, now)
+                    found.pieces.extend(now - at for at in sent)
+            if "text" not in reached:
                 others.append(said)
+            for step, took in _steps(began, reached).items():
+                found.steps[step].append(took)
         finally:
             await answer.aclose()
 
@@ -135,4 +152,19 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, is_text
         await asyncio.gather(*map(read, requests))
     if others:
         raise RuntimeError(f"{len(others)} chats were not answered in the model's words, but {others[0]}")
+
+
+def _name_of(event: str) -> str:
+    """Return what an event is called; the model's own have no names, and are nothing but text."""
+    named = _NAME.search(event)
+    return named[1] if named is not None else "text"
+
+
+def _steps(began: float, reached: dict[str, float]) -> dict[str, float]:
+    """Return how long each step took (seconds); one that was not reached took none."""
+    found, before = {}, began
+    for step, name in STEPS.items():
+        at = reached.get(name, before)
+        found[step] = at - before
+        before = at
     return found
