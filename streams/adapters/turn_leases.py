@@ -4,24 +4,37 @@ No view: who holds a lease renews it, and what is lost with Redis is taken again
 those of the deployment's prefix::
 
     turn:<tenant>:<conversation>  string: "<holder> <turn id>", for :data:`LEASE_SECONDS`
+    begun:<digest>                string: a digest of who began a conversation, for :data:`BEGUN_SECONDS`
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 
 from redis.asyncio import Redis
 
 from streams.adapters.redis_view import RedisView
 from streams.namespace import Namespace
+from streams.remembered.ports import somebody_elses
 
 #: For how long a lease holds that nobody renews: a serve that was killed holds up its conversations so long.
 LEASE_SECONDS = 10.0
 
-_TYPES = {"turn": "string"}
+#: How long after its first turn it is known whose a conversation is that no log has read yet: longer than the
+#: readers may be down.
+BEGUN_SECONDS = 24 * 3600
 
-#: KEYS: the lease.  ARGV: who takes it, for how long (ms).  Returns who has it then.
+_TYPES = {"turn": "string", "begun": "string"}
+
+#: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody now), for how
+#: long that is known (s).  Returns who has the lease then; false: somebody else began.
 _CLAIM = """
+if ARGV[3] ~= '' then
+  local begun = redis.call('GET', KEYS[2])
+  if begun and begun ~= ARGV[3] then return false end
+  redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])
+end
 local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return held end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -50,10 +63,24 @@ class TurnLeases(RedisView):
         self._claim = client.register_script(_CLAIM)
         self._release = client.register_script(_RELEASE)
 
-    async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
-        """Take or renew the lease; return ``None`` if it is the holder's then, else the turn that has it."""
-        key, mine = self._key(tenant_id, conversation_id), f"{holder} {turn_id}".encode()
-        has: bytes = await self._ask(lambda: self._claim([key], [mine, self._milliseconds]), [key])
+    async def claim(
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+    ) -> str | None:
+        """Take or renew the lease; return ``None`` if it is the holder's then, else the turn that has it.
+
+        ``begun_by``: who begins the conversation with it.
+
+        Raises:
+            NotFound: somebody else has begun it.
+        """
+        place = tenant_id, conversation_id
+        keys = [self._key(*place), self._namespace.redis_key("begun", _digest(*place))]
+        mine = f"{holder} {turn_id}".encode()
+        who = _digest(*place, begun_by) if begun_by else ""
+        arguments: list[bytes | str | int] = [mine, self._milliseconds, who, BEGUN_SECONDS]
+        has: bytes | None = await self._ask(lambda: self._claim(keys, arguments), keys)
+        if has is None:
+            raise somebody_elses(begun_by, conversation_id)
         return None if has == mine else _turn_of(has)
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
@@ -69,6 +96,11 @@ class TurnLeases(RedisView):
 
     def _key(self, tenant_id: str, conversation_id: str) -> str:
         return self._namespace.redis_key("turn", str(len(tenant_id)), tenant_id, conversation_id)
+
+
+def _digest(*names: str) -> str:
+    """Return what stands for names where they must not be read: it outlives an erasure."""
+    return hashlib.blake2b(repr(names).encode(), digest_size=16).hexdigest()
 
 
 def _turn_of(value: bytes) -> str:

@@ -11,7 +11,7 @@ import structlog
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.chat.running import RunningTurn
-from streams.remembered.ports import Leases
+from streams.remembered.ports import Leases, somebody_elses
 
 log = structlog.get_logger("streams.chat")
 
@@ -44,28 +44,28 @@ class Busy:
         holding = [each.holding for each in self._taken.values() if each.holding is not None]
         await asyncio.gather(*holding, return_exceptions=True)
 
-    def by(self, tenant_id: str, conversation_id: str) -> str | None:
-        """Return whose turn a conversation has here."""
-        taken = self._taken.get((tenant_id, conversation_id))
-        return None if taken is None else taken.names.user_id
-
     @asynccontextmanager
-    async def take(self, names: TurnNames) -> AsyncIterator[Taken]:
+    async def take(self, names: TurnNames, *, begins: bool = False) -> AsyncIterator[Taken]:
         """Take a conversation until the turn has ended that the block puts in as ``running``, or has failed.
 
+        ``begins``: the log does not know the conversation, so it is whoever's has taken it first.
+
         Raises:
+            NotFound: it begins, with a turn of somebody else.
             TurnRunning: it has another turn.
             DependencyUnavailable: what holds the leases does not answer.
         """
         place = (names.tenant_id, names.conversation_id)
         while (there := self._taken.get(place)) is not None:
+            if begins and there.names.user_id != names.user_id:
+                raise somebody_elses(names.user_id, names.conversation_id)
             if not there.only_lets_go or there.holding is None:
                 raise TurnRunning(there.names.turn_id)
             await asyncio.wait([there.holding])
         # Nobody else may begin one while the leases and the broker are waited for.
         taken = self._taken[place] = Taken(names)
         try:
-            await self._leases.take(names)
+            await self._leases.take(names, begins=begins)
         except BaseException:  # whatever ends this, the conversation is free again
             del self._taken[place]
             raise

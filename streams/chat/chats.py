@@ -11,12 +11,11 @@ from typing import Protocol
 
 import structlog
 
-from models.errors import DependencyUnavailable, InvalidRecord, NotFound
+from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
 from models.turns import Turn
 from processors.text.tokens import TokenCounter
-from processors.text.validation import decode
 from streams.adapters.conversation_log import Extent
 from streams.answering import Answerer
 from streams.chat.busy import Busy
@@ -24,11 +23,12 @@ from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
-from streams.chat.sending import MESSAGES, Sending
+from streams.chat.sending import Sending
+from streams.chat.unread import is_said
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.printing import encode_json
-from streams.remembered.ports import Leases
+from streams.remembered.ports import Leases, somebody_elses
 from streams.settings import Settings
 from streams.summary_topic import summaries_of
 
@@ -46,9 +46,6 @@ _KNOWN_KEPT = 5000
 #: How long a turn that runs elsewhere is waited for before it counts as interrupted (seconds), and how often
 #: the log is looked at.
 _ELSEWHERE_SECONDS, _LOOK_SECONDS = 10.0, 0.5
-
-#: How long (seconds), and among how many messages, the topic is looked at for what the log has not read yet.
-_LOOKUP_SECONDS, _LATEST = 3.0, 20
 
 #: How long after a turn has ended elsewhere its message may take into the log (seconds).
 _LOGGED_SECONDS = 5.0
@@ -136,9 +133,11 @@ class Chats:
             response_id=f"{turn_id}.{secrets.token_hex(4)}",
         )
         is_new = await self._check(names)
-        async with self._busy.take(names) as taken:
-            known = await self._told_summaries((tenant_id, conversation_id), is_new=is_new)
-            before = await self._said_before(names, content) if is_named else None
+        async with self._busy.take(names, begins=is_new) as taken:
+            known, before = await asyncio.gather(
+                self._told_summaries((tenant_id, conversation_id), is_new=is_new),
+                self._said_before(names, content) if is_named else _not_named(),
+            )
             turn = before or await self._say(names, content)
             taken.running = RunningTurn(names, turn, self._means, known)
             self._keep(taken.running)
@@ -187,7 +186,7 @@ class Chats:
             runs = await self._busy.runs(names)
             asked, answered = await self._told_of(names)
             if asked is None and not runs and waits is None:
-                waits = await self._waits(names)
+                waits = await is_said(self._lookup, names)
             if asked is None and (not (runs or waits) or clock() > begun_until):
                 raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
             if asked is not None and number == 1:
@@ -210,22 +209,20 @@ class Chats:
     async def _check(self, names: TurnNames) -> bool:
         """Refuse what would show somebody else's conversation to a model, and its answer to this person.
 
-        Returns whether the conversation begins with this turn, as far as the log tells.
+        Returns whether the conversation begins with this turn, as far as the log tells: who may begin it is for
+        whoever takes it to say, for what was said a moment ago is not in the log yet.
         """
-        place = names.tenant_id, names.conversation_id
         try:
-            known = await self._log.extent(*place)
-            mine = (
-                self._busy.by(*place) in (None, names.user_id)  # what is said now is not in the log yet
-                if known is None
-                else await self._log.takes_part(names.tenant_id, names.user_id, names.conversation_id)
+            known, mine = await asyncio.gather(
+                self._log.extent(names.tenant_id, names.conversation_id),
+                self._log.takes_part(names.tenant_id, names.user_id, names.conversation_id),
             )
         except DependencyUnavailable as error:
             raise DependencyUnavailable(
                 error.dependency, f"whose conversation it is cannot be told: {error}"
             ) from error
-        if not mine:
-            raise NotFound(f"{names.user_id} takes part in no conversation {names.conversation_id}")
+        if known is not None and not mine:
+            raise somebody_elses(names.user_id, names.conversation_id)
         return known is None
 
     async def _told_summaries(self, place: tuple[str, str], *, is_new: bool) -> set[str]:
@@ -287,15 +284,6 @@ class Chats:
         mine = {each.message_id: each for each in turns if each.user_id == names.user_id}
         return mine.get(names.message_id), mine.get(names.answer_id)
 
-    async def _waits(self, names: TurnNames) -> bool:
-        """Tell whether the topic has what was said in a turn: the log may not have read it yet."""
-        try:
-            async with asyncio.timeout(_LOOKUP_SECONDS):
-                found = await self._lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
-        except (DependencyUnavailable, TimeoutError):
-            return False  # then it is as unknown as any other
-        return found is not None and any(_says(record.value, names) for record in found.records)
-
     async def _session(self, names: TurnNames) -> Session | None:
         """Return a session once the log has what was said last; ``None``: it cannot be told now."""
         clock = asyncio.get_running_loop().time
@@ -313,14 +301,8 @@ class Chats:
         return Session(turns, summaries, self._settings.token_threshold, self._count)
 
 
-def _says(value: bytes | None, names: TurnNames) -> bool:
-    """Tell whether a record is what this person said in this turn."""
-    try:
-        said = decode(ChatMessage, value)
-    except InvalidRecord:
-        return False  # ingest dead-letters it
-    whose = said.tenant_id, said.user_id, said.conversation_id, said.message_id
-    return whose == (names.tenant_id, names.user_id, names.conversation_id, names.message_id)
+async def _not_named() -> None:
+    """What nobody named was not said before."""
 
 
 def _whose(names: TurnNames) -> _Whose:

@@ -34,24 +34,30 @@ class Holder:
         self._leases = leases
         self._name = secrets.token_hex(8)
 
-    async def take(self, names: TurnNames) -> None:
+    async def take(self, names: TurnNames, *, begins: bool = False) -> None:
         """Take the lease of a turn's conversation; one that has just ended may still be about to let go of it.
 
+        ``begins``: the conversation does, as far as the log tells.
+
         Raises:
+            NotFound: it begins with a turn of somebody else.
             TurnRunning: another turn has it, or this one at another process.
             DependencyUnavailable: what holds the leases does not answer.
         """
         for seconds in _WAITS_SECONDS:
             try:
-                await self._claim(names)
+                await self._claim(names, begins=begins)
             except TurnRunning:
                 await asyncio.sleep(seconds)
             else:
                 return
-        await self._claim(names)
+        await self._claim(names, begins=begins)
 
-    async def _claim(self, names: TurnNames) -> None:
-        has = await self._leases.claim(names.tenant_id, names.conversation_id, names.turn_id, self._name)
+    async def _claim(self, names: TurnNames, *, begins: bool = False) -> None:
+        begun_by = names.user_id if begins else ""
+        has = await self._leases.claim(
+            names.tenant_id, names.conversation_id, names.turn_id, self._name, begun_by
+        )
         if has is not None:
             raise TurnRunning(has)
 

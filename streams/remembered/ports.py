@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from models.context import Context
+from models.errors import NotFound
 from models.facts import Fact
 from models.graph import Relation
 from models.index import FactFilter
@@ -106,11 +107,21 @@ class Contexts(Protocol):
         ...
 
 
+def somebody_elses(user_id: str, conversation_id: str) -> NotFound:
+    """Return what is said of a conversation of others: no more than of one that there is not."""
+    return NotFound(f"{user_id} takes part in no conversation {conversation_id}")
+
+
 class Leases(Protocol):
     """Which turn of a chat runs where, as :class:`streams.adapters.turn_leases.TurnLeases`."""
 
-    async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
-        """Take or renew a lease; return ``None``, or the turn that has it."""
+    async def claim(
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+    ) -> str | None:
+        """Take or renew a lease; return ``None``, or the turn that has it.
+
+        ``begun_by``: who begins the conversation with it; raises :class:`NotFound` if somebody else has.
+        """
         ...
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, NotFound
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.turn_leases import TurnLeases
 from streams.chat import leases as chat_leases
@@ -51,6 +51,28 @@ async def test_one_turn_at_a_time_and_only_its_holder_lets_go(leases: TurnLeases
     await leases.release("default", "c", "t-1", "a")
     assert await leases.held("default", "c") is None
     assert await leases.claim("default", "c", "t-2", "b") is None
+
+
+async def test_who_begins_a_conversation_keeps_others_out_of_it(
+    leases: TurnLeases, valkey: LocalValkey
+) -> None:
+    assert await leases.claim("default", "c", "t-1", "a", "ada") is None
+    for holder in ("a", "b"):
+        with pytest.raises(NotFound, match="bob takes part in no conversation c"):
+            await leases.claim("default", "c", "t-2", holder, "bob")
+    assert await leases.claim("default", "c", "t-2", "b", "ada") == "t-1"
+    await leases.release("default", "c", "t-1", "a")
+    with pytest.raises(NotFound):
+        await leases.claim("default", "c", "t-2", "b", "bob")
+    assert await leases.held("default", "c") is None, "who is refused takes no lease"
+    assert await leases.claim("acme", "c", "t-2", "b", "bob") is None
+    assert await leases.claim("default", "c", "t-3", "b") is None, "the log knows who takes part"
+    client = valkey.client()
+    names = [key async for key in client.scan_iter("*")]
+    values = [await client.get(key) for key in names if b"begun" in key]
+    assert values and not any(b"ada" in each or b"bob" in each for each in (*names, *values))
+    assert all([await client.ttl(key) > 0 for key in names])
+    await client.aclose()
 
 
 async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: LocalValkey) -> None:

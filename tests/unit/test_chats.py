@@ -21,6 +21,7 @@ from streams.adapters.conversation_log import Extent
 from streams.chat import chats as module
 from streams.chat import leases as module_of_leases
 from streams.chat import running as module_of_turns
+from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
 from streams.kafka.lookup import Found
@@ -54,13 +55,18 @@ class Leases:
 
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
+        self.begun_by: dict[tuple[str, str], str] = {}
         self.claims = 0
         self.breaks = self.sticks = False
 
-    async def claim(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> str | None:
+    async def claim(
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+    ) -> str | None:
         self.claims += 1
         if self.breaks:
             raise ZeroDivisionError("a mistake of ours")
+        if begun_by and self.begun_by.setdefault((tenant_id, conversation_id), begun_by) != begun_by:
+            raise NotFound("another's")
         has = self.held_by.setdefault((tenant_id, conversation_id), turn_id)
         return None if has == turn_id else has
 
@@ -233,6 +239,25 @@ async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig
     assert {each.user_id for each in rig.sending.said} == {"ada"}
 
 
+async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
+    await turn.stop()
+    await until(lambda: not rig.leases.held_by)
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
+    assert await rig.chats.begin("acme", "ada", "c-new", "And now?") is not turn
+    assert await rig.chats.begin("other", "bob", "c-new", "Hello") is not turn, "of another tenant"
+
+
+async def test_a_turn_at_another_process_is_not_named_to_somebody_else(rig: Rig) -> None:
+    rig.leases.begun_by["acme", "c-new"] = "ada"
+    rig.leases.held_by["acme", "c-new"] = "t-1"
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
+    with pytest.raises(TurnRunning, match="t-1"):
+        await rig.chats.begin("acme", "ada", "c-new", "And now?")
+
+
 async def test_a_lease_is_kept_while_the_broker_takes_its_time(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,7 +365,7 @@ async def test_a_turn_that_only_the_topic_has_yet_is_waited_for(
 
 
 async def test_what_the_topic_cannot_tell_in_time_is_unknown(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOOKUP_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
     rig.lookup.answers = False
     with pytest.raises(NotFound):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))

@@ -1,0 +1,35 @@
+"""What was said and the log has not read yet: only the topic tells of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from models.errors import DependencyUnavailable, InvalidRecord
+from models.messages import ChatMessage
+from processors.text.validation import decode
+from streams.chat.events import TurnNames
+from streams.chat.sending import MESSAGES
+from streams.kafka.lookup import Lookup
+
+#: How long (seconds), and among how many messages, the topic is looked at.
+_LOOKUP_SECONDS, _LATEST = 3.0, 20
+
+
+async def is_said(lookup: Lookup, names: TurnNames) -> bool:
+    """Tell whether the topic has what was said in a turn; one that does not answer is as good as none."""
+    try:
+        async with asyncio.timeout(_LOOKUP_SECONDS):
+            found = await lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
+    except (DependencyUnavailable, TimeoutError):
+        return False  # then it is as unknown as any other
+    return found is not None and any(_says(record.value, names) for record in found.records)
+
+
+def _says(value: bytes | None, names: TurnNames) -> bool:
+    """Tell whether a record is what this person said in this turn."""
+    try:
+        said = decode(ChatMessage, value)
+    except InvalidRecord:
+        return False  # ingest dead-letters it
+    whose = said.tenant_id, said.user_id, said.conversation_id, said.message_id
+    return whose == (names.tenant_id, names.user_id, names.conversation_id, names.message_id)
