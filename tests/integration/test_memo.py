@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -143,6 +144,35 @@ async def test_a_record_that_cannot_be_read_is_passed_over(rig: Rig) -> None:
     await topic.write([Entry(b"junk", b"{", partition), Entry(b"\xff", b"[]", partition)])
     await log.write([good])
     assert await log.find([good.memo_id, "junk"]) == {good.memo_id: good}
+    await topic.close()
+
+
+async def test_many_who_ask_at_once_where_it_ends_share_an_answer_that_lacks_nothing_written_before(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, log = MemoTopic(rig.settings), rig.log()
+    await topic.ends()
+    assert topic._reader is not None
+    ask, asked, answered, may = topic._reader.end_offsets, 0, asyncio.Event(), asyncio.Event()
+
+    async def held(places: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        found = await ask(places)
+        answered.set()
+        await may.wait()
+        return found
+
+    monkeypatch.setattr(topic._reader, "end_offsets", held)
+    early = [asyncio.create_task(topic.ends()) for _ in range(5)]
+    await answered.wait()
+    await log.write([memo("later")])
+    late = [asyncio.create_task(topic.ends()) for _ in range(5)]
+    await asyncio.sleep(0)
+    may.set()
+    assert {sum(each) for each in await asyncio.gather(*early)} == {0}
+    assert {sum(each) for each in await asyncio.gather(*late)} == {1}
+    assert asked == 2
     await topic.close()
 
 

@@ -59,6 +59,7 @@ class MemoTopic:
         self._writer: AIOKafkaProducer | None = None
         self._reading = asyncio.Lock()
         self._connecting = asyncio.Lock()
+        self._asked: asyncio.Task[list[int]] | None = None
 
     @property
     def partitions(self) -> int:
@@ -82,9 +83,16 @@ class MemoTopic:
             await asyncio.gather(*sent)
 
     async def ends(self) -> list[int]:
-        """Return the offset of the next record of each partition."""
+        """Return the offset of the next record of each partition: who asks meanwhile shares the next answer."""
+        if self._asked is None:
+            self._asked = asyncio.create_task(self._ask_for_ends(), name="memo-ends")
+            self._asked.add_done_callback(_retrieve)
+        return await asyncio.shield(self._asked)
+
+    async def _ask_for_ends(self) -> list[int]:
         places = [TopicPartition(self._spec.name, number) for number in range(self._spec.partitions)]
         async with self._reading, self._asking("read"):
+            self._asked = None  # from now on the answer may lack what somebody has just written
             reader = await self._connected_reader()
             ends = await reader.end_offsets(places)
             return [int(ends[place]) for place in places]
@@ -134,6 +142,9 @@ class MemoTopic:
 
     async def close(self) -> None:
         """Close what was opened."""
+        if self._asked is not None:
+            self._asked.cancel()
+            await asyncio.wait([self._asked])
         for client in (self._reader, self._writer):
             if client is not None:
                 await kafka.close(client)
@@ -169,3 +180,8 @@ class MemoTopic:
             raise DependencyUnavailable(
                 "kafka", f"{self._spec.name} could not be {what} ({error or type(error).__name__})"
             ) from error
+
+
+def _retrieve(asked: asyncio.Task[list[int]]) -> None:
+    if not asked.cancelled():
+        asked.exception()  # whoever waited was told; nobody may wait any more
