@@ -132,7 +132,10 @@ class Answerer:
         return self._responder.stream(step.dialogue)
 
     async def _asked(self, turn: Turn) -> tuple[Asked, list[Notice]]:
-        """Gather what is at hand; what memory does not tell is left out, and said once."""
+        """Gather what is at hand; what memory does not tell is left out, and said once.
+
+        What is asked for nearly always stands as it was said, so it is looked for before it is understood.
+        """
         understanding = QueryUnderstanding(
             query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text
         )
@@ -140,11 +143,13 @@ class Answerer:
             self._told(self._memory.recent(turn, RECENT)),
             self._told(self._memory.understand(turn)),
             self._told(self._memory.context(turn)),
+            self._told(self._memory.search(turn, Search(turn.text))),
         )
-        (recent, one), (understood, two), (context, three) = got
+        (recent, one), (understood, two), (context, three), (found, four) = got
         understanding = chosen(turn.text, recent or ()) or understood or understanding
         query = understanding.rewritten_query or turn.text
-        found, four = await self._told(self._memory.search(turn, Search(query)))
+        if query != turn.text:
+            found, four = await self._told(self._memory.search(turn, Search(query)))
         asked = Asked(
             turn=turn,
             understanding=understanding,

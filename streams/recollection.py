@@ -36,7 +36,13 @@ class Understands(Protocol):
     """As :class:`streams.understanding.Understanding`."""
 
     async def read(
-        self, query: str, user_id: str, tenant_id: str, conversation_id: str = ""
+        self,
+        query: str,
+        user_id: str,
+        tenant_id: str,
+        conversation_id: str = "",
+        *,
+        may_begin: bool = False,
     ) -> QueryUnderstanding:
         """Return what a question means."""
         ...
@@ -78,10 +84,10 @@ class Recollection:
         if not query:
             return _plain(turn)
         try:
-            return await self._understands.read(query, turn.user_id, turn.tenant_id, turn.conversation_id)
-        except NotFound:
-            # The conversation's first message, which nobody has read yet.
-            return await self._understands.read(query, turn.user_id, turn.tenant_id)
+            # Of a conversation's first message the log may not have read anything yet.
+            return await self._understands.read(
+                query, turn.user_id, turn.tenant_id, turn.conversation_id, may_begin=True
+            )
         except InvalidQuestion:
             return _plain(turn)
 

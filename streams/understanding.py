@@ -48,35 +48,43 @@ class Understanding:
         self._understander = understander or self._builtin
 
     async def read(
-        self, query: str, user_id: str, tenant_id: str, conversation_id: str = ""
+        self,
+        query: str,
+        user_id: str,
+        tenant_id: str,
+        conversation_id: str = "",
+        *,
+        may_begin: bool = False,
     ) -> QueryUnderstanding:
         """Return what the question means; ``conversation_id``: where it is asked, ``""``: at its beginning.
+
+        ``may_begin``: where the log does not know the person in the conversation, this is its beginning.
 
         Raises:
             InvalidQuestion: it is blank or too long.  NotFound: the person takes no part in the conversation.
             DependencyUnavailable: the index or the log is down.
         """
-        said: list[str] = []
-        if conversation_id:
-            if not await self._log.takes_part(tenant_id, user_id, conversation_id):
+        wanted = Wanted(
+            query=query, user_id=user_id, tenant_id=tenant_id, search_type=SearchType.FACTS, limit=_STATEMENTS
+        )
+        searching = asyncio.create_task(self._search.search(wanted))
+        try:
+            said = await self._said_before(query, user_id, tenant_id, conversation_id)
+            if said is None and not may_begin:
                 raise NotFound(
                     f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} that "
                     "the log still holds: check the names, or leave the conversation out"
                 )
-            turns = await self._log.last_turns(tenant_id, conversation_id, _TURNS + 1)
-            said = [turn.text for turn in turns]
-            # The question itself may have arrived before it is asked about.
-            said = said[:-1] if said and said[-1].strip() == query.strip() else said[-_TURNS:]
-        wanted = Wanted(
-            query=query, user_id=user_id, tenant_id=tenant_id, search_type=SearchType.FACTS, limit=_STATEMENTS
-        )
-        remembered = [found.text for found in await self._search.search(wanted)]
+            remembered = [found.text for found in await searching]
+        finally:
+            searching.cancel()
+            await asyncio.gather(searching, return_exceptions=True)
         asked = QuestionAsked(
             query=query,
             user_id=user_id,
             tenant_id=tenant_id,
             conversation_id=conversation_id,
-            turns=said,
+            turns=said or [],
             remembered=remembered,
         )
         try:
@@ -86,3 +94,19 @@ class Understanding:
             # Somebody waits for an answer: what a model does not say in time the rules do.
             log.warning("a question is understood by rules", model=self._understander.name, error=str(error))
             return await self._builtin.understand(asked)
+
+    async def _said_before(
+        self, query: str, user_id: str, tenant_id: str, conversation_id: str
+    ) -> list[str] | None:
+        """Return what was said before the question; ``None``: the log does not know the person there."""
+        if not conversation_id:
+            return []
+        takes_part, turns = await asyncio.gather(
+            self._log.takes_part(tenant_id, user_id, conversation_id),
+            self._log.last_turns(tenant_id, conversation_id, _TURNS + 1),
+        )
+        if not takes_part:
+            return None
+        said = [turn.text for turn in turns]
+        # The question itself may have arrived before it is asked about.
+        return said[:-1] if said and said[-1].strip() == query.strip() else said[-_TURNS:]
