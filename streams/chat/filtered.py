@@ -38,7 +38,9 @@ _KINDS: dict[str, type[Told]] = {
     SUMMARIES: Summary,
 }
 
+#: How long a fetch may wait for records, and so how long it holds up what the next turn asks the broker (ms).
 _POLL_MS = 100
+
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.25, 5.0
 
 
@@ -82,7 +84,6 @@ class Filtered:
                     del self._watching[key]
             if not self._watching:
                 self._wanted.clear()
-                self._reading.clear()
 
     async def close(self) -> None:
         """Stop reading."""
@@ -104,25 +105,35 @@ class Filtered:
         attempt = 0
         while True:
             await self._wanted.wait()
-            client = kafka.make_consumer(self._settings, "switchboard-chat", group_id=None)
+            client = kafka.make_consumer(
+                self._settings, "switchboard-chat", group_id=None, fetch_max_wait_ms=_POLL_MS
+            )
             try:
                 async with kafka.connected(client, self._settings, self._settings.request_timeout_seconds):
                     client.assign(self._places)
+                    client.pause(*self._places)
                     attempt = 0
                     await self._follow(client)
             except (KafkaError, OSError, SwitchboardError) as error:
                 log.warning("answers cannot be read back; trying again", error=str(error))
                 attempt += 1
                 await asyncio.sleep(backoff(attempt, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS))
+            finally:
+                self._reading.clear()
 
     async def _follow(self, client: AIOKafkaConsumer) -> None:
         """Read from the end on, and anew from the end whenever nobody watched for a while."""
         while True:
-            await self._wanted.wait()
+            if not self._wanted.is_set():
+                self._reading.clear()
+                # A fetch that waits at the broker would hold up the question for the end.
+                client.pause(*self._places)
+                await self._wanted.wait()
             if not self._reading.is_set():
                 await client.seek_to_end(*self._places)
                 for place in self._places:
                     await client.position(place)
+                client.resume(*self._places)
                 self._reading.set()
             for place, records in (await client.getmany(timeout_ms=_POLL_MS)).items():
                 for record in records:
