@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-from collections.abc import Mapping
+import posixpath
+import re
+from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,18 +35,37 @@ _HEADERS = {
 #: Not what this machine's registry makes of them: a module of the wrong type is not run.
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
-_INDEX = "index.html"
+_INDEX, _SHELL = "index.html", "app.js"
 _PREFIX = "/static/"
+
+#: A line of the shell's routes: the addresses of a page, and its module.
+_ROUTE = re.compile(r"\[/(\^\S+\$)/, \(\) => import\(\"\./(\S+)\"\)\]")
+
+#: What a module cannot run without.
+_IMPORTED = re.compile(r"^(?:import|export)\b[^;]*?from \"(\.[^\"]+)\";", re.MULTILINE)
 
 #: First parts of the addresses that views have.
 VIEWS = frozenset({"", "chat", "conversations", "people", "facts", "search", "dead-letters", "api"})
+
+
+class File(NamedTuple):
+    """``tag``: of the content, whichever way it is packed."""
+
+    content: bytes
+    packed: bytes
+    kind: str
+    tag: str
 
 
 class Console:
     """An ASGI app; mount it where no operation has the path."""
 
     def __init__(self) -> None:
-        self._files = _read(files("streams.console") / "static")
+        self._files = {name: _file(name, content) for name, content in _read()}
+        self._pages = [
+            (re.compile(pattern.replace("\\/", "/")), _file(_INDEX, self._page(module)))
+            for pattern, module in _ROUTE.findall(self._text(_SHELL))
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See the ASGI specification."""
@@ -54,26 +77,55 @@ class Console:
         if request.method not in ("GET", "HEAD"):
             why = f"{request.method} is not possible here, use GET."
             raise Problem(METHOD_NOT_ALLOWED, why, {"allow": "GET, HEAD"})
-        name = _INDEX if path.split("/")[1] in VIEWS else path.removeprefix(_PREFIX)
-        if name not in self._files:
+        found = self._view(path) if path.split("/")[1] in VIEWS else self._files.get(path.removeprefix(_PREFIX))
+        if found is None:
             why = "There is nothing here. The console is at /, the operations of the API at /v1/openapi.json."
             raise Problem(NO_SUCH_PATH, why)
-        content, kind, tag = self._files[name]
-        headers = {**_HEADERS, "etag": tag}
-        if tag in request.headers.get("if-none-match", ""):
+        headers = {**_HEADERS, "etag": found.tag, "vary": "accept-encoding"}
+        if found.tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        return Response(content, media_type=kind, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["content-encoding"] = "gzip"
+            return Response(found.packed, media_type=found.kind, headers=headers)
+        return Response(found.content, media_type=found.kind, headers=headers)
+
+    def _view(self, path: str) -> File:
+        return next((page for pattern, page in self._pages if pattern.match(path)), self._files[_INDEX])
+
+    def _page(self, module: str) -> bytes:
+        """Return the page with which a browser fetches all that a view needs at once, not one by one."""
+        index = self._text(_INDEX)
+        links = "".join(
+            f'    <link rel="modulepreload" href="{_PREFIX}{name}" />\n'
+            for name in dict.fromkeys([*self._needed(_SHELL), *self._needed(module)])
+            if name != _SHELL
+        )
+        return index.replace("    <script", f"{links}    <script", 1).encode()
+
+    def _needed(self, module: str, known: frozenset[str] = frozenset()) -> Iterator[str]:
+        """Yield a module, and those that it imports."""
+        yield module
+        for imported in _IMPORTED.findall(self._text(module)):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(module), imported))
+            if name not in known:
+                yield from self._needed(name, known | {module})
+
+    def _text(self, name: str) -> str:
+        return self._files[name].content.decode()
 
 
-def _read(folder: Traversable, under: str = "") -> Mapping[str, tuple[bytes, str, str]]:
-    """Return the files below ``folder`` by their path: content, media type, tag."""
-    found: dict[str, tuple[bytes, str, str]] = {}
-    for each in folder.iterdir():
-        name = under + each.name
-        if each.is_dir():
-            found |= _read(each, name + "/")
-        else:
-            content = each.read_bytes()
-            kind = _TYPES.get(each.name.rpartition(".")[2], "text/plain")
-            found[name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-    return found
+def _file(name: str, content: bytes) -> File:
+    kind = _TYPES.get(name.rpartition(".")[2], "text/plain")
+    return File(content, gzip.compress(content, mtime=0), kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+
+
+def _read() -> Iterator[tuple[str, bytes]]:
+    """Yield the console's files by their path."""
+    folders: list[tuple[str, Traversable]] = [("", files("streams.console") / "static")]
+    while folders:
+        under, folder = folders.pop()
+        for each in folder.iterdir():
+            if each.is_dir():
+                folders.append((f"{under}{each.name}/", each))
+            else:
+                yield under + each.name, each.read_bytes()

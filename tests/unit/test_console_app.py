@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from importlib.resources import files
+
 import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from streams.api.app import create_api
@@ -11,9 +16,13 @@ from streams.api.parts import Parts
 from streams.console.app import POLICY, VIEWS, Console
 
 
+@cache
+def app() -> Starlette:
+    return create_api(Parts(), pages=[Mount("", Console())])
+
+
 async def ask(path: str, method: str = "GET", **headers: str) -> httpx.Response:
-    app = create_api(Parts(), pages=[Mount("", Console())])
-    transport = httpx.ASGITransport(app)
+    transport = httpx.ASGITransport(app())
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         return await client.request(method, path, headers=headers)
 
@@ -44,6 +53,39 @@ async def test_files_are_what_they_are_said_to_be_and_sent_once(path: str, kind:
     assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
     again = await ask(path, **{"if-none-match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "imported"),
+    [
+        ("/", "flow", ["live.js"]),
+        ("/conversations", "conversations", []),
+        ("/conversations/c%2F1", "conversation", ["live.js", "story.js", "pages/waits.js"]),
+        ("/chat", "chat", ["pages/conversation.js", "story.js", "pages/person.js", "pages/graph.js"]),
+        ("/people/ada?tab=graph", "person", ["pages/graph.js", "pages/people.js"]),
+        ("/dead-letters", "letters", []),
+    ],
+)
+async def test_all_that_a_view_needs_is_fetched_at_once(path: str, page: str, imported: list[str]) -> None:
+    named = re.findall(r'<link rel="modulepreload" href="/static/(\S+)" />', (await ask(path)).text)
+    wanted = {"vendor/preact-htm.js", "api.js", "parts.js", "router.js", f"pages/{page}.js", *imported}
+    assert wanted <= set(named) and len(named) == len(set(named))
+    assert {"pages/flow.js", "pages/search.js"} - wanted - set(named), "and not what other views need"
+    assert [name for name in named if (await ask(f"/static/{name}")).status_code != 200] == []
+
+
+def test_every_page_of_the_shell_is_known() -> None:
+    shell = (files("streams.console") / "static" / "app.js").read_text()
+    assert len(Console()._pages) == shell.count('import("./pages/') > 5
+
+
+@pytest.mark.parametrize("path", ["/", "/static/app.js"])
+async def test_who_cannot_unpack_gets_it_as_it_is(path: str) -> None:
+    packed, plain = await ask(path), await ask(path, **{"accept-encoding": "identity"})
+    assert (packed.headers["content-encoding"], "content-encoding" in plain.headers) == ("gzip", False)
+    assert packed.text == plain.text
+    assert all("accept-encoding" in each.headers["vary"].lower() for each in (packed, plain))
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"])
 
 
 @pytest.mark.parametrize(
