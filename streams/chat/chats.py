@@ -170,6 +170,7 @@ class Chats:
 
         Raises:
             NotFound: the log does not know it either.
+            DependencyUnavailable: whether there is such a turn cannot be told.
         """
         names = TurnNames(
             turn_id=turn_id,
@@ -187,7 +188,9 @@ class Chats:
             asked, answered = await self._told_of(names)
             if asked is None and not runs and waits is None:
                 waits = await is_said(self._lookup, names)
-            if asked is None and (not (runs or waits) or clock() > begun_until):
+                if waits is None and clock() > begun_until:
+                    raise DependencyUnavailable("kafka", "whether there is such a turn cannot be told now")
+            if asked is None and (not (runs or waits is not False) or clock() > begun_until):
                 raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
             if asked is not None and number == 1:
                 yield TurnEvent(number, "turn", encode_json(names.told()))

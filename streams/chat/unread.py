@@ -15,13 +15,13 @@ from streams.kafka.lookup import Lookup
 _LOOKUP_SECONDS, _LATEST = 3.0, 20
 
 
-async def is_said(lookup: Lookup, names: TurnNames) -> bool:
-    """Tell whether the topic has what was said in a turn; one that does not answer is as good as none."""
+async def is_said(lookup: Lookup, names: TurnNames) -> bool | None:
+    """Tell whether the topic has what was said in a turn; ``None``: it does not answer, or not in time."""
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):
             found = await lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
     except (DependencyUnavailable, TimeoutError):
-        return False  # then it is as unknown as any other
+        return None  # what was read of it until now is not read again
     return found is not None and any(_says(record.value, names) for record in found.records)
 
 

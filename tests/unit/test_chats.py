@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from models.answers import Answer, AnswerKind, PromptLaid, Spoken
-from models.errors import NotFound
+from models.errors import DependencyUnavailable, NotFound
 from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
@@ -364,8 +364,25 @@ async def test_a_turn_that_only_the_topic_has_yet_is_waited_for(
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
 
 
-async def test_what_the_topic_cannot_tell_in_time_is_unknown(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A serve that has just started reads all of a topic first."""
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
     rig.lookup.answers = False
+    first = asyncio.create_task(anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
+    await until(lambda: rig.lookup.asked > 1)
+    rig.lookup.answers = True
     with pytest.raises(NotFound):
+        await first
+
+
+async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there_is_none(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_ELSEWHERE_SECONDS", 0.0)
+    rig.lookup.answers = False
+    with pytest.raises(DependencyUnavailable, match="cannot be told"):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
