@@ -73,16 +73,23 @@ async def administering(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient
 @asynccontextmanager
 async def reading(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
     """Yield a connected consumer without a group, which sees committed records only."""
-    client = kafka.make_consumer(
+    async with (
+        kafka.connected(make_reader(settings), settings, ANSWER_SECONDS) as consumer,
+        answering(settings),
+    ):
+        yield consumer
+
+
+def make_reader(settings: Settings, fetch_max_wait_ms: int = 200) -> AIOKafkaConsumer:
+    """Return a consumer without a group, not yet connected."""
+    return kafka.make_consumer(
         settings,
         _NAME,
         group_id=None,
         auto_offset_reset="earliest",
         request_timeout_ms=int(ANSWER_SECONDS * 1000),
-        fetch_max_wait_ms=200,
+        fetch_max_wait_ms=fetch_max_wait_ms,
     )
-    async with kafka.connected(client, settings, ANSWER_SECONDS) as consumer, answering(settings):
-        yield consumer
 
 
 async def partitions_of(settings: Settings, topics: Iterable[str] = ()) -> dict[str, int]:

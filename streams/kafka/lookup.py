@@ -11,6 +11,7 @@ import asyncio
 from array import array
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from numpy.typing import NDArray
 
 from streams.kafka import broker
+from streams.kafka.readers import Readers
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
@@ -82,10 +84,15 @@ def _numbers(kept: array[int]) -> NDArray[np.int64]:
 
 
 class Lookup:
-    """The records of topics by name.  One of a process, for all who ask; it holds no connection."""
+    """The records of topics by name.  One of a process, for all who ask; it holds no connection but those of
+    ``readers``.
+    """
 
-    def __init__(self, settings: Settings, most_records: int = MOST_RECORDS) -> None:
+    def __init__(
+        self, settings: Settings, most_records: int = MOST_RECORDS, *, readers: Readers | None = None
+    ) -> None:
         self._settings = settings
+        self._reading = readers.reading if readers is not None else partial(broker.reading, settings)
         self._catalog = catalog_for(settings)
         self._most_records = most_records
         self._present: dict[str, int] = {}
@@ -105,7 +112,7 @@ class Lookup:
         place = TopicPartition(spec.name, partition_of(name, partitions))
         kept = self._places.setdefault((topic, place.partition), _Places())
         self._places.move_to_end((topic, place.partition))
-        async with kept.lock, broker.reading(self._settings) as consumer:
+        async with kept.lock, self._reading() as consumer:
             consumer.assign([place])
             new = await self._catch_up(consumer, place, kept, _name_of(spec), name)
             every = kept.of(name)

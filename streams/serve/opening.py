@@ -16,6 +16,7 @@ from streams.conversations import Conversations
 from streams.fact_uses import FactUses
 from streams.forgetting import Forgetter
 from streams.kafka.lookup import Lookup
+from streams.kafka.readers import Readers
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
@@ -86,8 +87,10 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
     remembered = await open_remembered(settings, metrics, resources)
-    sender, lookup = Sender(settings), Lookup(settings)
+    sender, readers = Sender(settings), Readers(settings)
     resources.push_async_callback(sender.close)
+    resources.push_async_callback(readers.close)
+    lookup = Lookup(settings, readers=readers)
     status = Status(settings, catalog)
     resources.push_async_callback(status.close)
     contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)

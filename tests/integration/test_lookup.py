@@ -13,9 +13,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable, NotFound
+from streams import kafka
 from streams.conversations import Conversations, NotReadYet
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
+from streams.kafka.readers import Readers
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.sending import Sender
@@ -57,6 +59,13 @@ def same_partition(name: str, spec_partitions: int = 8) -> str:
     wanted = partition_of(name.encode(), spec_partitions)
     names = (f"{name}-other-{number}" for number in range(1000))
     return next(each for each in names if partition_of(each.encode(), spec_partitions) == wanted)
+
+
+@pytest.fixture
+async def readers(settings: Settings) -> AsyncIterator[Readers]:
+    made = Readers(settings)
+    yield made
+    await made.close()
 
 
 @pytest.fixture
@@ -121,10 +130,12 @@ async def test_a_record_without_value_is_found_with_what_it_takes_back(settings:
     ]
 
 
-async def test_what_retention_has_taken_is_gone_and_many_may_ask_at_once(settings: Settings) -> None:
+async def test_what_retention_has_taken_is_gone_and_many_may_ask_at_once(
+    settings: Settings, readers: Readers
+) -> None:
     name = "lookup-3"
     place = await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(10)])
-    lookup = Lookup(settings)
+    lookup = Lookup(settings, readers=readers)
     answers = await asyncio.gather(*(lookup.find(MESSAGES, name.encode()) for _ in range(5)))
     assert [len(each.records) for each in answers if each is not None] == [10] * 5
     last = answers[0].records[-1].offset if answers[0] is not None else 0
@@ -137,9 +148,9 @@ async def test_what_retention_has_taken_is_gone_and_many_may_ask_at_once(setting
     assert [each["n"] for each in said(left.records)] == [7, 8, 9]
 
 
-async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Settings) -> None:
+async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Settings, readers: Readers) -> None:
     name = "lookup-4"
-    lookup, topic = Lookup(settings), "memory.windows.v1"
+    lookup, topic = Lookup(settings, readers=readers), "memory.windows.v1"
     place = await write(settings, topic, name, [(name, {"n": n}) for n in range(5)])
     assert await lookup.find(topic, name.encode()) is not None
     client = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
@@ -153,6 +164,40 @@ async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Sett
     found = await lookup.find(topic, name.encode())
     assert found is not None
     assert [each["n"] for each in said(found.records)] == list(range(10, 17))
+
+
+async def test_who_asks_next_finds_a_reader_that_is_connected(
+    settings: Settings, readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[Any] = []
+    connect = kafka.connect
+
+    async def counted(client: Any, *given: Any) -> None:
+        connected.append(client)
+        await connect(client, *given)
+
+    monkeypatch.setattr(kafka, "connect", counted)
+    lookup, name = Lookup(settings, readers=readers), "lookup-kept"
+    await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(3)])
+
+    async def ask(topic: str, found: int) -> None:
+        answer = await lookup.find(topic, name.encode())
+        assert answer is not None and len(answer.records) == found
+
+    for topic, found in ((MESSAGES, 3), (SUMMARIES, 0), (MESSAGES, 3)):
+        await ask(topic, found)
+    [reader] = [client for client in connected if isinstance(client, AIOKafkaConsumer)]
+    for connection in list(reader._client._conns.values()):
+        connection.close()
+    await ask(MESSAGES, 3)
+    assert len([client for client in connected if isinstance(client, AIOKafkaConsumer)]) == 2, "it was cut off"
+    with pytest.raises(ZeroDivisionError):
+        async with readers.reading() as reader:
+            raise ZeroDivisionError
+    async with readers.reading() as another:
+        assert another is not reader, "one that broke off is not kept"
+        await readers.close()
+    assert readers._kept == [] and another._closed
 
 
 async def test_places_are_kept_of_no_more_records_than_there_is_room_for(

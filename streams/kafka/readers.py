@@ -1,0 +1,67 @@
+"""Consumers that stay connected from one question to the next: to connect takes longer than most answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiokafka import AIOKafkaConsumer
+
+from streams import kafka
+from streams.kafka import broker
+from streams.settings import Settings
+
+#: Consumers that are kept while nobody asks: a page asks for some topics at once.
+_MOST_KEPT = 8
+
+#: How long a fetch may wait for records, and so how long the end of one question holds up the next (ms).
+_FETCH_WAIT_MS = 10
+
+
+class Readers:
+    """The consumers of a process, each for one who asks at a time.  Close it at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept: list[AIOKafkaConsumer] = []
+        self._is_closed = False
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AIOKafkaConsumer]:
+        """Yield a connected consumer, as :func:`streams.kafka.broker.reading`."""
+        consumer = await self._connected()
+        try:
+            async with broker.answering(self._settings):
+                yield consumer
+        except BaseException:  # whatever it was: what the consumer waits for is not known
+            await kafka.close(consumer)
+            raise
+        consumer.pause(*consumer.assignment())
+        if self._is_closed or len(self._kept) >= _MOST_KEPT:
+            await kafka.close(consumer)
+        else:
+            self._kept.append(consumer)
+
+    async def close(self) -> None:
+        """Let go of the broker."""
+        self._is_closed = True
+        while self._kept:
+            await kafka.close(self._kept.pop())
+
+    async def _connected(self) -> AIOKafkaConsumer:
+        while self._kept:
+            kept = self._kept.pop()
+            if _is_connected(kept):
+                return kept
+            await kafka.close(kept)  # a new one says what is wrong with the broker
+        made = broker.make_reader(self._settings, _FETCH_WAIT_MS)
+        try:
+            await kafka.connect(made, self._settings, broker.ANSWER_SECONDS)
+        except BaseException:
+            await kafka.close(made)
+            raise
+        return made
+
+
+def _is_connected(consumer: AIOKafkaConsumer) -> bool:
+    return any(each.connected() for each in consumer._client._conns.values())
