@@ -79,6 +79,11 @@ class Live:
         finally:
             self.hub.leave(channel)
 
+    def reached(self, interest: Interest, topic: str) -> dict[tuple[str, int], int]:
+        """Return from where on, by topic and partition, what ``interest`` wants of a topic is seen."""
+        places = {place: self._place(*place) for place in interest.places(self._catalog) if place[0] == topic}
+        return {name: self._positions[place] for name, place in places.items() if place in self._positions}
+
     async def _wait_covered(self, interest: Interest) -> None:
         """Return when every place of ``interest`` is read: what is written from now on will be seen."""
         wanted = {self._place(*place) for place in interest.places(self._catalog)}

@@ -9,10 +9,14 @@ from contextlib import aclosing
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from streams.live.hub import Watcher
+from streams.backoff import backoff
+from streams.live.hub import GAP, Watcher
 
 #: A comment this often keeps proxies, and the reader, from taking silence for an end.
 COMMENT_SECONDS = 15.0
+
+#: After how long it is looked for the first time whether what came late can be loaded.
+_LOOK_SECONDS = 0.1
 
 #: How long the reader may take nothing before the stream ends; it comes back with its last id.
 STALLED_SECONDS = 60.0
@@ -38,13 +42,27 @@ def frame(name: str, data: bytes, event_id: str = "") -> bytes:
     return b"\n".join(lines) + b"\n\n"
 
 
-async def follow(watcher: Watcher) -> AsyncIterator[bytes]:
-    """Yield what ``watcher`` sees, framed; without end."""
+async def follow(
+    watcher: Watcher, is_stored: Callable[[], Awaitable[bool]] | None = None
+) -> AsyncIterator[bytes]:
+    """Yield what ``watcher`` sees, framed; without end.
+
+    ``is_stored``: tells whether all that was written before can be loaded.  If it cannot, it is looked at again
+    until it can, and then whoever reads is told to load once more.
+    """
+    looks = 0
+    lacks = is_stored is not None and not await is_stored()
     yield frame("ready", b'{"resumed":true}' if watcher.resumed else b'{"resumed":false}', watcher.id)
     while True:
         taken = watcher.take()
         if taken:
             yield b"".join(frame(event.name, event.data, event_id) for event_id, event in taken)
+        elif lacks and is_stored is not None:
+            await watcher.wait(backoff(looks, _LOOK_SECONDS, COMMENT_SECONDS))
+            looks += 1
+            if await is_stored():
+                lacks = False
+                yield frame(GAP, b"{}", watcher.id)
         else:
             await watcher.wait(COMMENT_SECONDS)
 

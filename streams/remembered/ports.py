@@ -10,7 +10,7 @@ from models.context import Context
 from models.errors import NotFound
 from models.facts import Fact
 from models.graph import Relation
-from models.index import FactFilter
+from models.index import FactFilter, Place
 from models.turns import Turn
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.search import Results, Wanted
@@ -44,6 +44,10 @@ class Facts(Protocol):
 
     async def count(self, where: FactFilter | None = None) -> int:
         """Return how many there are (that match ``where``)."""
+        ...
+
+    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Return up to which offset each partition is in here."""
         ...
 
 

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from deploy.local.kafka import LocalKafka
+from models.errors import DependencyUnavailable
 from models.messages import ChatMessage, Role
 from streams import kafka as clients
 from streams.api.app import create_api
@@ -30,7 +31,7 @@ from streams.topics.catalog import catalog_for
 
 pytestmark = pytest.mark.kafka
 
-TOPIC = "chat.messages.v1"
+TOPIC, FACTS = "chat.messages.v1", "memory.facts.v1"
 
 
 @pytest.fixture
@@ -40,12 +41,27 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
     return made
 
 
+class Index:
+    """The facts, as far as they are stored: up to ``mark``, if it answers."""
+
+    def __init__(self) -> None:
+        self.mark: int | None = None
+        self.asked: list[list[tuple[str, int]]] = []
+
+    async def marks(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        self.asked.append(places)
+        if self.mark is None:
+            raise DependencyUnavailable("recall", "it is away")
+        return dict.fromkeys(places, self.mark)
+
+
 @asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[tuple[ApiServer, Live]]:
+async def serving(settings: Settings, facts: Any = None) -> AsyncIterator[tuple[ApiServer, Live]]:
     catalog = catalog_for(settings)
     status = Status(settings, catalog)
     live = Live(settings, catalog, status)
-    parts = Parts(live=live, history=History(settings, catalog, Lookup(settings)), status=status)
+    history = History(settings, catalog, Lookup(settings))
+    parts = Parts(live=live, history=history, status=status, facts=facts)
     stopping = asyncio.Event()
     live.start()
     server = await serve(create_api(parts, stopping=stopping), "127.0.0.1", 0, stopping=stopping)
@@ -133,6 +149,40 @@ async def test_who_watches_sees_what_is_said_from_then_on_and_continues_where_it
             assert (await again.next())[1]["value"]["message_id"] == "m-4"
         async with watching(server.url, "00000000-7", conversation_id="c-1") as foreign:
             assert await foreign.next() == ("ready", {"resumed": False})
+
+
+async def test_who_watches_a_person_is_told_once_what_was_learned_before_can_be_loaded(
+    settings: Settings,
+) -> None:
+    spec, index = catalog_for(settings).get(FACTS), Index()
+    place = FACTS, partition_of(b"ada", spec.partitions)
+    producer = clients.make_producer(settings, "test")
+    async with clients.connected(producer, settings, 30.0):
+        await producer.send_and_wait(spec.name, b"{}", key=b"f-1", partition=place[1])
+    async with serving(settings, index) as (server, _):
+        async with watching(server.url, user_id="ada", kinds="fact") as stream:
+            assert await stream.next() == ("ready", {"resumed": False})
+            told = asyncio.create_task(stream.next())
+            for mark in (None, 0):
+                index.mark, before = mark, len(index.asked)
+                while len(index.asked) < before + 2:
+                    await asyncio.sleep(0.01)
+                assert not told.done()
+            index.mark = 1
+            assert await told == ("gap", {})
+            looks = len(index.asked)
+            assert index.asked == [[place]] * looks
+        async with (
+            watching(server.url, user_id="ada", kinds="fact") as stream,
+            watching(server.url, user_id="ada", kinds="message") as other,
+        ):
+            for each in (stream, other):
+                assert await each.next() == ("ready", {"resumed": False})
+            stopping = asyncio.create_task(server.stop())
+            for each in (stream, other):
+                assert await each.next() == ("bye", {})
+            await stopping
+    assert len(index.asked) == looks + 1, "nothing is looked at again that is there"
 
 
 async def test_a_second_place_is_watched_without_losing_anything_of_the_first(settings: Settings) -> None:

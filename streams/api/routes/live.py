@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Annotated
 
 import msgspec
 from starlette.responses import Response
 
+from models.errors import DependencyUnavailable
+from models.index import Place
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, Problem
@@ -17,11 +22,16 @@ from streams.live.reader import Live
 from streams.live.records import Happened, Kind
 from streams.live.sse import EventStream, follow
 from streams.live.status import Overview, Status
+from streams.progress import FACTS
+from streams.remembered.ports import Facts
 
 #: The header in which a browser says where it left off.
 _LAST_ID = "last-event-id"
 
 _LONGEST_LOG = 20_000
+
+#: How long it may take to tell whether facts are stored (seconds): events wait for it.
+_STORED_SECONDS = 1.0
 
 
 class EventParameters(Parameters, frozen=True, kw_only=True):
@@ -58,8 +68,9 @@ async def get_events(call: Call, wanted: EventParameters) -> Response:
     """What happens from now on, as server-sent events.
 
     The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data` of
-    the others is an event; `event` is its kind. `gap`: something was lost, load anew. `bye`: the server stops.
-    `Last-Event-ID` continues where a stream broke off; `ready` says in `resumed` whether it could.
+    the others is an event; `event` is its kind. `gap`: something was lost, or is only now there to be loaded:
+    load anew. `bye`: the server stops. `Last-Event-ID` continues where a stream broke off; `ready` says in
+    `resumed` whether it could.
     """
     interest = _interest(call, wanted)
     live: Live = call.part("live")
@@ -67,7 +78,21 @@ async def get_events(call: Call, wanted: EventParameters) -> Response:
     watcher = await watching.enter_async_context(
         live.watching(interest, call.request.headers.get(_LAST_ID, ""))
     )
-    return EventStream(follow(watcher), call.stopping, watching.aclose)
+    of_person = interest.user_id and not interest.conversation_id and interest.wants(Kind.FACT)
+    stored = partial(_stored, call.parts.facts, live.reached(interest, FACTS)) if of_person else None
+    return EventStream(follow(watcher, stored), call.stopping, watching.aclose)
+
+
+async def _stored(facts: Facts | None, written: Mapping[Place, int]) -> bool:
+    """Tell whether the facts that were written are found: they are stored a moment after they are seen."""
+    if facts is None or not written:
+        return True
+    try:
+        async with asyncio.timeout(_STORED_SECONDS):
+            marks = await facts.marks([*written])
+    except (DependencyUnavailable, TimeoutError):
+        return False  # whoever loads them is told so
+    return all(marks[place] >= offset for place, offset in written.items())
 
 
 def _interest(call: Call, wanted: EventParameters) -> Interest:
