@@ -27,8 +27,8 @@ BEGUN_SECONDS = 24 * 3600
 
 _TYPES = {"turn": "string", "begun": "string"}
 
-#: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody now), how long
-#: that is known (s).  Returns who has the lease then; false: somebody else began.
+#: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody), known
+#: for how long (s).  Returns who has the lease then; false: somebody else began.
 _CLAIM = """
 if ARGV[3] ~= '' then
   local begun = redis.call('GET', KEYS[2])
