@@ -114,6 +114,7 @@ class Lookup:
         self._places.move_to_end((topic, place.partition))
         async with kept.lock, self._reading() as consumer:
             consumer.assign([place])
+            consumer.pause(place)  # nothing is fetched before it is known what
             new = await self._catch_up(consumer, place, kept, _name_of(spec), name)
             every = kept.of(name)
             offsets = every if newest is None else every[-newest:]
@@ -134,7 +135,9 @@ class Lookup:
         self, consumer: AIOKafkaConsumer, place: TopicPartition, kept: _Places, name_of: _Name, name: bytes
     ) -> list[SourceRecord]:
         """Note where the records lie that came since; return those with this name or a key of its."""
-        ends, begins = await broker.ends_of(consumer, [place]), await broker.beginnings_of(consumer, [place])
+        ends, begins = await asyncio.gather(
+            broker.ends_of(consumer, [place]), broker.beginnings_of(consumer, [place])
+        )
         begin, end = begins[place], ends[place]
         if end < kept.read_to:  # deleted and made again
             kept.clear(begin)
@@ -143,6 +146,7 @@ class Lookup:
             return []
         # The last one that is known is looked at once more: if another lies there, the topic is another one.
         consumer.seek(place, max(begin, kept.read_to if kept.last is None else kept.last[0]))
+        consumer.resume(place)
         found = []
         async for batch in broker.batches_until(consumer, {place: end}):
             for record in batch:
@@ -174,6 +178,7 @@ async def _read(
     wanted = frozenset(offsets)
     for first, last in _runs(offsets):
         consumer.seek(place, first)
+        consumer.resume(place)
         async for batch in broker.batches_until(consumer, {place: last + 1}):
             for record in batch:
                 if record.offset in wanted:
