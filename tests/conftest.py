@@ -94,12 +94,14 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Hundreds of examples reach hardly a line more than one, and take twice as long while lines are counted.
+    """What runs the same few lines very often takes several times as long while they are counted: hundreds of
+    examples reach hardly a line more than one, and a long text none that a short one does not.
 
     Not by pytest-cov's own mark: beneath the coverage that it stops, a process of pytest-xdist has another.
     """
     counting = []
-    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+    many_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    if many_examples or item.get_closest_marker("uncounted"):
         while (coverage := Coverage.current()) is not None:
             coverage.stop()
             counting.append(coverage)

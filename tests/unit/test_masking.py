@@ -207,6 +207,7 @@ def test_luhn() -> None:
 
 
 @pytest.mark.timeout(150)
+@pytest.mark.uncounted
 @pytest.mark.parametrize(
     "piece",
     [

@@ -622,6 +622,7 @@ def test_a_sentence_without_end_passes() -> None:
     assert len(state.text) < 10
 
 
+@pytest.mark.uncounted
 @pytest.mark.parametrize(
     "piece",
     [*(" ", "\n", "\t\r\n", "-", "- ", "=\t", "`", "```", "~", "$", "x\n\n", "```\n", "# ", ": ", "|", ">"),
