@@ -53,7 +53,7 @@ format: $(STAMP)  ## Put the code into its form
 	$(BIN)/ruff format .
 
 test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/bin/pytest tests/unit
-	$(BIN)/python -m pytest -m "not soak" -n $(TEST_JOBS) --dist loadfile \
+	$(BIN)/python -m pytest -m "not soak" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder \
 		--cov --cov-report=term:skip-covered --cov-fail-under=80
 
 # Processes that test side by side, each with a broker of its own: most of the time is spent waiting.

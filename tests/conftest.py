@@ -34,6 +34,16 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("unhurried")
 
+#: Fixtures whose processes run until the end, the costliest last.
+_SHARED = ("kafka", "deployment")
+#: Files that take more than a minute.
+_LONGEST = {
+    *("test_benchmarks", "test_broker_faults", "test_console", "test_console_chat"),
+    *("test_demo", "test_erasing_everywhere", "test_kafka_security", "test_recall_faults"),
+    *("test_respond_faults", "test_stage_faults", "test_state_reset", "test_topic_faults"),
+    *("test_turns", "test_worker_faults"),
+}
+
 _registered_logs = pytest.StashKey[list[Path]]()
 
 
@@ -90,6 +100,21 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     """What one test's settings keep secret is an ordinary word in the next."""
     yield
     redaction.forget_secrets()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the least first; of those that need the same, the longest first.
+
+    The broker of a process, and its deployment, run from the first test that needs them to the end, and take
+    their time from whatever runs meanwhile.  A long file that began last would keep one process busy alone.
+    """
+    needs: dict[Path, int] = {}
+    for item in items:
+        asked_for = getattr(item, "fixturenames", ())
+        shared = [place for place, name in enumerate(_SHARED, 1) if name in asked_for]
+        needs[item.path] = max(needs.get(item.path, 0), *shared, 0)
+    items.sort(key=lambda item: (needs[item.path], item.path.stem not in _LONGEST))
 
 
 @pytest.hookimpl(wrapper=True)
