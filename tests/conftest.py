@@ -34,6 +34,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("unhurried")
 
+# Brokers of tests die young: what the JVM's second compiler does while they start comes too late for them.
+# By the environment, so that those get it, too, that a demo starts in a test.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 #: Fixtures whose processes run until the end, the costliest last.
 _SHARED = ("kafka", "deployment")
 #: Files that take more than a minute.
