@@ -124,13 +124,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What runs the same few lines very often takes several times as long while they are counted: hundreds of
-    examples reach hardly a line more than one, and a long text none that a short one does not.
+    examples reach hardly a line more than one, a long text none that a short one does not, and what a test of
+    faults works on itself is its load and its verdict.
 
     Not by pytest-cov's own mark: beneath the coverage that it stops, a process of pytest-xdist has another.
     """
     counting = []
     many_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    if many_examples or item.get_closest_marker("uncounted"):
+    if many_examples or any(map(item.get_closest_marker, ("uncounted", "faults"))):
         while (coverage := Coverage.current()) is not None:
             coverage.stop()
             counting.append(coverage)
