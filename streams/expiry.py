@@ -16,6 +16,7 @@ import structlog
 from models.errors import DependencyUnavailable
 from models.index import SearchIndex
 from streams.adapters.qdrant_kinds import ARRIVED
+from streams.background import in_background
 
 log = structlog.get_logger("streams.expiry")
 
@@ -41,7 +42,7 @@ class Expiry:
 
     def start(self) -> None:
         """Begin, with a first look now."""
-        self._task = asyncio.create_task(self._run(), name="expiry")
+        self._task = in_background(self._run(), "expiry")
 
     async def stop(self) -> None:
         """End it, in the middle of a look if need be: the next one goes on."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models.errors import DependencyUnavailable
 from models.ports import Embedder
+from streams.background import in_background
 
 log = structlog.get_logger("streams.vector_queue")
 
@@ -61,7 +62,7 @@ class VectorQueue:
         if not futures:
             return known
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work(), name="vector-queue")
+            self._worker = in_background(self._work(), "vector-queue")
         self._told(len(self._waiting))
         await asyncio.wait(futures.values(), timeout=patience)
         return known | {

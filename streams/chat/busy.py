@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from streams.background import in_background
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.chat.running import RunningTurn
@@ -73,7 +74,7 @@ class Busy:
         try:
             yield taken
         finally:
-            taken.holding = asyncio.create_task(self._hold(taken, keeping), name=f"turn-of-{names.turn_id}")
+            taken.holding = in_background(self._hold(taken, keeping), f"turn-of-{names.turn_id}")
             if taken.running is None:
                 await asyncio.shield(taken.holding)
 

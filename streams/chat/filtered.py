@@ -19,6 +19,7 @@ from models.errors import DependencyUnavailable, SwitchboardError
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from streams import kafka
+from streams.background import in_background
 from streams.backoff import backoff
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
@@ -94,7 +95,7 @@ class Filtered:
     async def _ready(self) -> None:
         self._wanted.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._read(), name="chat-reader")
+            self._task = in_background(self._read(), "chat-reader")
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds):
                 await self._reading.wait()

@@ -19,6 +19,7 @@ from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from streams.answering import Answerer
+from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtered import Filtered, Told
@@ -76,7 +77,7 @@ class RunningTurn:
 
     def start(self) -> None:
         """Begin."""
-        self._task = asyncio.create_task(self._run(), name=f"turn-{self.names.turn_id}")
+        self._task = in_background(self._run(), f"turn-{self.names.turn_id}")
 
     async def stop(self) -> None:
         """End it: what was said so far stays; returns when it is written."""

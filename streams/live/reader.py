@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams import kafka
 from streams.adapters.tokenizer import open_counter
+from streams.background import in_background
 from streams.backoff import backoff
 from streams.live.hub import Hub, Watcher
 from streams.live.interest import Interest
@@ -56,8 +57,8 @@ class Live:
     def start(self) -> None:
         """Begin to read for whoever comes; without anybody nothing is read, and no broker is needed."""
         self._tasks = [
-            asyncio.create_task(self._read(), name="live-reader"),
-            asyncio.create_task(self._look(), name="live-status"),
+            in_background(self._read(), "live-reader"),
+            in_background(self._look(), "live-status"),
         ]
 
     async def stop(self) -> None:

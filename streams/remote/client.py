@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from models.errors import DependencyUnavailable
+from streams.background import in_background
 from streams.remote.contract import Answer, Failure, Method, Request, methods_of, pack, read_frame, write_frame
 
 T = TypeVar("T")
@@ -108,7 +109,7 @@ class Remote:
             if self._writer is None:
                 async with asyncio.timeout(_CONNECT_SECONDS):
                     reader, self._writer = await asyncio.open_unix_connection(str(self._path))
-                self._reading = asyncio.create_task(self._read(reader), name=f"remote-{self._part}")
+                self._reading = in_background(self._read(reader), f"remote-{self._part}")
             return self._writer
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
@@ -131,3 +132,4 @@ class Remote:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(ConnectionError(why))
+                future.exception()  # who is still writing hears of it there, and asks for no answer

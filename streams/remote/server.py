@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams.background import in_background
 from streams.remote.contract import Answer, Failure, Method, Request, methods_of, pack, read_frame, write_frame
 
 log = structlog.get_logger("streams.remote")
@@ -86,7 +87,7 @@ class ObjectServer:
             while (frame := await read_frame(reader)) is not None:
                 asked = msgspec.msgpack.decode(frame, type=Request)
                 await room.acquire()
-                task = asyncio.create_task(self._answer(asked, writer))
+                task = in_background(self._answer(asked, writer), f"answer-{asked.method}")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 task.add_done_callback(lambda _: room.release())

@@ -20,6 +20,7 @@ from streams.api.app import create_api
 from streams.api.connection import room
 from streams.api.measuring import counted
 from streams.api.server import serve
+from streams.background import in_background
 from streams.exits import EXIT_CONFIGURATION, EXIT_OK, EXIT_UNAVAILABLE
 from streams.mcp.app import mounted as mcp
 from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
@@ -74,7 +75,7 @@ async def _main(settings: Settings) -> int:
         resources.callback(answering.close)
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
         resources.callback(watchdog.close)
-        beating = asyncio.create_task(_beat(health), name="beat")
+        beating = in_background(_beat(health), "beat")
         resources.callback(beating.cancel)
         await _serve(settings, access, metrics, health, answering.port, stop)
     log.info("stopped", service=SERVICE)

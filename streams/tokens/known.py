@@ -16,6 +16,7 @@ import structlog
 
 from models.access import Token
 from models.errors import DependencyUnavailable, SwitchboardError
+from streams.background import in_background
 from streams.backoff import backoff
 from streams.settings import Settings
 from streams.tokens.secret import hash_of
@@ -43,7 +44,7 @@ class KnownTokens:
         kept = await asyncio.to_thread(_kept, self._file)
         if kept is not None:
             self._set(kept)
-        self._task = asyncio.create_task(self._follow(), name="tokens")
+        self._task = in_background(self._follow(), "tokens")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._read.wait()

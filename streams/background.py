@@ -1,0 +1,29 @@
+"""Tasks that nobody waits for: what they fail of is said at once.
+
+asyncio says it when such a task is collected, in the midst of whatever runs then.  That may be late, or never;
+and where the compiler is just at work, Python 3.11 ends it with "AST constructor recursion depth mismatch".
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import structlog
+
+T = TypeVar("T")
+
+log = structlog.get_logger("streams.background")
+
+
+def in_background(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Return a task that does it; if it fails, its log line says so, whoever else asks for its outcome."""
+    task = asyncio.create_task(doing, name=name)
+    task.add_done_callback(_tell)
+    return task
+
+
+def _tell(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("what was done in the background failed", task=task.get_name(), exc_info=error)

@@ -1,0 +1,66 @@
+"""What nobody waits for fails aloud, and leaves nothing for the garbage collector to tell."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from streams.background import in_background
+from streams.remote.client import Remote
+
+
+@pytest.fixture
+async def left() -> list[dict[str, Any]]:
+    """What asyncio has to say of tasks and futures when they are collected."""
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    return told
+
+
+async def fail() -> None:
+    raise ValueError("no")
+
+
+async def test_a_failure_is_said_at_once_and_not_when_the_task_is_collected(left: list[dict[str, Any]]) -> None:
+    with capture_logs() as lines:
+        task = in_background(fail(), "failing")
+        await asyncio.wait([task])
+    [line] = lines
+    assert (line["log_level"], line["task"], str(line["exc_info"])) == ("error", "failing", "no")
+    del task, lines, line
+    gc.collect()
+    assert left == []
+
+
+async def test_whoever_asks_is_still_told(left: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="no"):
+        await in_background(fail(), "failing")
+
+
+async def test_what_ends_well_or_is_cancelled_says_nothing() -> None:
+    with capture_logs() as lines:
+        assert await in_background(asyncio.sleep(0, 7), "good") == 7
+        cancelled = in_background(asyncio.sleep(60), "cancelled")
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+    assert lines == []
+
+
+async def test_a_lost_connection_leaves_no_answer_that_nobody_asked_for(left: list[dict[str, Any]]) -> None:
+    """Who is still writing when the connection goes hears of it from there, and never looks for the answer."""
+    client = Remote(Path("nowhere"), "recall", "start it", [])
+    waiting = client._waiting[1] = asyncio.get_running_loop().create_future()
+    client._lose("closed")
+    with pytest.raises(ConnectionError, match="closed"):
+        await waiting
+    waiting = client._waiting[1] = asyncio.get_running_loop().create_future()
+    client._lose("closed")
+    client._waiting.clear()
+    del waiting
+    gc.collect()
+    assert left == []
