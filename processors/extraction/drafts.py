@@ -67,8 +67,8 @@ _FOLLOWS = re.compile(
     re.IGNORECASE,
 )
 #: "Before 3 May" is another day, and so is "by".
-_RELATION = re.compile(r"\b(?P<relation>before|after)\s*\Z", re.IGNORECASE)
-_BEGINNING = re.compile(r"\s*\b(?:starting|beginning|scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
+_RELATION = re.compile(r"\b(?P<relation>before|after|starting|beginning)\s*\Z", re.IGNORECASE)
+_BEGINNING = re.compile(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
 _LEADING = re.compile(r"(?:(?:on|in|at|by|for|the|of|around|from|during)\s+)+", re.IGNORECASE)
 
 

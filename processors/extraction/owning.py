@@ -38,6 +38,9 @@ _FAVOURITE = re.compile(
     re.IGNORECASE,
 )
 
+#: "My favourite one to hum" is one of what was spoken of before.
+_OF_SOME = re.compile(r"(?:ones?|thing|part|bit|way) \w", re.IGNORECASE)
+
 
 def told_of_own(clause: Clause) -> list[Draft] | None:
     """ "My favourite colour is blue", "my name is Ada"."""
@@ -45,7 +48,7 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return None
     if (favourite := _FAVOURITE.fullmatch(clause.subject)) is not None:
         value = clean(clause.rest, words=7)
-        if not value or clause.mood is Mood.WAS:
+        if not value or clause.mood is Mood.WAS or _OF_SOME.match(favourite["x"] or ""):
             return []
         return [favourite_of(favourite["x"] or "", value, clause)]
     base, _, possessed = clause.subject.partition("'s ")

@@ -20,7 +20,7 @@ _TAIL = re.compile(
     r"(?:\s+|^)(?:a (?:whole )?(?:lot|bit|ton|while)|so much|very much|too(?: much)?|as well|though|these days|nowadays|right now|"
     r"just now|now|lately|recently|currently|at the moment|again|please|lol|haha|tbh|honestly|actually|"
     r"you know|for sure|at all|the (?:most|best)|most of all|more than anything|in general|generally|for now|"
-    r"already|instead|today|myself|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
+    r"already|instead|today|together|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
     r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
     r"dude|sir|there|better|best|beginning|starting|scheduled|coming up|planned|each|"
     r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$",
@@ -65,6 +65,8 @@ _TORN_END = re.compile(
 _RESTRICTS = re.compile(
     r"\s+(?:that|which|who|whose)\s+(?!i\b|we\b|(?:is|was) why\b)(?P<clause>\w.*)", re.IGNORECASE | re.DOTALL
 )
+#: "Who said something" does not say what.
+_UNSAID = re.compile(r"\b(?:something|anything|things|stuff|it|that|this)$", re.IGNORECASE)
 #: Words that its clause may have beyond those of the phrase.
 _RESTRICTION_WORDS = 10
 #: "Sides 9, 11 and 13" is torn apart.
@@ -142,5 +144,10 @@ def _restriction(text: str, cut: re.Match[str] | None) -> str | None:
         return None
     clause, end = found["clause"], _CUT.search(found["clause"])
     clause = (clause[: end.start()] if end is not None else clause).strip(" .\t\n\"'“”*_~-–—")
-    torn = not _WORD.search(clause) or _TORN_END.search(clause) or len(clause.split()) > _RESTRICTION_WORDS
+    torn = (
+        not _WORD.search(clause)
+        or _UNSAID.search(clause)
+        or _TORN_END.search(clause)
+        or len(clause.split()) > _RESTRICTION_WORDS
+    )
     return None if torn else f"{text[cut.start() : found.start('clause')].strip()} {clause}"

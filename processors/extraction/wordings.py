@@ -40,10 +40,16 @@ def in_first_person(text: str) -> str:
     core = without_opener(text)
     for pattern, says in _ROWS:
         if (match := pattern.match(core)) is not None:
-            return says.format(**match.groupdict())
+            said = {
+                name: _BEGINS.sub(lambda word: word[0].lower(), found or "")
+                for name, found in match.groupdict().items()
+            }
+            return says.format(**said)
     return ""
 
 
+#: A word that is no name, although a sentence begins with it.
+_BEGINS = re.compile(r"^[A-Z](?=[a-z]+(?:ing|[- ]free)\b)")
 _NO_MORE = re.compile(
     r"\b(?:outgr[eo]wn?|cured|got over|gotten over|lost|no longer|used to|any ?more|if)\b", re.IGNORECASE
 )

@@ -22,7 +22,7 @@ EARLIEST_YEAR, LATEST_YEAR = 1900, 2150
 class FoundDate(NamedTuple):
     """A date in a text: its first moment, how precisely it was said, and where (``text[start:end]``).
 
-    ``relation``: the word that says that it is not at that time ("by", "around", "before", "after").
+    ``relation``: the word that says that it is not at that time ("by", "since", "before", "starting").
     """
 
     at: datetime
@@ -238,7 +238,7 @@ _TIME = re.compile(
     r",?\s+(?:at|from|around|@)\s+(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?(?![\w:])",
     re.IGNORECASE,
 )
-_RELATION = re.compile(r"(?:by|around)\b", re.IGNORECASE)
+_RELATION = re.compile(r"(?:by|around|since)\b", re.IGNORECASE)
 #: "Every last Friday", "since last year": no moment at which something happened.
 _NOT_A_MOMENT = re.compile(r"\b(?:every|each|since|until|till|most)\s+$", re.IGNORECASE)
 

@@ -445,6 +445,11 @@ def test_what_a_place_must_not_have_is_turned_down() -> None:
         ("I'm planning to finish the deck before July 6.", "Plans to finish the deck before 6 July 2024"),
         ("I'm going to submit the form by July.", "Plans to submit the form by July 2024"),
         ("I'll visit Oslo around 3 June.", "Will visit Oslo around 3 June 2024"),
+        (
+            "I enrolled in a course on pottery starting 3 June.",
+            "Enrolled in a course on pottery starting 3 June 2024",
+        ),
+        ("I've booked a room in Oslo since May 2023.", "Booked a room in Oslo since May 2023"),
         ("I'll visit Oslo on 3 June.", "Will visit Oslo on 3 June 2024"),
     ],
 )
@@ -633,3 +638,20 @@ def test_a_list_of_favourites_says_not_of_what() -> None:
 
 def test_what_need_not_be_considered_is_not_avoided() -> None:
     assert sentences("Find a parking spot without considering whether it's covered.") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("My cousins and I went to a fair together last week.", ["Went to a fair in the week of 6 May 2024"]),
+        (
+            "I started reading about sleep and understanding myself.",
+            ["Started reading about sleep and understanding themselves"],
+        ),
+        ("I visited a baker who said something that upset me.", []),
+        ("My favourite one to hum is a march from the parade.", []),
+        ("Staying warm is important to me.", ["Likes staying warm"]),
+    ],
+)
+def test_what_is_told_is_whole(said: str, told: list[str]) -> None:
+    assert sentences(said) == told
