@@ -14,7 +14,6 @@ class ToAssistant(NamedTuple):
     attribute: str
     value: str
     sentence: str
-    denied: bool = False
 
 
 _POLITE = re.compile(
@@ -65,15 +64,6 @@ _JUDGED = re.compile(
     r"clear|spot on|informative|what i (?:needed|wanted|asked for|was looking for)))\W*$",
     re.IGNORECASE,
 )
-_SHORT = re.compile(
-    r"(?P<v>(?:way |much |far |a bit )?too (?:long|short|verbose|wordy|vague|complicated|technical|formal|generic|detailed))\W*$",
-    re.IGNORECASE,
-)
-_YOU = re.compile(
-    rf"(?:i (?:really |also )*(?P<o>like|love|appreciate|hate|dislike|don't like) (?P<h>(?:how|when|it when) you (?:{_TELLING}|{_TELLING}e?d)\b.{{0,80}}|your (?:[\w-]+ )?"
-    rf"{_ABOUT}\b.{{0,40}})|you (?P<d>keep \w+ing\b.{{2,80}}|misunderstood\b.{{0,40}}|missed the point\b|always (?:forget|repeat|apologi[sz]e)\b.{{0,40}}))",
-    re.IGNORECASE,
-)
 _TAIL = re.compile(
     r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$", re.IGNORECASE
 )
@@ -99,18 +89,9 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
                 return None
             value = f"{value[:1].lower()}{value[1:]}"
             return ToAssistant("instruction", value, f"Wants the assistant {_infinitive(value)}")
-    if after_answer and (match := _JUDGED.match(said) or _SHORT.match(said)) is not None:
+    if after_answer and (match := _JUDGED.match(said)) is not None:
         value = _turn(match["v"].lower())
         return ToAssistant("feedback", value, f"Found the assistant's answer {value}")
-    if after_answer and (match := _YOU.match(said)) is not None:
-        if match["d"]:
-            return ToAssistant(
-                "feedback", _turn(match["d"]), f"Complains that the assistant {_turn(match['d'])}", True
-            )
-        denied = match["o"].lower() in ("hate", "dislike", "don't like")
-        value = re.sub(r"^it when", "when", _turn(match["h"]))
-        value = re.sub(r"^its ", "the assistant's ", value)
-        return ToAssistant("feedback", value, f"{'Dislikes' if denied else 'Likes'} {value}", denied)
     return None
 
 

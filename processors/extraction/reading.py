@@ -188,8 +188,7 @@ def _sentence(
             text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text, after_answer=after_answer
         )
     ) is not None and not _is_of_taste(told, context.get(message.user_id, "")):
-        polarity = Polarity.NEGATED if told.denied else Polarity.AFFIRMED
-        return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED, polarity=polarity)]
+        return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED)]
     if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
         first = _sentence(inline["a"], message, context, after_answer=False)
         return [
