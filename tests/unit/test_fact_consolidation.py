@@ -604,3 +604,16 @@ def test_what_was_merged_follows_what_it_is_part_of_until_that_was_corrected() -
     line = memory.of("like", "tea")
     before.lines[claimed("like", "tea").line_id] = line
     assert told(before.says("like", "tea", 3)) == [("green tea", ACTIVE, FactChange.REINFORCED)]
+
+
+def test_what_was_corrected_since_a_crash_was_not_when_its_part_was_said() -> None:
+    memory = grown("like", "tea", "green tea")
+    again = copy.copy(memory)
+    again.lines, again.topic = dict(memory.lines), dict(memory.topic)
+    memory.says("like", "tea", 3)
+    slot = slot_line(memory, "like")
+    memory.says("like", "jazz", 4, assertion=CORRECTED)
+    green = claimed("like", "green tea").line_id
+    again.lines[green], again.folded = memory.lines[green], {green}
+    assert again.says("like", "tea", 3) == [], "it was evidence for the whole, which is stored"
+    assert slot_line(again, "like") == slot
