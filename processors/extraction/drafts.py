@@ -87,7 +87,7 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
     if _OPEN_END.search(before):
         return None, ""  # "I chose between 3 May and 5 May", "I went with June"
     if not _FOLLOWS.match(after) and (leading := _LEADING.match(text, dates[0].start)) is not None:
-        before += leading[0]
+        before, date = before + leading[0], date._replace(relation="")  # "by the 25 July workshop"
     else:
         before = _BEGINNING.sub("", before)
     return date, f"{before.rstrip(' ,')} {after}".strip()

@@ -82,6 +82,11 @@ PAST = words(
     "woke wore came brought chose felt fought hung hid knew laid lent let lit rose said sewed shook "
     "shut stole stuck swept swore tore thought"
 )
+#: Participles that are no past forms: who has begun, began.
+PARTICIPLES = words(
+    "been begun broken chosen done drawn driven eaten fallen flown given gone grown ridden risen seen shown "
+    "spoken stolen sung swum taken thrown torn woken worn written"
+)
 #: Past forms of what happens in the head or all the time: no events.
 NO_EVENT = words(
     "had felt thought knew said told did kept let heard was were needed wanted loved liked hated "

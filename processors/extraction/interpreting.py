@@ -19,7 +19,7 @@ from processors.extraction.drafts import (
     listed,
     say,
 )
-from processors.extraction.english import NO_EVENT, gerund, is_past, third_person, words
+from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
@@ -235,7 +235,7 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
         return None
     polarity = NEGATED if clause.negated else AFFIRMED
     sentence = f"Has never {value}" if clause.negated else f"{value[0].upper()}{value[1:]}"
-    if verb == "been":
+    if verb in PARTICIPLES:
         sentence = f"Has {'never ' if clause.negated else ''}{value}"
     if date is not None:
         sentence = f"{sentence} {dated(date)}"

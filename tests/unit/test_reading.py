@@ -651,6 +651,11 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("I visited a baker who said something that upset me.", []),
         ("My favourite one to hum is a march from the parade.", []),
         ("Staying warm is important to me.", ["Likes staying warm"]),
+        ("I've begun sorting the photos on 3 May.", ["Has begun sorting the photos on 3 May 2024"]),
+        (
+            "I've painted the sign asked for by the May 9 workshop.",
+            ["Painted the sign asked for by the workshop on 9 May 2024"],
+        ),
     ],
 )
 def test_what_is_told_is_whole(said: str, told: list[str]) -> None:
