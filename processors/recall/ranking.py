@@ -62,7 +62,7 @@ def rank_seen(
         Ranked(
             position,
             chance * math.exp(STEEPNESS * (sums[position] - best)),
-            dict(zip(FEATURES, rows[position], strict=True)) | changes.get(position, {}),
+            dict(zip(FEATURES, rows[position], strict=True), **changes.get(position, {})),
         )
         for position in order
     ]

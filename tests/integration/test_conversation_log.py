@@ -95,8 +95,10 @@ class TestTurns:
     async def test_some_of_several_conversations_at_once(self, log: ConversationLog) -> None:
         await log.write((turn(index, name), index) for name in ("c", "d") for index in range(4))
         await log.write([(turn(0, "c", tenant_id="acme"), 0)])
-        found = await log.at("default", {"c": [0, 3, 9, -1], "d": [1], "e": [0], "f": []})
-        assert found == [turn(0, "c"), turn(3, "c"), turn(1, "d")]
+        lines = turn(4, "d", text="one\ntwo\r\nthree\u2028four\x85five")
+        await log.write([(lines, 4)])
+        found = await log.at("default", {"c": [0, 3, 9, -1], "d": [1, 4], "e": [0], "f": []})
+        assert found == [turn(0, "c"), turn(3, "c"), turn(1, "d"), lines]
         assert await log.at("acme", {"c": [0, 1], "d": [0]}) == [turn(0, "c", tenant_id="acme")]
         assert await log.at("default", {}) == []
 
