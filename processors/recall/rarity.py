@@ -25,11 +25,12 @@ class Rarity:
         split = {text: words_of(text) for place in places for text in place if text}
         asked = dict.fromkeys(words_of(query))
         length = {text: len(words) for text, words in split.items()} | {"": 0}
-        # most texts have none of the words
+        # most texts have none of the words, which is told sooner than they are counted
+        among = frozenset(asked)
         counts = {
-            text: times
+            text: Counter(filter(among.__contains__, words))
             for text, words in split.items()
-            if (times := Counter(filter(asked.__contains__, words)))
+            if not among.isdisjoint(words)
         }
         seen = Counter(word for times in counts.values() for word in times)
         total = len(split)
