@@ -26,6 +26,9 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*+(?=[^\s*])|(?<=[^\s*])\*+(?![\w*])|(?<!\w)
 _TOKEN = re.compile(
     rf"[{UNSPACED}]|\d+(?:[.,:]\d+)*|(?:(?![{UNSPACED}\d])\w)+(?:['’](?:(?![{UNSPACED}])\w)+)*|\S"
 )
+#: Where there is none of these, a text is told apart into its words as they are.
+_MAY_EXPAND = re.compile(r"['’,]|annot")
+_MAY_BE_EMPHASIS = re.compile(r"[*~]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _STOPS = frozenset(".!…。！｡")
 _ENDINGS = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
@@ -117,10 +120,11 @@ def count_words(said: str) -> int:
 
 
 def _words(text: str) -> list[str]:
-    words: list[str] = []
-    for word in _TOKEN.findall(_EMPHASIS.sub("", _QUOTES.sub("", text))):
-        words += _expanded(word)
-    return words
+    plain = _QUOTES.sub("", text)
+    found: list[str] = _TOKEN.findall(_EMPHASIS.sub("", plain) if _MAY_BE_EMPHASIS.search(plain) else plain)
+    if _MAY_EXPAND.search(plain) is None:
+        return found
+    return [part for word in found for part in _expanded(word)]
 
 
 def _expanded(word: str) -> list[str]:
