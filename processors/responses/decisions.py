@@ -45,15 +45,15 @@ class Decisions:
             self.errors.append(error)
             return otherwise
 
-    def close_before(self, element: Element) -> None:
+    def end_before(self, element: Element) -> None:
         """Deal with what ends where ``element`` begins, if that is clear: what is held, and sections."""
         if self._may_still_be_heading(element):
             return
         # A line that the next one makes a heading begins like a sentence.
         if element.first and not self._goes_on_with_list(element):
-            self.close(element)
+            self.end_block(element)
         if element.kind is Kind.HEADING and element.level:
-            self._release.settle_owed(element.level)
+            self._release.drop_owed(element.level)
 
     def _goes_on_with_list(self, element: Element) -> bool:
         """Say whether an element belongs to the list that is held: an item, or indented under one."""
@@ -108,7 +108,7 @@ class Decisions:
         held = sum([len(held.gap) + len(held.element.text) for held in self.state.held])
         return held + characters > self._policy.repeat_hold_characters
 
-    def settle(self, element: Element) -> None:
+    def decide(self, element: Element) -> None:
         """Take out a settled element, hold it with its passage, or let it leave."""
         state = self.state
         text = state.text[element.gap : element.end]
@@ -197,7 +197,7 @@ class Decisions:
         found = self._find(sentence, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return None if found is None else (found, self._policy.fuzzy)
 
-    def close(self, following: Element | None) -> None:
+    def end_block(self, following: Element | None) -> None:
         """A block ends; ``following`` begins, or nothing: what is held goes if it is a passage said before."""
         state = self.state
         if not state.held:

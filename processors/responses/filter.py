@@ -138,10 +138,10 @@ class _Step:
         if final or not text:  # what was let go goes on even if nothing was added
             self._advance_all(final)
         if final:
-            self._decisions.close(None)
+            self._decisions.end_block(None)
             self._decisions.break_off()
             self._release.end()
-            self._release.settle_owed(0)
+            self._release.drop_owed(0)
         return self._result(len(text), now)
 
     def _add(self, text: str) -> None:
@@ -150,7 +150,7 @@ class _Step:
         while len(state.text) >= LONGEST_GAP and (gap := _LONG_GAP.search(state.text)):
             state.text, rest = state.text[: gap.end()], state.text[gap.end() :]
             self._advance_all(final=False)
-            self._settle_before_gap()
+            self._end_before_gap()
             state.text += rest
         self._advance_all(final=False)
 
@@ -169,7 +169,7 @@ class _Step:
             return
         self._release.consume(len(state.text))
 
-    def _settle_before_gap(self) -> None:
+    def _end_before_gap(self) -> None:
         """After endless white space: what stands before it is settled, and the white space leaves."""
         state = self.state
         visible = len(state.text.rstrip())
@@ -202,9 +202,9 @@ class _Step:
             return False
         waiting = state.sent <= element.gap
         if waiting:
-            self._decisions.close_before(element)
+            self._decisions.end_before(element)
         if element.settled:
-            self._decisions.settle(element)
+            self._decisions.decide(element)
             state.context = Context(False, element.inside, element.kind)
             return self._release.consume(element.end)
         if element.long:

@@ -60,12 +60,12 @@ class Release:
     def owe(self, held: Held, similar: str) -> None:
         """Take a heading out, which comes back if anything under it stays."""
         if not held.level:  # one that is underlined closes no section, but another like it
-            self.settle_owed(BOLD_LEVEL + 1)
+            self.drop_owed(BOLD_LEVEL + 1)
         owed = msgspec.structs.replace(held, said=similar, level=held.level or BOLD_LEVEL + 1)
         self._state.owed = (*self._state.owed, owed)
         self._take_gap(held)
 
-    def settle_owed(self, level: int) -> None:
+    def drop_owed(self, level: int) -> None:
         """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
         owed = self._state.owed
         for each in owed:

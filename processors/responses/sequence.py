@@ -169,7 +169,7 @@ class _Step:
         if now >= self._state.seen_at + self._filter.policy.idle_seconds:
             self._end()
         else:
-            self._release()
+            self._send_overdue()
 
     def _too_many_ahead(self) -> bool:
         characters = sum(len(chunk.text) for chunk, _ in self._ahead.values())
@@ -181,7 +181,7 @@ class _Step:
         while self._ahead and self._now >= min(at for _, at in self._ahead.values()) + wait:
             self._give_up()
 
-    def _release(self) -> None:
+    def _send_overdue(self) -> None:
         """Send what was held for too long, in a chunk of its own."""
         filtered = self._filter.tick(self._state.filtered, self._now)
         if filtered.text:
