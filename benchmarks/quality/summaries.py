@@ -3,7 +3,8 @@
 Reads ``dialogsum-dev.jsonl`` (``dialogue``, ``summary``).  Prints ROUGE-L (Lin 2004) beside the first sentences
 within the same bound and beside what the summarizer had before it read dialogues as dialogues, for the half of
 the dialogues on which its weights were chosen and for the other; then the compression of the ranges that the
-token table cuts when all dialogues are one long conversation, and how often a threshold of one token asks.
+token table cuts when all dialogues are one long conversation, how often a threshold of one token asks, and the
+CPU time of what is long: a message of near-identical sentences, and talks of nothing but to-dos.
 The references are written by people in their own words: a sanity check, not a contest.  Speakers' names count
 in none of the texts.  Exits 2 if the file is absent.
 """
@@ -163,6 +164,26 @@ def requests_at_threshold_one(messages: list[WindowMessage]) -> int:
     return asked
 
 
+def milliseconds(contents: list[str]) -> float:
+    """Return the CPU time of a summary of what two people said in turn; the best of three."""
+    said = "\n".join(f"#{'AB'[i % 2]}#: {content}" for i, content in enumerate(contents))
+    messages, taken = read_dialogue(said), list[float]()
+    for _ in range(3):
+        started = time.thread_time()
+        summarize_messages(messages, BOUND, count)
+        taken.append((time.thread_time() - started) * 1e3)
+    return min(taken)
+
+
+def measure_length() -> None:
+    """Print what a very long message takes, and talks of twice as many to-dos."""
+    long = " ".join(f"The tram number {i} goes to the old harbour in the evening." for i in range(4800))
+    print(f"a message of {count(long)} tokens of near-identical sentences: {milliseconds([long]):.0f} ms")
+    for many in (400, 800):
+        to_dos = [f"I need to buy the milk number {i} at {i % 12 + 1}:30 today." for i in range(many)]
+        print(f"a talk of {many} to-dos: {milliseconds(to_dos):.0f} ms")
+
+
 def main(arguments: list[str]) -> int:
     """Print the table."""
     path = Path(arguments[0] if arguments else "") / FILE
@@ -194,6 +215,7 @@ def main(arguments: list[str]) -> int:
         f"  summary {fmean(after for _, after, _ in cut):.0f} tokens, {fmean(s for *_, s in cut) * 1e3:.1f} ms"
     )
     print(f"40 messages at a threshold of one token ask {requests_at_threshold_one(conversation[:40])} times")
+    measure_length()
     return 0
 
 
