@@ -11,23 +11,19 @@ from processors.summaries.speech_acts import any_of
 #: What an assistant tells somebody to do, or shows them: to whoever reads it later, it is nobody's.
 _ADVICE = any_of(
     r"^you (?:should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|set|check|"
-    r"start|"
-    r"consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
+    r"start|consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
     r"^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|below (?:is|are))\b|^by \w+ing\b.*\byou\b|"
-    r"^to \w+ .*\b(?:you|we|let's)\b|^let's\b|\[[^\]\d][^\]]*\]",
+    r"^to \w+ .*\b(?:you|we|let's)\b|^(?:let's|we'll|we will)\b|\[[^\]\d][^\]]*\]",
 )
 _NEXT = any_of(r"^(?:(?:also|next|then|first|finally|lastly|now|please|instead|for example|if possible)[, ]+)+")
 #: A verb without a subject, before what it is done to: "Proofread your letter".
 _BARE_VERB = re.compile(
     r"(?!(?:In|On|At|By|For|With|From|To|Of|As|If|When|While|Since|After|Before|During|Given|And|But|Or|So|"
-    r"Is|Was|Do|"
-    r"Did|Had|Have|Can|Could|Will|Would|Should|May|Might|Not|All|Most|Both|Each|Such|Once|Until|Because|"
-    r"Although|Though|"
-    r"Like|About|Over|Under|Between|Among|Here|How|What|Which|Who|Where|Why|Only|Even|Not|Into|Per|Via|"
-    r"Through|Around|"
-    r"Against|Without|Within|Near|Behind|Above|Below|Yet|Just|Than|That|It|Half|Quite|Rather)\b)"
-    r"[A-Z][a-z]*[a-rt-z](?<!ing)(?<!ed)(?<!ly)(?: (?:to|on|for|with|out|up|about|back|down))? "
-    r"(?:the|a|an|your|any|each|every|some|this|these|specific|yourself|it|them)\b"
+    r"Is|Was|Do|Did|Had|Have|Can|Could|Will|Would|Should|May|Might|Not|All|Most|Both|Each|Such|Once|Until|"
+    r"Because|Although|Though|Like|About|Over|Under|Between|Among|Here|How|What|Which|Who|Where|Why|Only|"
+    r"Even|Not|Into|Per|Via|Through|Around|Against|Without|Within|Near|Behind|Above|Below|Yet|Just|Than|"
+    r"That|It|Half|Quite|Rather)\b)[A-Z][a-z]*[a-rt-z](?<!ing)(?<!ed)(?<!ly)(?: (?:to|on|for|with|out|up|"
+    r"about|back|down))? (?:the|a|an|your|any|each|every|some|this|these|specific|yourself|it|them)\b"
 )
 _TOLD_VERBS = """
 add aim avoid begin build click compare create define encourage ensure focus highlight identify implement

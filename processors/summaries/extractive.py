@@ -122,7 +122,19 @@ def summarize_messages(
                 worth = _SECTION_WORTH[section] + worth_of(said, sentence, text, about)
                 score = _ROLE_WEIGHT[turn.role] * max(LEAST, worth)
                 candidates.append(Candidate(section, text, score, len(candidates), about))
-    return pack(candidates, limit, count)
+    return pack(candidates or list(_opening(turns)), limit, count)
+
+
+def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:
+    """Where nothing else is to be told: what assistants say before they lay something out, as theirs."""
+    for turn in turns:
+        for place, sentence in enumerate(turn.sentences if turn.role is Role.ASSISTANT else ()):
+            told = not (
+                sentence.laid_out or sentence.asks or is_fragment(sentence.plain) or is_phatic(sentence.plain)
+            )
+            if told and len(sentence.words) >= ELLIPTIC:
+                text = f"{turn.speaker}: {sentence.text}"
+                yield Candidate(Section.KEY_FACTS, text, 1 / (1 + place), sentence.turn, sentence.words)
 
 
 def roll_up(previous: Sequence[SessionSummary], limit: int, count: TokenCounter) -> SessionSummary:

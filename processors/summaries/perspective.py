@@ -22,7 +22,7 @@ _TOGETHER = re.compile(r"\b(?:you|your|yours|yourself|we|us|our|ours|ourselves)\
 _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
 #: "am I", "do I": asked of oneself; "World War I": no person.
 _UNSURE = re.compile(
-    r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must) i\b)|"
+    r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
     r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
     r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b)"

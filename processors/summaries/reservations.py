@@ -14,19 +14,16 @@ _TRANSITION = any_of(
 )
 #: To go on as before, and to do well: it cheers, and settles nothing.
 _ENCOURAGEMENT = any_of(
-    r"^(?:\w+, )?(?:let's|(?:together,? )?we(?:'ll| will| can| could| should| must|'ve gotta| gotta| got to)?)"
-    r"(?: (?:all|both|just|always|really|definitely|still|totally|never|together))* (?:keep\b|continue\b|"
-    r"cherish|"
-    r"stay |support|appreciate|enjoy|celebrate|spread|strive|savor|remember|never|give it|give up|got this|"
-    r"(?:do|handle) (?:it|this|that|anything|so much|great things)\b|tackle|achieve|inspire|join forces|"
-    r"stick together|"
-    r"make (?:it|this|that|things|every|a (?:\w+ )?(?:difference|impact|change)|some (?:\w+ )?(?:change|"
-    r"memories)|"
-    r"(?:\w+ )?memories|the (?:most|best)|\w+ (?:unforgettable|count|happen|better))\b|"
-    r"work (?:hard|together)|help (?:those|others|each)|honou?r|live it up|find (?:our|your) own)",
+    r"^(?:\w+, )?(?:let's|(?:together,? )?we(?:'ll| will| can| could| should| must|'ve gotta| gotta|"
+    r" got to)?)(?: (?:all|both|just|always|really|definitely|still|totally|never|together))* (?:keep\b|"
+    r"continue\b|cherish|stay |push\b|support|appreciate|enjoy|celebrate|spread|strive|savor|remember|never|"
+    r"give it|give up|got this|(?:do|handle) (?:it|this|that|anything|so much|great things)\b|tackle|"
+    r"achieve|inspire|join forces|stick together|make (?:it|this|that|things|every|a (?:\w+ )?(?:difference|"
+    r"impact|change)|some (?:\w+ )?(?:change|memories)|(?:\w+ )?memories|the (?:most|best)|"
+    r"\w+ (?:unforgettable|count|happen|better))\b|work (?:hard|together)|help (?:those|others|each)|"
+    r"honou?r|live it up|find (?:our|your) own)",
     r"^(?:\w+, )?(?:let's|we (?:can|could|should))\b.*\b(?:positivity|kindness|dreams|hope|happiness|joy|"
-    r"potential|each other|"
-    r"life's|the world|journey|memories|success)\b",
+    r"potential|each other|life's|the world|journey|memories|success)\b",
 )
 #: "Saturday or Sunday?": whoever says yes has chosen neither.
 _CHOICE = any_of(r"\w or (?!so\b|something|anything|whatever|thereabouts)\w")

@@ -98,22 +98,22 @@ _PHATIC_WORDS = 8
 #: At any length: who answers for a living ends with it.
 _OFFERS_HELP = any_of(
     r"\bfeel free to\b|\bi(?:'d| would) be (?:happy|glad) to\b|\bi can help you\b|"
-    r"\bif you (?:ever )?(?:have|need) (?:any|some|more|further) (?:\w+ ){0,3}(?:questions?|"
-    r"help|assistance|concerns?|guidance|clarification|suggestions?|advice|support)\b",
+    r"\bif you (?:ever )?(?:have|need) (?:any|some|more|further) (?:\w+ ){0,3}(?:questions?|help|assistance|"
+    r"concerns?|guidance|clarification|suggestions?|advice|support)\b",
     r"\b(?:would you like|do you (?:want|need)|is there)\b.*\b(?:any|specific|particular|further|"
-    r"more)\b.*\b(?:part|"
-    r"aspects?|details?|information|examples?|help|assistance|guidance|areas?|type|steps?|questions?)\b",
+    r"more)\b.*\b(?:part|aspects?|details?|information|examples?|help|assistance|guidance|areas?|type|"
+    r"steps?|questions?)\b",
 )
 #: At any length, unless a clause or a number follows.
 _THANKS = any_of(
     r"^\W*(?:many thanks|thanks|thank you|i hope to hear from)\b[^,;\d]*$",
-    r"^\W*(?:i(?:'ve| have)? (?:really )?enjoyed|"
-    r"(?:it (?:was|is|has been)|it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) "
-    r"(?:to (?:see|meet)|(?:talking|speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
+    r"^\W*(?:i(?:'ve| have)? (?:really )?enjoyed|(?:it (?:was|is|has been)|"
+    r"it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) (?:to (?:see|meet)|(?:talking|"
+    r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
     r"\bi(?:'ll| will)(?: \w+)? (?:check (?:it|that|this|them)(?: one)? out|keep (?:it|that|this) in mind|"
-    r"let you know|"
-    r"keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|make sure to have)\b[^,;\d]*$",
+    r"let you know|keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|"
+    r"make sure to have)\b[^,;\d]*$",
 )
 
 _GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")

@@ -30,13 +30,14 @@ WEATHER = [
         "Let's make happy memories in the garden.",
         "Let's all work together for the garden!",
         "Let's make it happen for the garden!",
+        "We gotta push ourselves for the garden!",
         "Let's all bring some kindness into the garden!",
         "Maybe we can paint the shed or plant the tulips.",
     ],
 )
 def test_encouragement_decides_nothing(cheer: str) -> None:
     summary = summarize(("ada", cheer), ("ben", "Yes, sounds great!"), ("ada", "See you soon!"))
-    assert summary.decisions == ()
+    assert (summary.decisions, summary.todos) == ((), ())
 
 
 def test_a_decision_names_what_was_decided() -> None:
@@ -108,7 +109,17 @@ def test_what_names_no_matter_undoes_nothing_that_lies_far_back() -> None:
     ],
 )
 def test_what_an_assistant_advises_or_lays_out_is_no_fact(advice: str) -> None:
-    assert summarize(("user", "Good morning!"), ("assistant", advice)) == SessionSummary()
+    said = "The study is dark in winter."
+    assert lines(summarize(("user", said), ("assistant", advice))) == [said]
+
+
+def test_where_nothing_else_is_told_an_assistant_says_what_it_said() -> None:
+    advice = (
+        "You should move the desk closer to the window of the study.\n- It is dark by the door.\nGood luck!"
+    )
+    told_as = ("assistant: You should move the desk closer to the window of the study.",)
+    assert summarize(("assistant", advice)) == SessionSummary(key_facts=told_as)
+    assert summarize(("user", "🙂"), ("assistant", "Feel free to ask!")) == SessionSummary()
 
 
 def test_what_an_assistant_does_is_told_as_its_own() -> None:
