@@ -95,6 +95,7 @@ def test_what_names_no_matter_undoes_nothing_that_lies_far_back() -> None:
         "2. The desk gets more light by the window.",
         "## The desk by the window",
         "Move the desk closer to the window.",
+        "Use belts of leather to carry desks.",
         "You might want to move the desk closer to the window.",
         "If you have any further questions about the desk by the window, feel free to ask!",
         "Would you like to focus on any specific part of the desk?",
@@ -138,6 +139,9 @@ def test_an_assistant_decides_nothing_but_repeats_what_was_decided() -> None:
 def test_what_an_assistant_was_asked_and_did_is_over() -> None:
     asked = "Could you explain to me how the brass lamp is wired to the desk?"
     assert summarize(("user", asked), ("assistant", "Certainly!")) == SessionSummary()
+    assert (
+        summarize(("user", "Got any tips for the old desk?"), ("assistant", "Absolutely!")) == SessionSummary()
+    )
 
 
 def test_a_question_that_is_cut_still_asks() -> None:
@@ -157,7 +161,8 @@ def test_a_name_behind_a_yes_leads_in() -> None:
 
 def test_what_an_assistant_says_and_what_a_person_lists_are_told() -> None:
     said = "The window of the study faces the old harbour."
-    assert lines(summarize(("user", "Good morning!"), ("assistant", said))) == [said]
+    for told_by_both in (said, "Rent is 900 euros for the study by the old harbour."):
+        assert lines(summarize(("user", "Good morning!"), ("assistant", told_by_both))) == [told_by_both]
     assert lines(summarize(("user", f"Two things:\n- {said}"))) == [said]
     laid_out = f"- {said}"
     asked = "Where does the window of the study face?"
