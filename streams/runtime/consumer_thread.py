@@ -27,6 +27,7 @@ from streams.runtime.faust_internals import (
     AIOKafkaConsumerThread,
     ConsumerStoppedError,
     HeartbeatRequest,
+    JoinGroupRequest,
     ensure_aiokafka_TP,
 )
 from streams.runtime.lease import Lease
@@ -117,8 +118,9 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         send, reset_generation = coordinator._send_req, coordinator.reset_generation
 
         async def send_and_note(request: Any) -> Any:
-            if lease.fenced:
-                # Joining again would take the name back.  The worker is about to stop.
+            if lease.fenced or (lease.refusal is not None and isinstance(request, JoinGroupRequest)):
+                # The worker is about to stop.  Joining again would take the name back, or partitions that
+                # nobody else could then have until the group notices that their owner is gone.
                 await asyncio.sleep(1.0)
                 raise GroupCoordinatorNotAvailableError
             sent_at = time.monotonic()

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
 from aiokafka.consumer.fetcher import FetchResult, PartitionRecords
-from aiokafka.consumer.group_coordinator import GroupCoordinator
+from aiokafka.consumer.group_coordinator import CoordinatorGroupRebalance, GroupCoordinator
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.producer.message_accumulator import MessageAccumulator
 from aiokafka.producer.sender import SendProduceReqHandler
 from aiokafka.protocol.fetch import FetchRequest
-from aiokafka.protocol.group import HeartbeatRequest
+from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest
 from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -53,6 +53,7 @@ __all__ = [
     "DefaultRecordBatchBuilder",
     "FetchRequest",
     "HeartbeatRequest",
+    "JoinGroupRequest",
     "MemoryRecords",
     "Message",
     "ProduceRequest",
@@ -242,6 +243,15 @@ ASSUMPTIONS = [
     Assumption(
         "the group's coordinator sends every request, heartbeats too, through _send_req(request)",
         _mentions(GroupCoordinator._do_heartbeat, "HeartbeatRequest(", "resp = await self._send_req(request)"),
+    ),
+    Assumption(
+        "joining the group is asked through _send_req(request), too, and tried again when that fails",
+        _mentions(
+            CoordinatorGroupRebalance.perform_group_join,
+            "request = JoinGroupRequest(",
+            "response = await self._coordinator._send_req(request)",
+            "except Errors.KafkaError:",
+        ),
     ),
     Assumption(
         "a member that the group no longer knows calls coordinator.reset_generation()",

@@ -40,7 +40,8 @@ class Lease:
         self._name = name
         self._clock = clock
         self._renewed_at: float | None = None
-        self._refusal: ConsistencyError | None = None
+        #: Why nothing of ours is written any more, once something was refused.
+        self.refusal: ConsistencyError | None = None
         #: Somebody else has our name.
         self.fenced = False
 
@@ -81,13 +82,13 @@ class Lease:
         """
         while True:
             self.check_name()
-            if self._refusal is None and self._renewed_at is None:
-                self._refusal = ConsistencyError(
+            if self.refusal is None and self._renewed_at is None:
+                self.refusal = ConsistencyError(
                     "the group has given our partitions away while records were still to be written: the "
                     "process stood still or could not reach the broker. Restart it: they will be read again"
                 )
-            if self._refusal is not None:
-                raise self._refusal
+            if self.refusal is not None:
+                raise self.refusal
             if self.silence() < self._session:
                 return
             await asyncio.sleep(_POLL_SECONDS)

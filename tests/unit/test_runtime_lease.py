@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.faust_internals import HeartbeatRequest, ProduceRequest
+from streams.runtime.faust_internals import HeartbeatRequest, JoinGroupRequest, ProduceRequest
 from streams.runtime.lease import FencedInstanceIdError, Lease
 
 SESSION = 10.0
@@ -198,3 +199,17 @@ class TestWatchingTheCoordinator:
         coordinator.reset_generation()
         await lease.held()
         assert coordinator.reset == 1
+
+    async def test_who_was_refused_does_not_join_again_but_leaves(
+        self, coordinator: Coordinator, lease: Lease, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is about to stop: partitions it were given now would have nobody until its session ends."""
+        join = JoinGroupRequest("group", 10_000, 20_000, "", "a", "consumer", [])
+        await coordinator._send_req(join)
+        with pytest.raises(ConsistencyError):
+            await lease.held()
+        monkeypatch.setattr(asyncio, "sleep", AsyncMock())
+        with pytest.raises(KafkaError):
+            await coordinator._send_req(join)
+        await coordinator._send_req("leave")
+        assert coordinator.asked == [join, "leave"]
