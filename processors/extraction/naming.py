@@ -51,9 +51,10 @@ _NO_NAME = re.compile(
 #: A denial is that of a name if it stands this many words before it.
 _NEAR = 4
 _DENIED = re.compile(
-    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|skip|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
+    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|skip(?! (?:ahead )?to\b)|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
     re.IGNORECASE,
 )
+_NEVER_TIRED = re.compile(r"\bnever (?:get )?(?:tired|bored|sick) of\b[^,.;!?]*$", re.IGNORECASE)
 _SUCH_AS = re.compile(r"\b(?:such as|especially|songs?|music|stuff|things|anything)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\bany ?(?:more|longer)\b|\bno (?:longer|more)\b", re.IGNORECASE)
 
@@ -93,7 +94,9 @@ def named(sentence: str, before: str, subject: str) -> Named | None:
             )
             if _SUCH_AS.search(before_it):
                 before_it = sentence[: match.start("v")]  # "no folk today, especially songs like ..."
-            denied = _DENIED.search(before_it) is not None
+            denied = _DENIED.search(before_it) is not None and not _NEVER_TIRED.search(
+                sentence[: match.start("v")]
+            )
             ended = denied and _ENDED.search(sentence) is not None
             return Named(name, named_topic(name, topic), told, denied, ended)
     if (so := _LIKED_SO.search(sentence)) is not None:

@@ -660,3 +660,14 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
 )
 def test_what_is_told_is_whole(said: str, told: list[str]) -> None:
     assert sentences(said) == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Actually, skip to the latest Nordwind episode of the podcast.",
+        "I never get tired of the album Night Boat by Ada Lund.",
+    ],
+)
+def test_what_is_skipped_to_or_never_tired_of_is_not_turned_down(said: str) -> None:
+    assert [each.polarity for each in read_window(window(said))] == [Polarity.AFFIRMED]
