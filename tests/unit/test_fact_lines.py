@@ -28,6 +28,7 @@ from processors.facts.lines import (
     with_fact,
     with_stub,
 )
+from processors.facts.stubs import Led, Voided
 from processors.facts.timeline import MARKS_LIMIT, Said, mark_of, marked, moment_of, verdicts
 
 BERLIN, MUNICH = claimed("home", "Berlin"), claimed("home", "Munich")
@@ -287,7 +288,8 @@ class TestWhatNeverWasSo:
         ]
         fact = msgspec.structs.replace(told(*said), version=9)
         floors = ceilings(said)
-        assert stub_of(fact, floors, "by") == Stub(
+        before = Stub(BERLIN.fact_id, 2, voids=(Voided(3),), led=(Led("whole", "line", 1, 2),))
+        assert stub_of(fact, floors, "by", 7, before) == Stub(
             BERLIN.fact_id,
             9,
             floors=floors,
@@ -296,8 +298,10 @@ class TestWhatNeverWasSo:
             user_id="ada",
             conversation_ids=("b", "d"),
             voided_by="by",
+            voids=(Voided(3), Voided(7, floors)),
+            led=before.led,
         )
-        assert stub_of(fact, ()).voided_by == ""
+        assert (stub_of(fact, ()).voided_by, stub_of(fact, ()).voids) == ("", (Voided(0),))
 
     def test_the_window_of_what_was_said_instead_is_known_again_but_not_named(self) -> None:
         assert voided_by("w1") == ids.deterministic_id("voided", "w1") != voided_by("w2")
