@@ -100,7 +100,7 @@ class Console:
             for name in dict.fromkeys([*self._needed(_SHELL), *self._needed(module)])
             if name != _SHELL
         )
-        return index.replace("    <script", f"{links}    <script", 1).encode()
+        return index.replace("  </head>", f"{links}  </head>", 1).encode()
 
     def _needed(self, module: str, known: frozenset[str] = frozenset()) -> Iterator[str]:
         """Yield a module, and those that it imports."""
