@@ -138,6 +138,7 @@ class OnnxEmbedder:
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._waiting: deque[_Job] = deque()
+        self._before: dict[str, NDArray[np.float32]] = {}
         self._loaded: Loaded | None = None
         self._closed = False
 
@@ -233,7 +234,7 @@ class OnnxEmbedder:
 
     def _do(self, jobs: Sequence[_Job]) -> None:
         try:
-            vectors = self._compute([text for job in jobs for text in job.texts])
+            vectors = self._vectors([text for job in jobs for text in job.texts])
         except BaseException as error:  # noqa: BLE001 - whoever asked is told
             if len(jobs) == 1:
                 jobs[0].vectors.set_exception(error)
@@ -245,6 +246,16 @@ class OnnxEmbedder:
         for job in jobs:
             job.vectors.set_result(vectors[start : start + len(job.texts)])
             start += len(job.texts)
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        """Compute what the batch before has not: a turn of a chat asks for the same twice at a time."""
+        found = {text: self._before[text] for text in texts if text in self._before}
+        new = [text for text in dict.fromkeys(texts) if text not in found]
+        if new or not texts:
+            computed = self._compute(new)
+            found |= zip(new, computed, strict=True)
+        self._before = found
+        return np.stack([found[text] for text in texts]) if texts else computed
 
     def _compute(self, batch: Sequence[str]) -> Vectors:
         loaded = self._loaded

@@ -15,7 +15,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors
 from models.ports import Embedder
 from streams.adapters import onnx_embedder
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.onnx_embedder import Loaded, OnnxEmbedder
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ async def test_what_waits_at_the_same_time_is_one_batch(
     held = Held(embedder, monkeypatch)
     first = asyncio.create_task(embedder.embed(["tea"]))
     await asyncio.to_thread(held.first.wait, 60)
-    others = [asyncio.create_task(embedder.embed([f"cup {n}", "milk"])) for n in range(5)]
+    others = [asyncio.create_task(embedder.embed([f"cup {n}", f"milk {n}"])) for n in range(5)]
     others.append(asyncio.create_task(embedder.embed(["a long story " * 100])))
     while len(embedder._waiting) < len(others):
         await asyncio.sleep(0)
@@ -109,7 +109,7 @@ async def test_what_waits_at_the_same_time_is_one_batch(
     vectors = await asyncio.gather(first, *others)
     assert [len(batch) for batch in held.batches] == [1, 8, 2, 1]  # neither too many texts nor too long ones
     for n in range(5):
-        np.testing.assert_array_equal(vectors[1 + n], await embedder.embed([f"cup {n}", "milk"]))
+        np.testing.assert_array_equal(vectors[1 + n], await embedder.embed([f"cup {n}", f"milk {n}"]))
 
 
 async def test_a_text_that_fails_fails_nobody_else(
@@ -139,6 +139,18 @@ async def test_who_gave_up_waiting_is_passed_over(
     held.go_on.set()
     await asyncio.gather(tasks[0], tasks[2])
     assert held.batches == [["tea"], ["honey"]]
+
+
+async def test_what_is_asked_for_twice_at_once_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    await embedder.start()
+    computed: list[str] = []
+    embed = Loaded.embed
+    monkeypatch.setattr(Loaded, "embed", lambda self, texts: (computed.extend(texts), embed(self, texts))[1])
+    first, second = await asyncio.gather(embedder.embed(["tea", "milk"]), embedder.embed(["milk", "honey"]))
+    assert sorted(computed) == ["honey", "milk", "tea"]
+    np.testing.assert_allclose(first[1], second[0])
+    await embedder.close()
 
 
 async def test_the_cache_keeps_the_texts_used_last() -> None:
