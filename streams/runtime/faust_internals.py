@@ -11,15 +11,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
 from aiokafka.consumer.fetcher import FetchResult, PartitionRecords
 from aiokafka.consumer.group_coordinator import CoordinatorGroupRebalance, GroupCoordinator
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.producer.message_accumulator import MessageAccumulator
 from aiokafka.producer.sender import SendProduceReqHandler
+from aiokafka.protocol.api import RequestStruct
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.protocol.group import HeartbeatRequest, JoinGroupRequest
 from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.protocol.types import Array, Bytes, Int32, Schema
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
@@ -46,19 +49,24 @@ __all__ = [
     "TP",
     "AIOKafkaConsumerThread",
     "App",
+    "Array",
     "Assumption",
+    "Bytes",
     "Consumer",
     "ConsumerMessage",
     "ConsumerStoppedError",
     "DefaultRecordBatchBuilder",
     "FetchRequest",
     "HeartbeatRequest",
+    "Int32",
     "JoinGroupRequest",
     "MemoryRecords",
     "Message",
     "ProduceRequest",
     "RebalanceAgain",
     "Recovery",
+    "RequestStruct",
+    "Schema",
     "Service",
     "ServiceStopped",
     "Table",
@@ -264,6 +272,13 @@ ASSUMPTIONS = [
     Assumption(
         "the producer sends its batches through client.send(node, ProduceRequest)",
         _mentions(SendProduceReqHandler, "request = ProduceRequest(", "self._client.send(node_id, request)"),
+    ),
+    Assumption(
+        "a connection asks a request's struct for its bytes, and the struct asks its schema",
+        lambda: (
+            _mentions(AIOKafkaConnection.send, "request.prepare(", "request_struct.encode()")()
+            and _mentions(RequestStruct.encode, "self.SCHEMA.encode(")()
+        ),
     ),
     Assumption(
         "a batch waits in the producer until the one before it left, and its future is shielded",

@@ -14,6 +14,7 @@ from streams import kafka
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partitions_of
 from streams.runtime.records import Headers
+from streams.runtime.requests import send_in_one_go
 from streams.runtime.stamp import Stamp
 from streams.settings import Settings
 
@@ -186,7 +187,7 @@ class Publisher:
 
 def make_producer(settings: Settings, service: str) -> AIOKafkaProducer:
     """Return the service's producer: idempotent, and patient with a broker that is away."""
-    return kafka.make_producer(
+    producer = kafka.make_producer(
         settings,
         f"switchboard-{service}",
         compression_type=None if settings.compression == "none" else settings.compression,
@@ -195,6 +196,8 @@ def make_producer(settings: Settings, service: str) -> AIOKafkaProducer:
         request_timeout_ms=int(DELIVERY_TIMEOUT_SECONDS * 1000),
         metadata_max_age_ms=30_000,
     )
+    send_in_one_go(producer.client)
+    return producer
 
 
 def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[Any]) -> bool:

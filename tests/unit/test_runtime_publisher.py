@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
 from streams.runtime.effects import Output
-from streams.runtime.faust_internals import MemoryRecords
+from streams.runtime.faust_internals import MemoryRecords, ProduceRequest
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import (
     DELIVERY_TIMEOUT_SECONDS,
@@ -257,6 +258,20 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
     await producer.stop()
     await plain.stop()
+
+
+async def test_the_producer_puts_its_requests_together_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    async def send(client: AIOKafkaClient, node_id: int, request: Any) -> None:
+        sent.append(request)
+
+    monkeypatch.setattr(AIOKafkaClient, "send", send)
+    producer = make_producer(Settings(), "ingest")
+    request = ProduceRequest(None, -1, 3000, [])
+    await producer.client.send(1, request)
+    assert type(sent[0].prepare({0: (7, 7)})).encode is not type(request.prepare({0: (7, 7)})).encode
+    await producer.stop()
 
 
 def test_a_topic_is_looked_up_once() -> None:
