@@ -180,9 +180,12 @@ class RunningTurn:
                     await self._tell("text", {"text": told.text})
 
     async def _wait_for(self, shown: asyncio.Task[None]) -> None:
-        """Wait for the end of the filtered text; without it the answer is shown as it was said."""
-        done, _ = await asyncio.wait([shown], timeout=_FILTER_SECONDS)
-        if done:
+        """Wait for the end of the filtered text as long as more comes; without it, show what was said."""
+        before, now = -1, len(self._shown) + len(self._duplicates)
+        while not shown.done() and before < now:
+            await asyncio.wait([shown], timeout=_FILTER_SECONDS)
+            before, now = now, len(self._shown) + len(self._duplicates)
+        if shown.done():
             shown.result()
             return
         message = "The respond service does not answer: what repeats itself is shown, too."
