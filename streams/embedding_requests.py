@@ -1,4 +1,8 @@
-"""Asking for vectors: whoever writes a thing asks once for each text, and has its vector forgotten with it."""
+"""Asking for vectors: whoever writes a thing asks once for each text, and has its vector forgotten with it.
+
+An erasure goes two ways: into the log of vectors at once, since requests before it may wait for a budget; and
+behind them, since one of them may be answered after all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from streams import cloudevents
 from streams.runtime.effects import Effects
 
-REQUESTS = "memory.embedding-requests.v1"
+REQUESTS, EMBEDDINGS = "memory.embedding-requests.v1", "memory.embeddings.v1"
 
 _EVENT = "memory.embedding-request.v1"
 
@@ -48,14 +52,25 @@ def ask(effects: Effects, request: EmbeddingRequest, source: str) -> None:
 
 def forget(effects: Effects, kind: VectorKind, erased_id: str, partition: int, source: str) -> None:
     """Have the vector of something that was erased forgotten; ``partition`` is that of its person."""
-    headers = cloudevents.outgoing(_EVENT, source, f"{kind}/{erased_id}/erased")
-    effects.emit(REQUESTS, _key(kind, erased_id), None, headers, partition=partition)
+    _forget(effects, kind, erased_id, source, partition=partition)
 
 
 def forget_of(effects: Effects, kind: VectorKind, erased_id: str, user_id: str, source: str) -> None:
     """Have the vector of something of a person's that was erased forgotten."""
-    headers = cloudevents.outgoing(_EVENT, source, f"{kind}/{erased_id}/erased")
-    effects.emit(REQUESTS, _key(kind, erased_id), None, headers, route=user_id.encode())
+    _forget(effects, kind, erased_id, source, route=user_id.encode())
+
+
+def _forget(
+    effects: Effects,
+    kind: VectorKind,
+    erased_id: str,
+    source: str,
+    partition: int | None = None,
+    route: bytes | None = None,
+) -> None:
+    for topic, event in ((EMBEDDINGS, "memory.embedding.v1"), (REQUESTS, _EVENT)):
+        headers = cloudevents.outgoing(event, source, f"{kind}/{erased_id}/erased")
+        effects.emit(topic, _key(kind, erased_id), None, headers, partition=partition, route=route)
 
 
 def _key(kind: VectorKind, wanted_id: str) -> bytes:

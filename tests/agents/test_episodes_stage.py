@@ -20,7 +20,7 @@ from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episodes import EPISODES, PAGE, PAGE_EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
-from streams.embedding_requests import REQUESTS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
@@ -168,7 +168,7 @@ def test_an_erased_turn_takes_its_episodes_with_it() -> None:
     assert [(output.topic, output.key, output.value) for output in harness.last.outputs] == [
         (topic, prefix + name.encode(), None)
         for name in with_it
-        for topic, prefix in ((EPISODES, b""), (REQUESTS, b"episode/"))
+        for topic, prefix in ((EPISODES, b""), (EMBEDDINGS, b"episode/"), (REQUESTS, b"episode/"))
     ]
     assert {output.route for output in harness.last.outputs} == {b"c", b"ada"}
     assert harness.last.counts["episodes_total", ("erased",)] == 2

@@ -29,7 +29,7 @@ from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
 from streams.commands import erasing
 from streams.context_requests import CONTEXT_REQUESTS
-from streams.embedding_requests import REQUESTS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
@@ -330,8 +330,12 @@ class TestFacts:
         harness.feed(*known)
         self.tell(harness, erasing)
         assert self.living(harness) == left
-        forgotten = [output for output in harness.outputs if output.topic == REQUESTS and output.value is None]
-        assert len(forgotten) == 3 - len(left)
+        gone = {
+            topic: {each.key for each in harness.outputs if each.topic == topic and each.value is None}
+            for topic in (REQUESTS, EMBEDDINGS)
+        }
+        assert len(gone[REQUESTS]) == 3 - len(left)
+        assert gone[EMBEDDINGS] == gone[REQUESTS], "requests before it may wait for another day"
         # in other words than before, and from what was still on its way
         harness.feed(harness.record(candidate("of c, in other words", 4)))
         expected = left if "of c" not in left else {*left, "of c, in other words"}

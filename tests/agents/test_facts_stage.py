@@ -22,7 +22,7 @@ from processors.facts.stubs import Stub
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
-from streams.embedding_requests import REQUESTS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
@@ -233,10 +233,12 @@ class TestErasure:
         harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
         fact = harness.published[-1]
         effects = self.erase(harness, fact, until=10)
-        forgotten, output = effects.outputs
-        key = f"fact/{fact.fact_id}".encode()
-        assert (forgotten.topic, forgotten.key, forgotten.value) == (REQUESTS, key, None)
-        assert forgotten.partition == harness.partition, "where the person's facts are"
+        *forgotten, output = effects.outputs
+        key, where = f"fact/{fact.fact_id}".encode(), harness.partition  # of the person's facts
+        assert [(each.topic, each.key, each.value, each.partition) for each in forgotten] == [
+            (EMBEDDINGS, key, None, where),
+            (REQUESTS, key, None, where),
+        ]
         assert (output.topic, output.key, output.value, output.route) == (
             FACTS,
             fact.fact_id.encode(),

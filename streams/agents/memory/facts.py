@@ -40,6 +40,7 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
+from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
@@ -48,7 +49,6 @@ from streams.settings import Settings
 __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
 CANDIDATES = "memory.fact-candidates.v1"
-EMBEDDINGS = "memory.embeddings.v1"
 
 
 class Facts:

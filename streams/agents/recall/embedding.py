@@ -18,13 +18,11 @@ from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
-from streams.embedding_requests import REQUESTS, key_of, read_key
+from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
-
-EMBEDDINGS = "memory.embeddings.v1"
 
 
 _encode = msgspec.json.Encoder().encode
