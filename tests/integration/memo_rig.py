@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for
 from tests.topic_records import records_of
 
+#: When it is for budgets, which are of a day: one that ended in the middle of a test would begin another.
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
 
 class Rig:
     """A deployment of one extractor, opened and closed as a worker does."""
@@ -47,6 +51,7 @@ class Rig:
         """Return that of a worker that has just started."""
         found = (await self.readers(**changes)).extractor
         assert isinstance(found, GeminiExtractor)
+        found._asking.account.clock = lambda: NOON
         return found
 
     async def talkers(self, **changes: Any) -> Talkers:

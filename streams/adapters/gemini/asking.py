@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -66,9 +65,7 @@ class Purpose(Protocol):
 
 
 class Asking:
-    """What every purpose is asked through.  ``count`` estimates the tokens of a prompt, ``clock`` tells the
-    day.
-    """
+    """What every purpose is asked through.  ``count`` estimates the tokens of a prompt."""
 
     def __init__(
         self,
@@ -78,7 +75,6 @@ class Asking:
         memos: MemoLog,
         metrics: Metrics,
         count: TokenCounter,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.model = settings.gemini_model
         self._settings = settings
@@ -87,8 +83,7 @@ class Asking:
         self.memos = memos
         self._metrics = metrics
         self._count = count
-        self._clock = clock
-        self.account = Account(settings, self.model, memos, metrics, clock)
+        self.account = Account(settings, self.model, memos, metrics)
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater]:
         """Return what became of each question, in their order.
@@ -212,7 +207,7 @@ class _Errand:
             prompt=self._purpose.version,
             model=self._asking.model,
             outcome=outcome,
-            asked_at=self._asking._clock(),
+            asked_at=self._asking.account.clock(),
         )
 
     async def _write(self, memos: Iterable[Memo]) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -97,7 +96,6 @@ class GeminiResponder:
         count: TokenCounter,
         *,
         timeout: float,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._model = asking.model
         self._account = asking.account
@@ -106,7 +104,6 @@ class GeminiResponder:
         self._memos = asking.memos
         self._count = count
         self._timeout = timeout
-        self._clock = clock
 
     @property
     def name(self) -> str:
@@ -217,7 +214,7 @@ class GeminiResponder:
             prompt=dialogue.version,
             model=self._model,
             outcome=outcome,
-            asked_at=self._clock(),
+            asked_at=self._account.clock(),
             call=uuid.uuid4().hex,
             text=text,
             reason="model_refused" if why else "",
