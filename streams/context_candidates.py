@@ -15,8 +15,8 @@ from models.messages import Role
 from models.turns import Turn
 from processors.context.ranking import Candidate, is_related, likeness
 from processors.context.wording import excerpt
+from processors.embedding.wording import EMBEDDED_CHARACTERS
 from processors.recall.question import words_of
-from streams.agents.recall.turns import EMBEDDED_CHARACTERS
 from streams.context_requests import SPEAKERS
 
 Vector: TypeAlias = NDArray[np.float32]

@@ -29,12 +29,13 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import edge_folder, open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.qdrant_kinds import FACTS, TURNS
-from streams.agents.memory.facts import CANDIDATES, EMBEDDINGS, Facts
+from streams.agents.memory.facts import CANDIDATES, Facts
 from streams.agents.memory.facts import FACTS as FACTS_TOPIC
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
+from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 

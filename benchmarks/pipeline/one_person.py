@@ -20,7 +20,8 @@ from models.statements import Kind
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.facts import EMBEDDINGS, FACTS, Facts
+from streams.agents.memory.facts import FACTS, Facts
+from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings

@@ -8,6 +8,9 @@ from models import ids
 from models.facts import Fact
 from models.vectors import EmbeddingRequest, Saying, TurnPlace, VectorKind
 
+#: Characters of a thing that are sent to be embedded: a model reads no more than some hundred words.
+EMBEDDED_CHARACTERS = 4_000
+
 #: A subject that all facts share lifts the similarity of unrelated ones (backend/frontend .69 with it, .47
 #: without).
 _SUBJECT = re.compile(r"^User(?:'s|’s)?\s+(?=\S)")

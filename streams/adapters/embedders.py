@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from models.errors import ConfigurationError
 from models.ports import Embedder, VectorSource
+from processors.embedding.wording import EMBEDDED_CHARACTERS
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -42,11 +44,27 @@ async def open_vectors(
     settings: Settings, resources: AsyncExitStack, metrics: Metrics
 ) -> tuple[Embedder, VectorSource | None]:
     """Return the embedder of the worker that fills the log of vectors, and, if its calls cost money, what keeps
-    account of them; raises as :func:`open_embedder`.
+    account of them; raises as :func:`open_embedder`, and if vectors would wait for their budget for ever.
     """
     if settings.embedder == "gemini":
+        _require_budget(settings)
         return await _gemini(settings, resources, metrics)
     return await open_embedder(settings, resources, metrics), None
+
+
+def _require_budget(settings: Settings) -> None:
+    from streams.adapters.gemini.prices import cost, price_of
+
+    price = price_of(settings.gemini_embedding_model, settings.own_prices)
+    # No token is shorter than a byte.
+    most = cost(price, settings.call_batch_records * 4 * EMBEDDED_CHARACTERS, 0)
+    if settings.model_budget_usd < most:
+        raise ConfigurationError(
+            f"SWITCHBOARD_MODEL_BUDGET_USD is {settings.model_budget_usd:g}, and {settings.call_batch_records} "
+            f"texts, which {settings.gemini_embedding_model} makes vectors of at once, may cost {most:.3f}: "
+            "they could wait for ever. Set it to more, or SWITCHBOARD_CALL_BATCH_RECORDS to less; "
+            "SWITCHBOARD_EMBEDDER=builtin makes vectors on this machine, for nothing"
+        )
 
 
 async def _gemini(

@@ -44,9 +44,9 @@ from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CHANGED_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX, SPOKEN, Person
-from streams.agents.memory.facts import EMBEDDINGS, FACTS, STATE, Facts
+from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
-from streams.embedding_requests import key_of
+from streams.embedding_requests import EMBEDDINGS, key_of
 from streams.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness

@@ -18,8 +18,9 @@ from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVec
 from processors.embedding.vectors import unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
-from streams.agents.recall.embedding import EMBEDDINGS, Embedding
+from streams.agents.recall.embedding import Embedding
 from streams.agents.recall.turn_vectors import TURN_VECTORS
+from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 

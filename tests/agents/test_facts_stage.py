@@ -311,7 +311,7 @@ class TestErasure:
         harness, other = Harness(), Harness()
         other.learn(candidate(PARTIAL, 1))
         effects = self.erase(harness, other.published[0], until=10)
-        assert [(output.topic, output.value) for output in effects.outputs] == [(REQUESTS, None)]
+        assert [(each.topic, each.value) for each in effects.outputs] == [(EMBEDDINGS, None), (REQUESTS, None)]
         assert harness.learn(candidate(PARTIAL, 1)).outputs == []
         harness.learn(candidate(PARTIAL, 11))
         assert [fact.version for fact in harness.published] == [1]

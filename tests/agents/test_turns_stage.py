@@ -18,11 +18,12 @@ from models.turns import Turn
 from models.vectors import EmbeddingRequest, VectorKind
 from models.windows import Window, WindowMessage
 from processors.conversations.state import is_page
+from processors.embedding.wording import EMBEDDED_CHARACTERS
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
 from streams.agents.message_log import MESSAGES
-from streams.agents.recall.turns import EMBEDDED_CHARACTERS, STATE, TURNS, Turns
+from streams.agents.recall.turns import STATE, TURNS, Turns
 from streams.context_requests import CONTEXT_REQUESTS
 from streams.embedding_requests import REQUESTS
 from streams.runtime.records import Record, rerouted

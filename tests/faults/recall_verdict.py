@@ -30,9 +30,8 @@ from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.adapters.qdrant_payload import VECTOR, is_nobodys
 from streams.agents.message_log import MESSAGES
-from streams.agents.recall.embedding import EMBEDDINGS
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.embedding_requests import REQUESTS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.settings import Settings
 from streams.topics.catalog import Catalog
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from memo_rig import Rig, rig
+from memo_rig import NOON, Rig, rig
 
 from deploy.local.model_faults import Fault
 from models.errors import DependencyUnavailable
 from models.ids import text_fact_id
+from models.memo import Memo, Outcome, memo_id
 from models.vectors import EmbeddingRequest, VectorKind
 from processors.embedding.wording import request_for
 from streams.adapters.embedders import open_vectors
+from streams.adapters.gemini.vectors import GeminiVectors
 from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.vectors import VECTORS
 from streams.agents.recall.embedding import Embedding
@@ -44,10 +47,12 @@ class Recall:
         self.topic = MemoTopic(self.settings, topic=VECTORS)
         resources.push_async_callback(self.topic.close)
 
-    async def start(self, **changes: Any) -> StageHarness:
-        """Return the stage of a worker that has just started."""
+    async def start(self, at: datetime = NOON, **changes: Any) -> StageHarness:
+        """Return the stage of a worker that has just started; ``at``: when it is."""
         settings = self.settings.model_copy(update=changes)
         embedder, paid = await open_vectors(settings, self._resources, self._rig.metrics)
+        assert isinstance(paid, GeminiVectors)
+        paid._account.clock = lambda: at
         return StageHarness(Embedding(settings, embedder, paid).stage())
 
     async def embed(self, stage: StageHarness, *requests: EmbeddingRequest) -> dict[bytes | None, bytes | None]:
@@ -55,6 +60,20 @@ class Recall:
         before = len(stage.outputs)
         await stage.call(*[stage.record(each) for each in requests])
         return {each.key: each.value for each in stage.outputs[before:]}
+
+    async def spend(self, dollars: float) -> None:
+        """Have the default tenant spend money on something else."""
+        spent = Memo(
+            memo_id=memo_id("p-1", "m", "", "default", "mara", "what?"),
+            user_id="mara",
+            purpose="test",
+            prompt="p-1",
+            model="m",
+            outcome=Outcome.ANSWERED,
+            asked_at=NOON,
+            cost_usd=dollars,
+        )
+        await self._rig.log().write([spent])
 
     async def publish(self, stage: StageHarness, values: dict[bytes | None, bytes | None]) -> None:
         await self.topic.write([Entry(key or b"", value, stage.partition) for key, value in values.items()])
@@ -125,34 +144,34 @@ async def test_another_text_and_what_was_erased_since_are_made_anew(recall: Reca
     assert recall.calls == 4, "the log has the vector of another text by now"
 
 
-async def test_above_the_budget_it_waits_and_says_so(recall: Recall) -> None:
-    stage = await recall.start(model_budget_usd=0.0)
+async def test_above_the_budget_it_waits_for_the_next_day_and_says_so(recall: Recall) -> None:
+    await recall.spend(1.0)
+    stage = await recall.start(model_budget_usd=1.0)
     for _ in range(2):
         with pytest.raises(DependencyUnavailable, match="SWITCHBOARD_MODEL_BUDGET_USD") as waiting:
             await recall.embed(stage, TEA, CELLO)
         assert waiting.value.dependency == "budget"
     assert recall.calls == 0 and not stage.outputs
     assert recall.counted("over_budget") == 2, "each request once, however often it is tried"
-    assert len(await recall.embed(await recall.start(), TEA, CELLO)) == 2
+    tomorrow = await recall.start(NOON + timedelta(hours=12), model_budget_usd=1.0)
+    assert len(await recall.embed(tomorrow, TEA, CELLO)) == 2
     assert recall.calls == 1
 
 
 async def test_the_budget_is_of_a_tenant(recall: Recall) -> None:
-    await recall.embed(await recall.start(), TEA)
-    spent = (await recall.costs()).cost_usd
-    tight = await recall.start(model_budget_usd=1.5 * spent)
+    await recall.spend(1.0)
+    tight = await recall.start(model_budget_usd=1.0)
     assert await recall.embed(tight, request("drinks green tea", "acme"))
     with pytest.raises(DependencyUnavailable, match="tenant default"):
         await recall.embed(tight, CELLO)
 
 
 async def test_while_one_tenant_waits_nothing_of_its_batch_is_called_for(recall: Recall) -> None:
-    await recall.embed(await recall.start(), TEA)
-    spent = (await recall.costs()).cost_usd
-    tight = await recall.start(model_budget_usd=1.5 * spent)
+    await recall.spend(1.0)
+    tight = await recall.start(model_budget_usd=1.0)
     with pytest.raises(DependencyUnavailable, match="tenant default"):
         await recall.embed(tight, request("drinks green tea", "acme"), CELLO)
-    assert recall.calls == 1
+    assert recall.calls == 0
 
 
 async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:

@@ -17,7 +17,7 @@ from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters import onnx_embedder
-from streams.adapters.embedders import open_embedder
+from streams.adapters.embedders import open_embedder, open_vectors
 from streams.adapters.gemini.embedder import GeminiEmbedder
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
@@ -195,3 +195,27 @@ async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer
     async with AsyncExitStack() as resources:
         with pytest.raises(ConfigurationError, match="SWITCHBOARD_GEMINI_EMBEDDING_MODEL"):
             await open_embedder(settings, resources)
+
+
+@pytest.mark.parametrize(
+    ("budget", "changes", "refused"),
+    [
+        (0.0, {}, True),
+        (0.07, {}, True),
+        (0.08, {}, False),
+        (5.0, {"call_batch_records": 10_000}, True),
+        (5.0, {"model_prices": "gemini-embedding-001=10/0"}, True),
+    ],
+)
+async def test_a_budget_below_what_texts_may_cost_at_once_is_refused(
+    server: ModelServer, tmp_path: Path, budget: float, changes: dict[str, Any], refused: bool
+) -> None:
+    """They would wait for ever."""
+    settings = by_gemini(server, tmp_path, model_budget_usd=budget, **changes)
+    async with AsyncExitStack() as resources:
+        if not refused:
+            await open_vectors(settings, resources, Metrics())
+            return
+        with pytest.raises(ConfigurationError, match=r"BUDGET_USD is .*SWITCHBOARD_EMBEDDER=builtin"):
+            await open_vectors(settings, resources, Metrics())
+    assert server.count() == 0

@@ -38,13 +38,13 @@ from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
-from streams.agents.recall.embedding import EMBEDDINGS, Embedding
+from streams.agents.recall.embedding import Embedding
 from streams.agents.recall.index import Index
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
 from streams.agents.recall.vectors import VectorViews
-from streams.embedding_requests import REQUESTS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness

@@ -24,7 +24,6 @@ from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
-
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
 _EVENT = "memory.embedding.v1"

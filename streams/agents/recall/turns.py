@@ -16,7 +16,7 @@ import msgspec
 from models.errors import InvalidRecord
 from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.vectors import TurnPlace, VectorKind
-from processors.embedding.wording import request_for
+from processors.embedding.wording import EMBEDDED_CHARACTERS, request_for
 from processors.merging.sayings import saying_of
 from processors.recall.turns import TurnFold, TurnsState
 from streams import cloudevents, context_requests, embedding_requests, erasures
@@ -30,9 +30,6 @@ from streams.runtime.stage import Stage
 from streams.settings import Settings
 
 __all__ = ["TURNS", "Turns"]
-
-#: Characters of a turn that are sent to be embedded: a model reads no more than some hundred words.
-EMBEDDED_CHARACTERS = 4_000
 
 STATE: Codec[TurnsState] = Codec("turns", TurnsState)
 

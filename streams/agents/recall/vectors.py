@@ -22,8 +22,7 @@ from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack
 from processors.text.validation import decode
 from streams.adapters.qdrant_payload import is_point_id
-from streams.agents.recall.embedding import EMBEDDINGS
-from streams.embedding_requests import key_of, read_key
+from streams.embedding_requests import EMBEDDINGS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
