@@ -60,9 +60,7 @@ def _with_turns(episode: Candidate, inside: Sequence[Candidate]) -> Candidate:
     nearest = max((episode, best[0]), key=lambda each: each.similarity)
     return msgspec.structs.replace(
         episode,
-        text=_BETWEEN.join(
-            turn.text if alone else f"{turn.speaker or turn.role}: {turn.text}" for turn in shown
-        ),
+        text=_BETWEEN.join(turn.text if alone else _line(turn) for turn in shown),
         found_by=nearest.found_by,
         similarity=nearest.similarity,
         at=min(turn.at for turn in shown),

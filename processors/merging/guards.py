@@ -41,7 +41,10 @@ _DENIALS = _words(
     "not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt "
     "werent wont wouldnt shouldnt couldnt hasnt havent hadnt aint stopped quit former formerly"
 )
-_DISLIKES = _words("hate dislike detest despise loathe avoid hates dislikes detests despises loathes avoids")
+_DISLIKES = _words(
+    "hate dislike detest despise loathe avoid hates dislikes detests despises loathes avoids "
+    "hated disliked detested despised loathed avoided"
+)
 _LIKES = _words("like love enjoy adore prefer likes loves enjoys adores prefers")
 
 #: Words of which one excludes the other: two statements that differ in them are about two things.
@@ -165,9 +168,8 @@ class _Words:
         words = [word.replace("’", "'").casefold() for word in written]
         plain = [word.replace("'", "") for word in words]
         self.numbers = sorted(_NUMBER.findall(text))
-        self.denies: bool = (
-            sum(word in _DENIALS or word.endswith("n't") for word in (*plain, *words)) > 0
-        ) != any(word in _DISLIKES for word in plain)
+        says_no = any(word.endswith("n't") for word in words) or not _DENIALS.isdisjoint(plain)
+        self.denies = says_no != (not _DISLIKES.isdisjoint(plain))
         self.names = _names(written)
         bare = [word.removesuffix("'s") for word in words]
         self.words = frozenset(bare)
@@ -176,7 +178,7 @@ class _Words:
             for word in bare
             if word not in _EMPTY
             and word not in _DISLIKES
-            and word.replace("'", "") not in _DENIALS
+            and word not in _DENIALS
             and not word.endswith("n't")
         ) - {"like"}
 

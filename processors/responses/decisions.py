@@ -212,12 +212,16 @@ class Decisions:
     def _take_passage(self) -> None:
         state = self.state
         places = state.run[:1] or (0,)
+        before: Held | None = None
         for back, held in zip(range(len(state.held) - 1, -1, -1), state.held, strict=True):
             similar = held.said or state.said[places[0] - back].text
             if held.element.kind == Kind.HEADING:
                 self._release.owe(held, similar)
+            elif before is not None and before.element.kind == Kind.HEADING and not before.level:
+                self._release.owe_underline(held)
             else:
                 self._release.drop(held, Match(similar, 1.0))
+            before = held
         state.held = ()
 
     def break_off(self) -> None:

@@ -65,6 +65,13 @@ class Release:
         self._state.owed = (*self._state.owed, owed)
         self._take_gap(held)
 
+    def owe_underline(self, line: Held) -> None:
+        """Take out the line that makes the last heading that is owed one: they come back together."""
+        *others, heading = self._state.owed
+        tail = f"{heading.tail}{line.gap}{line.element.text}{line.tail}"
+        self._state.owed = (*others, msgspec.structs.replace(heading, tail=tail))
+        self._take_gap(line)
+
     def drop_owed(self, level: int) -> None:
         """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
         owed = self._state.owed

@@ -66,6 +66,36 @@ def test_what_is_alike_is_less_of_a_boundary() -> None:
     assert probability(before, alike, None) < probability(before, other, None)
 
 
+def test_what_was_said_around_a_turn_is_compared() -> None:
+    before = [
+        plain("Nothing of that kind.", 1, 1, 0),
+        plain("Is the garden open?", 1, 0, 0),
+        plain("The garden opens at nine.", 0, 1, 0, role="assistant"),
+    ]
+    turn, after = plain("By the way, gardens need rain.", 0, 3, 4), plain("Rain falls.", 0, 0, 1)
+    found = features(before, turn, after)
+    assert found is not None
+    values = dict(zip(FEATURES, found, strict=True))
+    assert values["turn.before"] == pytest.approx(0.6, abs=1e-3)
+    assert values["left"] == pytest.approx(0.0, abs=1e-3)
+    assert values["right"] == pytest.approx(0.8, abs=1e-3)
+    # (0, .3, .9) and (.5, .5, 0)
+    assert values["pair.latest"] == pytest.approx(0.15 / (0.9**0.5 * 0.5**0.5), abs=1e-3)
+    assert values["words"] == pytest.approx(1 / 5), "garden, of way, garden, need, rain and falls"
+    assert (values["user"], values["opens"], values["asked"]) == (1.0, 1.0, 0.0)
+    assert probability(before, turn, after) != probability(before, turn, None)
+    alone = features(before[:1], turn, None)
+    assert alone is not None
+    assert (
+        alone[FEATURES.index("left")] == alone[FEATURES.index("right")] == alone[FEATURES.index("turn.before")]
+    )
+
+
+def test_either_apostrophe_is_one_and_only_users_are_users() -> None:
+    assert plain("I’m looking for a bus").opens and plain("I'm looking for a bus").opens
+    assert plain("Yes", role="user").by_user and not plain("Yes", role="assistant").by_user
+
+
 @pytest.mark.parametrize(
     ("text", "trait"),
     [

@@ -109,6 +109,26 @@ def test_a_silence_ends_an_episode_by_either_clock() -> None:
     assert spans(formed(folding)) == [(0, 0, 0, "idle"), (0, 1, 1, "idle")]
 
 
+def test_just_as_long_a_silence_ends_an_episode_too() -> None:
+    folding = fold()
+    for index, second in enumerate((0, 60, 119)):
+        at = NOON + timedelta(seconds=second)
+        add(folding, turn(index, sent_at=at, arrived_at=at))
+    assert spans(formed(folding)) == [(0, 0, 0, "idle")]
+
+
+@pytest.mark.parametrize("more", [0, 1, 500])
+def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
+    said = "a" * (TURN_CHARACTERS + more)
+    folding = fold()
+    add(folding, turn(0, text=f" {said}\n"))
+    folding.close("default")
+    (episode,) = formed(folding)
+    kept = episode.text.removeprefix("user: ")
+    assert len(kept) == TURN_CHARACTERS
+    assert kept == (said if not more else f"{said[: TURN_CHARACTERS - 1]}…")
+
+
 def test_a_punctuation_ends_what_was_silent_until_then() -> None:
     folding = fold()
     add(folding, turn(0), turn(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import numpy as np
@@ -41,6 +41,12 @@ def fact(statement: str, **changes: object) -> Fact:
         ("User is allergic to nuts", "User is not allergic to nuts", Relation.OPPOSITE),
         ("User likes coffee", "User doesn't like coffee", Relation.OPPOSITE),
         ("User likes coffee", "User hates coffee", Relation.OPPOSITE),
+        ("User likes coffee", "User doesn’t like coffee", Relation.OPPOSITE),
+        ("User plays chess", "User never plays chess", Relation.OPPOSITE),
+        ("User doesn't like coffee", "User hates coffee", Relation.SAME),
+        ("User has never hated coffee", "User hates coffee", Relation.OPPOSITE),
+        ("User likes coffee", "User hated coffee", Relation.OPPOSITE),
+        ("User likes the dog's bed", "User likes the dog bed", Relation.SAME),
         ("User won the first tournament", "User won the fourth tournament", Relation.DIFFERENT),
         ("User ran 5 km", "User ran 10 km", Relation.DIFFERENT),
         ("User has a cat named Tom", "User has a cat named Max", Relation.DIFFERENT),
@@ -91,6 +97,23 @@ def test_events_of_two_days_are_two(day: int | None, precision: Precision | None
     one = fact("User ran a race", kind=Kind.EVENT, event_at=AT.replace(day=1), event_precision=Precision.DAY)
     other = fact("User ran the race", kind=Kind.EVENT, event_at=at, event_precision=precision)
     assert relation(one, other) is expected
+
+
+@pytest.mark.parametrize(
+    ("precision", "days", "expected"),
+    [
+        (Precision.MONTH, 30, Relation.SAME),
+        (Precision.MONTH, 31, Relation.DIFFERENT),
+        (Precision.YEAR, 365, Relation.SAME),
+        (Precision.YEAR, 366, Relation.DIFFERENT),
+    ],
+)
+def test_an_event_may_be_any_within_a_time_that_is_less_well_known(
+    precision: Precision, days: int, expected: Relation
+) -> None:
+    one = fact("User ran a race", kind=Kind.EVENT, event_at=AT, event_precision=precision)
+    other = fact("User ran the race", kind=Kind.EVENT, event_at=AT + timedelta(days=days))
+    assert relation(one, other) is relation(other, one) is expected
 
 
 def test_a_slot_that_holds_one_value_decides_by_itself() -> None:
@@ -150,6 +173,30 @@ def test_what_stays_is_merged_no_further(facts: list[Fact]) -> None:
     assert plan(known(*left), set()) == plan([], set())
 
 
+@pytest.mark.parametrize(
+    "stronger",
+    [{"confidence": 0.9}, {"evidence_count": 2}, {"learned_at": AT - timedelta(days=1)}],
+)
+def test_the_surest_stays_then_the_best_supported_then_the_one_known_longest(
+    stronger: dict[str, object],
+) -> None:
+    weak = {"confidence": 0.8, "evidence_count": 1}
+    for statements in (("User likes hiking", "User loves hiking"), ("User loves hiking", "User likes hiking")):
+        one, other = fact(statements[0], **weak), fact(statements[1], **{**weak, **stronger})
+        (pair,) = plan(known(one, other), {one.fact_id}).merges
+        assert (pair.fact_id, pair.other_id) == (other.fact_id, one.fact_id)
+        assert pair.similarity == pytest.approx(1.0)
+
+
+def test_somebody_is_asked_about_the_surest_first() -> None:
+    films = [fact("User likes films", confidence=0.7), fact("User likes movies", confidence=0.75)]
+    tea = [fact("User enjoys tea", confidence=0.72), fact("User enjoys infusions", confidence=0.9)]
+    vectors = np.eye(2, dtype=np.float32)
+    facts = [Known(each, vectors[0]) for each in films] + [Known(each, vectors[1]) for each in tea]
+    asked = plan(facts, {each.fact.fact_id for each in facts}).questions
+    assert [[each.confidence for each in cluster.facts] for cluster in asked] == [[0.9, 0.72], [0.75, 0.7]]
+
+
 def test_what_did_not_change_is_not_compared() -> None:
     facts = known(fact("User likes hiking"), fact("User loves hiking"), fact("User enjoys hiking"))
     assert plan(facts, set()).merges == ()
@@ -198,7 +245,7 @@ def turn(text: str, role: Role = Role.USER) -> Turn:
         role=role,
         text=text,
         sent_at=AT,
-        arrived_at=AT,
+        arrived_at=AT + timedelta(seconds=1),
         began_at=AT,
         index=0,
         source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
@@ -219,6 +266,7 @@ def turn(text: str, role: Role = Role.USER) -> Turn:
 def test_what_a_person_says_of_themselves(text: str, denies: bool) -> None:
     found = saying_of(turn(text))
     assert found is not None and (found.denies, found.conversation_id) == (denies, "c")
+    assert (found.sent_at, found.arrived_at) == (AT, AT + timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("text", ["Is hiking good for me?", "Hiking is nice.", "", "???", "Go on"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -90,3 +90,25 @@ def test_an_episode_does_not_fill_its_tier_alone() -> None:
     assert len(found.text) <= SHOWN_CHARACTERS
     (long,) = remembered([candidate("a", 0.9, "a" * 900)], [episode("e", "a")])
     assert long.message_ids == ("m-a",)
+
+
+def test_what_is_offered_of_an_episode_is_when_who_and_how_it_was_found() -> None:
+    turns = [
+        msgspec.structs.replace(
+            candidate("a", 0.6), at=NOON + timedelta(days=2), words=("tea", "milk"), speaker="Ada"
+        ),
+        msgspec.structs.replace(
+            candidate("b", 0.9),
+            at=NOON + timedelta(days=1),
+            words=("milk",),
+            speaker="Ada",
+            found_by=FoundBy.WORDS,
+        ),
+    ]
+    (found,) = remembered(turns, [episode("e", "a", "b")])
+    assert (found.at, found.words, found.speaker) == (NOON + timedelta(days=1), ("tea", "milk"), "Ada")
+    assert (found.found_by, found.cut) == (FoundBy.WORDS, True)
+    turns[1] = msgspec.structs.replace(turns[1], speaker="Eve", similarity=0.4)
+    (found,) = remembered(turns, [episode("e", "a", "b", similarity=0.7)])
+    assert (found.text, found.speaker, found.role) == ("Ada: said in a … Eve: said in b", "", None)
+    assert found.found_by is FoundBy.MEANING, "the episode itself was nearest"

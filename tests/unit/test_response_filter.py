@@ -10,6 +10,7 @@ from processors.responses.elements import Context, Element, read_element
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
 from processors.responses.history import MEMORY, Said, before_response
+from processors.responses.release import join_gaps
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -145,6 +146,10 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"- {OPENING}\n- {TICKETS}\n\n{OPENING} Bye.", f"- {OPENING}\n- {TICKETS}\n\nBye."),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# C\n", f"# A\n\n{OPENING}\n\n# C\n"),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n{TICKETS}\n", f"# A\n\n{OPENING}\n\n# A\n\n{TICKETS}\n"),
+        # A heading that comes back brings its underline.
+        (f"Visit\n-----\n\n{OPENING}\n\nVisit\n-----\n\n{OPENING}\n\n{TICKETS}\n",
+         f"Visit\n-----\n\n{OPENING}\n\nVisit\n-----\n\n{TICKETS}\n"),
+        (f"Visit\n=====\n\n{OPENING}\n\nVisit\n=====\n\n{OPENING}\n", f"Visit\n=====\n\n{OPENING}\n"),
         ("You should be able to do it instead of me. " * 2, "You should be able to do it instead of me."),
         (f"{OPENING} {PARKING}" * 3, f"{OPENING} {PARKING}"),
         ("the cat sat on the mat. the cat sat on the mat. done", "the cat sat on the mat. done"),
@@ -247,6 +252,47 @@ def test_the_venue_list_of_the_seed_appears_once() -> None:
     result = filter_text(f"{venues}\nLet me check the prices.\n\n{venues}\nBoth are in your range.\n")
     assert result.text == f"{venues}\nLet me check the prices.\n\nBoth are in your range.\n"
     assert [duplicate.score for duplicate in result.duplicates] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "leads", "left"),
+    [
+        (" ", "  ", False, " "),
+        ("", " ", False, " "),
+        ("", " ", True, ""),
+        ("  ", "\n\n", False, "\n\n"),
+        ("\n", "\n\n  ", False, "\n\n  "),
+        ("\n\n\n ", "\n\n  ", False, "\n\n\n  "),
+        ("\n\n", "\n", False, "\n\n"),
+        ("", "\n\n  ", True, "  "),
+    ],
+)
+def test_the_white_space_around_what_went_becomes_one(before: str, after: str, leads: bool, left: str) -> None:
+    assert join_gaps(before, after, leads=leads) == left
+
+
+def test_of_underlined_sections_each_ends_the_one_before() -> None:
+    one, other = f"Visit\n-----\n\n{OPENING}\n\n", f"Parking\n-------\n\n{PARKING}\n\n"
+    text = f"{one}{other}Bye for now.\n\n{one}{other}{TICKETS}\n"
+    result = filter_text(text)
+    assert result.text == f"{one}{other}Bye for now.\n\nParking\n-------\n\n{TICKETS}\n"
+    assert "Visit" in [each.sentence for each in result.duplicates]
+
+
+def test_of_what_goes_is_told_what_it_repeats_and_where_it_stood() -> None:
+    section = f"# Visit\n\n{OPENING}\n\n**By car**\n\n- {PARKING}\n"
+    text = f"{section}\nSo much for today.\n\n{section}\n# End\n\n{TICKETS} {OPENING}\n"
+    result = filter_text(text)
+    assert result.text == f"{section}\nSo much for today.\n\n# End\n\n{TICKETS}\n"
+    again = text.index("# Visit", 1)
+    places = [
+        ("# Visit", again),
+        (OPENING, text.index(OPENING, again)),
+        ("**By car**", text.rindex("**By car**")),
+    ]
+    places += [(f"- {PARKING}", text.rindex("- ")), (OPENING, text.rindex(OPENING))]
+    gone = sorted(result.duplicates, key=lambda each: each.position)
+    assert gone == [Duplicate(each, each, 1.0, at) for each, at in places]
 
 
 @pytest.mark.parametrize("pause", [0.02, 0.07, 0.2])

@@ -1,0 +1,214 @@
+"""What of what was found is in a context: which is relevant, which stand for others, what has room."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import numpy as np
+import pytest
+
+from models import ids
+from models.context import Context, FoundBy, LeftOut, Parts, Tier
+from models.messages import Role
+from models.turns import Turn, TurnSource
+from processors.context.packing import Budget, Packed, Packer, without
+from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
+
+NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+
+
+def candidate(name: str, similarity: float = 0.5, **other: object) -> Candidate:
+    made = Candidate(id=name, text=f"about {name}", found_by=FoundBy.MEANING, similarity=similarity, at=NOW)
+    return msgspec.structs.replace(made, **{"words": (name,), **other})
+
+
+def names(found: list[Ranked]) -> list[str]:
+    return [each.candidate.id for each in found]
+
+
+class TestRelevance:
+    def test_it_is_made_of_three_parts(self) -> None:
+        (found,) = ranked([candidate("a", 0.5, confidence=0.8, at=NOW - timedelta(days=10))], NOW)
+        parts = Parts(similarity=0.3, confidence=0.24, recency=round(0.1 * math.exp(-0.1), 4))
+        assert found.parts == parts
+        assert found.score == round(0.54 + parts.recency, 4) == 0.6305
+
+    def test_no_part_is_more_than_it_counts(self) -> None:
+        above, below = candidate("a", 1.2, at=NOW + timedelta(days=3)), candidate("b", -0.2, confidence=0.0)
+        assert [each.score for each in ranked([below, above], NOW)] == [1.0, 0.1]
+
+    def test_the_most_relevant_is_first_whatever_the_order(self) -> None:
+        some = [candidate("b"), candidate("a"), candidate("c", 0.9)]
+        assert names(ranked(some, NOW)) == names(ranked(some[::-1], NOW)) == ["c", "a", "b"]
+
+    def test_by_words_less_is_enough(self) -> None:
+        assert is_related(candidate("a", 0.3)) and not is_related(candidate("a", 0.29))
+        assert is_related(candidate("a", 0.1, found_by=FoundBy.WORDS))
+        assert not is_related(candidate("a", 0.09, found_by=FoundBy.WORDS))
+
+
+class TestWhatIsAlike:
+    def test_the_surest_stands_for_it(self) -> None:
+        one, other = candidate("a", 0.9, confidence=0.5), candidate("b", 0.6, confidence=0.9, words=("a",))
+        kept, instead = diverse(ranked([one, other, candidate("c", 0.7)], NOW))
+        assert (names(kept), instead) == (["c", "b"], {"a": "b"})
+
+    def test_vectors_say_it_where_both_have_one_and_words_where_not(self) -> None:
+        near = np.array([ALIKE, 0.6], np.float32), np.array([1.0, 0.0], np.float32)
+        one, other = candidate("a", vector=near[0]), candidate("b", vector=near[1])
+        assert names(diverse(ranked([one, other], NOW))[0]) == ["b"]
+        far = candidate("b", vector=np.array([0.0, 1.0], np.float32), words=("a",))
+        assert names(diverse(ranked([one, far], NOW))[0]) == ["a", "b"]
+        for some in (
+            [one, candidate("b", words=("a",))],
+            [candidate("a"), candidate("b", words=("a",), vector=near[1])],
+        ):
+            assert names(diverse(ranked(some, NOW))[0]) == ["b"]
+
+    def test_each_joins_the_first_it_is_like(self) -> None:
+        some = [
+            candidate("a", 0.9, words=("x",)),
+            candidate("b", 0.8, words=("y",)),
+            candidate("c", 0.1, words=("y",)),
+        ]
+        assert diverse(ranked(some, NOW))[1] == {"c": "b"}
+
+
+def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
+    return Turn(
+        turn_id=ids.turn_id("default", "c", f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        speaker=speaker,
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text,
+        sent_at=NOW + timedelta(seconds=index),
+        arrived_at=NOW,
+        began_at=NOW,
+        index=index,
+        source=TurnSource(topic="t", partition=0, offset=index),
+    )
+
+
+def pack(budget: Budget, *recent: Turn, **found: list[Candidate]) -> Packed:
+    """A token is a word."""
+    given = {name: ranked(some, NOW) for name, some in found.items()}
+    return Packer(budget, lambda text: len(text.split())).pack(recent, **given)
+
+
+def inside(packed: Packed, tier: Tier) -> list[str]:
+    return [item.id for item in packed.items if item.tier is tier and item.left_out is None]
+
+
+def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
+    return {item.id: item.left_out for item in packed.items if item.tier is tier and item.left_out}
+
+
+class TestTiers:
+    def test_a_tier_says_what_it_took(self) -> None:
+        packed = pack(Budget(), turn(0, "hello", "Ada"), facts=[candidate(name) for name in "abcdefg"])
+        assert inside(packed, Tier.FACTS) == list("abcde")
+        assert outside(packed, Tier.FACTS) == {"f": LeftOut.ENOUGH, "g": LeftOut.ENOUGH}
+        uses = {use.tier: use for use in packed.tiers}
+        assert (uses[Tier.FACTS].items, uses[Tier.FACTS].left_out) == (5, 2)
+        assert (uses[Tier.RECENT].items, uses[Tier.RECENT].left_out) == (1, 0)
+        assert uses[Tier.TOOLS].tokens == 0
+        assert packed.tokens == sum(use.tokens for use in packed.tiers)
+        for use in packed.tiers:
+            items = [item for item in packed.items if item.tier is use.tier and item.left_out is None]
+            assert use.tokens >= sum(item.tokens for item in items)
+
+    def test_an_item_says_where_it_comes_from(self) -> None:
+        fact = candidate(
+            "a",
+            role=Role.USER,
+            speaker="Ada",
+            message_ids=("m",),
+            conversation_id="k",
+            cut=True,
+            found_by=FoundBy.WORDS,
+        )
+        packed = pack(Budget(), turn(1, "hello", "Bot"), episodes=[fact])
+        said = next(item for item in packed.items if item.tier is Tier.RECENT)
+        assert (said.role, said.speaker, said.text, said.at) == (
+            Role.ASSISTANT,
+            "Bot",
+            "hello",
+            turn(1).sent_at,
+        )
+        assert (said.message_ids, said.conversation_id, said.found_by) == (("m1",), "c", FoundBy.RECENT)
+        item = next(item for item in packed.items if item.tier is Tier.EPISODES)
+        assert (item.role, item.speaker, item.message_ids) == (Role.USER, "Ada", ("m",))
+        assert (item.conversation_id, item.cut, item.found_by, item.at) == ("k", True, FoundBy.WORDS, NOW)
+        assert item.parts is not None and item.score == ranked([fact], NOW)[0].score
+
+    def test_what_is_left_out_shows_its_beginning_and_why(self) -> None:
+        long = " ".join(["word"] * 100)
+        packed = pack(Budget(total=30), turn(0, "hello"), tools=[candidate("a", text=long), candidate("b")])
+        (gone,) = [item for item in packed.items if item.left_out is not None]
+        assert (gone.id, gone.text, gone.cut) == ("a", long[:240], True)
+        assert gone.left_out is LeftOut.NO_ROOM
+        assert inside(packed, Tier.TOOLS) == ["b"]
+
+    def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
+        long = " ".join(["word"] * 300)
+        packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
+        assert outside(packed, Tier.FACTS) == {"a": LeftOut.TOO_LARGE}
+        assert inside(packed, Tier.FACTS) == ["b"]
+
+    def test_of_facts_a_few_are_taken_whatever_they_are_about(self) -> None:
+        packed = pack(Budget(), facts=[candidate(name, 0.1) for name in "abcd"], episodes=[candidate("e", 0.1)])
+        assert inside(packed, Tier.FACTS) == list("abc")
+        assert outside(packed, Tier.FACTS) == {"d": LeftOut.UNLIKE}
+        assert outside(packed, Tier.EPISODES) == {"e": LeftOut.UNLIKE}
+
+    def test_what_another_stands_for_says_so(self) -> None:
+        packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])
+        (gone,) = [item for item in packed.items if item.left_out is not None]
+        assert (gone.id, gone.left_out, gone.like) == ("b", LeftOut.LIKE_ANOTHER, "a")
+
+    def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
+        packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
+        assert inside(packed, Tier.RECENT) == [turn(2).turn_id]
+        assert outside(packed, Tier.RECENT) == {
+            turn(1).turn_id: LeftOut.TOO_LARGE,
+            turn(0).turn_id: LeftOut.ENOUGH,
+        }
+        packed = pack(Budget(recent=20), turn(2, "word " * 60))
+        (item,) = packed.items
+        assert item.cut and item.left_out is None and item.text.startswith("word word")
+
+
+class TestWhatIsGoneSince:
+    def context(self) -> Context:
+        packed = pack(Budget(), turn(0, "hello"), facts=[candidate("a", speaker="Ada"), candidate("b")])
+        return Context(
+            conversation_id="c", user_id="ada", after_turn_id="t", after_index=0, made_from=(), said_at=NOW,
+            began_at=NOW, made_at=NOW, by_meaning=True, budget=1500, tokens=packed.tokens, tiers=packed.tiers,
+            items=packed.items,
+        )  # fmt: skip
+
+    def test_nothing_changes_if_nothing_is(self) -> None:
+        assert without(self.context(), {"z": LeftOut.ERASED}) == self.context()
+
+    @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
+    def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:
+        before = self.context()
+        after = without(before, {"a": why})
+        gone = after.items[-1]
+        assert (gone.id, gone.left_out) == ("a", why)
+        told = (gone.text, gone.speaker)
+        assert told == (("", "") if why is LeftOut.ERASED else ("about a", "Ada"))
+        cost = next(item.tokens for item in before.items if item.id == "a")
+        assert after.tokens == before.tokens - cost
+        facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
+        assert (facts.items, facts.left_out) == (1, 1)
+
+    def test_a_tier_of_which_all_is_gone_has_no_heading_either(self) -> None:
+        after = without(self.context(), {"a": LeftOut.ERASED, "b": LeftOut.ERASED})
+        facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
+        assert (facts.tokens, facts.items, facts.left_out) == (0, 0, 2)
+        assert after.tokens == next(use.tokens for use in after.tiers if use.tier is Tier.RECENT)

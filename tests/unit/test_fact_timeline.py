@@ -1,0 +1,164 @@
+"""What follows from what was said when, and of which facts."""
+
+from __future__ import annotations
+
+import pytest
+from told_facts import Memory, arrival, claimed, evidence, minute
+
+from models.facts import FactStatus, Period
+from models.statements import Assertion, Polarity, Precision
+from processors.facts.confidence import PASSIVE_FROM
+from processors.facts.timeline import MARKS_LIMIT, Moment, Said, Verdict, mark_of, verdicts
+
+ENDED, CORRECTED, NEGATED = Assertion.ENDED, Assertion.CORRECTED, Polarity.NEGATED
+
+#: So unsure that it ends nothing.
+ASKED = 0.45
+
+
+@pytest.fixture
+def ada() -> Memory:
+    return Memory()
+
+
+def holding(ada: Memory) -> set[str]:
+    return {fact.value for fact in ada.topic.values() if fact.status is FactStatus.ACTIVE}
+
+
+class TestOneValue:
+    def test_what_is_said_in_between_parts_what_was_said_around_it(self, ada: Memory) -> None:
+        for value, at in (("Rome", 1), ("Berlin", 3), ("Berlin", 9), ("Oslo", 5)):
+            ada.says("home", value, at)
+        berlin, rome = ada.known("home", "Berlin"), ada.known("home", "Rome")
+        assert (berlin.status, berlin.valid_from) == (FactStatus.ACTIVE, minute(9))
+        assert berlin.past == (Period(minute(3), minute(5)),)
+        assert (rome.status, rome.valid_from, rome.valid_to) == (FactStatus.SUPERSEDED, minute(1), minute(3))
+        assert [mark.first.sent_at for mark in ada.of("home", "Oslo").marks] == [
+            minute(n) for n in (1, 3, 5, 9)
+        ]
+
+    def test_what_is_said_to_have_begun_earlier_ends_nothing_that_came_later(self, ada: Memory) -> None:
+        for value, at in (("Berlin", 5), ("Rome", 9), ("Berlin", 3)):
+            ada.says("home", value, at)
+        assert holding(ada) == {"Rome"}
+        assert ada.known("home", "Berlin").valid_from == minute(3)
+
+    @pytest.mark.parametrize("order", [("Berlin", "Rome"), ("Rome", "Berlin")])
+    def test_of_two_that_were_said_at_once_the_later_in_the_log_holds(
+        self, ada: Memory, order: tuple[str, str]
+    ) -> None:
+        said = {
+            "Berlin": evidence(1, sent_at=minute(9), arrived_at=arrival(9)),
+            "Rome": evidence(2, sent_at=minute(9), arrived_at=arrival(9)),
+        }
+        for value in order:
+            ada.says("home", value, 9, provenance=said[value])
+        assert holding(ada) == {"Rome"}
+
+    def test_what_ends_by_itself_is_ended_by_nothing(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Berlin", 5, ENDED)
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(5), None)
+
+    def test_what_never_was_so_is_no_past(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Rome", 5, CORRECTED)
+        ada.says("home", "Berlin", 9)
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.status, berlin.valid_from, berlin.past) == (FactStatus.ACTIVE, minute(9), ())
+
+    def test_what_it_is_not_stays_so_whatever_it_is(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1, polarity=NEGATED)
+        ada.says("home", "Rome", 5)
+        assert holding(ada) == {"Berlin", "Rome"}
+        assert ada.known("home", "Berlin", NEGATED).status is FactStatus.ACTIVE
+
+    def test_the_oldest_of_many_denials_is_forgotten(self, ada: Memory) -> None:
+        for number in range(MARKS_LIMIT + 1):
+            ada.says("home", f"Town {number}", number, polarity=NEGATED)
+        line = ada.of("home", "Town 1")
+        assert [mark.first.sent_at for mark in line.marks] == [minute(n) for n in range(1, MARKS_LIMIT + 1)]
+
+    def test_what_is_voided_before_it_was_said_never_was_so(self) -> None:
+        at = Moment(minute(5), arrival(5))
+        berlin = claimed("home", "Berlin")
+        found = verdicts([mark_of(berlin, at, Said.VOIDED, "rome")], True)
+        assert found == {berlin.fact_id: Verdict(FactStatus.DEPRECATED, minute(5), minute(5), "rome")}
+
+
+class TestUnsurely:
+    def test_from_where_on_it_is_said_surely(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1, confidence=PASSIVE_FROM)
+        ada.says("home", "Rome", 5, confidence=PASSIVE_FROM - 0.01)
+        assert [ada.known("home", value).tentative for value in ("Berlin", "Rome")] == [False, True]
+        assert holding(ada) == {"Berlin", "Rome"}
+
+    def test_what_was_said_surely_stays_so_and_holds_since_then(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Berlin", 5, confidence=ASKED)
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.tentative, berlin.valid_from, berlin.past) == (False, minute(1), ())
+        ada.says("home", "Rome", 9, confidence=ASKED)
+        assert holding(ada) == {"Berlin", "Rome"}
+
+    def test_what_is_said_surely_at_last_holds_since_it_was_asked_for(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1, confidence=ASKED)
+        ada.says("home", "Berlin", 5)
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.tentative, berlin.valid_from, berlin.past) == (False, minute(1), ())
+        ada.says("home", "Rome", 9, confidence=ASKED)
+        assert holding(ada) == {"Berlin", "Rome"}
+
+    def test_of_what_is_asked_for_the_last_holds(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Rome", 5, confidence=ASKED)
+        ada.says("home", "Oslo", 9, confidence=ASKED)
+        ada.says("home", "Oslo", 11, confidence=ASKED)
+        assert holding(ada) == {"Berlin", "Oslo"}
+        assert ada.known("home", "Oslo").valid_from == minute(9)
+
+    def test_what_is_asked_for_very_often_pushes_out_nothing_that_holds(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 0)
+        for number in range(1, MARKS_LIMIT + 8):
+            ada.says("home", ("Rome", "Oslo")[number % 2], number, confidence=ASKED)
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.status, berlin.valid_from, berlin.version) == (FactStatus.ACTIVE, minute(0), 1)
+        marks = ada.of("home", "Berlin").marks
+        assert len(marks) == MARKS_LIMIT
+        assert [mark.first.sent_at for mark in marks] == [minute(0), *(minute(n) for n in range(9, 40))]
+
+    def test_what_holds_no_more_is_forgotten_first(self, ada: Memory) -> None:
+        ada.says("home", "Paris", 0)
+        ada.says("home", "Berlin", 1)
+        for number in range(2, MARKS_LIMIT + 1):
+            ada.says("home", ("Rome", "Oslo")[number % 2], number, confidence=ASKED)
+        assert [mark.first.sent_at for mark in ada.of("home", "Berlin").marks] == [
+            minute(number) for number in range(1, MARKS_LIMIT + 1)
+        ]
+
+
+class TestWhatWasFirstHeardOfAsOver:
+    def test_it_is_worded_as_what_it_is_once_that_is_said(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 5, ENDED, statement="Used to live in Berlin")
+        ada.says("home", "Berlin", 6, ENDED, statement="Left Berlin")
+        assert ada.known("home", "Berlin").statement == "Used to live in Berlin"
+        ada.says("home", "Berlin", 3, statement="Lives in Berlin")
+        ada.says("home", "Berlin", 2, statement="Stays in Berlin")
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.statement, berlin.status) == ("Lives in Berlin", FactStatus.ENDED)
+        assert (berlin.valid_from, berlin.valid_to) == (minute(2), minute(5))
+
+    def test_what_held_before_keeps_its_words(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1, statement="Lives in Berlin")
+        ada.says("home", "Berlin", 5, ENDED)
+        ada.says("home", "Berlin", 7, statement="Is back in Berlin")
+        ada.says("home", "Berlin", 7, ENDED, provenance=evidence(8, sent_at=minute(7)))
+        ada.says("home", "Berlin", 9, statement="Stays in Berlin")
+        assert ada.known("home", "Berlin").statement == "Lives in Berlin"
+
+
+def test_how_precisely_a_day_is_known_is_kept(ada: Memory) -> None:
+    ada.says("event", "a move", 1, event_precision=Precision.DAY)
+    (fact,) = ada.topic.values()
+    assert fact.event_precision is Precision.DAY
