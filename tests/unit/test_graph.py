@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -245,3 +246,28 @@ def test_every_relation_ties_two_entities_that_are_there(texts: list[str]) -> No
 def test_nothing_of_what_is_quoted_is_the_speakers_however_many_sentences_it_has(text: str) -> None:
     assert triples(text) == {("user", "lives_in", "Pisa")}
     assert all(each.source.quote in text for each in said(text))
+
+
+def test_a_statement_is_of_its_tenant_person_and_turn_alone() -> None:
+    own = turn("My sister Anna lives in Berlin.")
+    ids = set()
+    for changes in ({}, {"tenant_id": "acme"}, {"user_id": "bob"}, {"turn_id": "t9"}):
+        changed = msgspec.structs.replace(own, **changes)
+        statements = list(read("c7", [changed]))
+        assert {(each.tenant_id, each.user_id) for each in statements} == {(changed.tenant_id, changed.user_id)}
+        assert {each.source.conversation_id for each in statements} == {"c7"}
+        assert {each.source.turn_id for each in statements} == {changed.turn_id}
+        ids |= {each.statement_id for each in statements}
+    assert len(ids) == 4 * len(list(read("c7", [own])))
+
+
+def test_two_relations_of_the_same_two_are_two_of_the_same_tenant() -> None:
+    spoken = msgspec.structs.replace(
+        turn("My sister Anna lives in Berlin. Anna was born in Berlin."), tenant_id="acme"
+    )
+    graph = resolve(read("c", [spoken]))
+    of_anna = [each for each in graph.relations.values() if each.from_name == "Anna"]
+    assert {each.relation for each in of_anna} == {"lives_in", "born_in"}
+    assert len({each.relation_id for each in of_anna}) == 2
+    assert {each.tenant_id for each in graph.relations.values()} == {"acme"}
+    assert {each.tenant_id for each in graph.entities.values()} == {"acme"}
