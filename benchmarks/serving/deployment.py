@@ -84,7 +84,8 @@ class Deployment:
 
     def client(self) -> httpx.AsyncClient:
         """Return a client that keeps its connections."""
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        # Let go of sooner than serve does: a request that meets one just being closed fails.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0)
         return httpx.AsyncClient(base_url=self.url, timeout=60.0, trust_env=False, limits=limits)
 
     async def fill(self, size: int) -> None:
