@@ -7,7 +7,7 @@ and where the compiler is just at work, Python 3.11 ends it with "AST constructo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
 import structlog
@@ -22,6 +22,16 @@ def in_background(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     task = asyncio.create_task(doing, name=name)
     task.add_done_callback(_tell)
     return task
+
+
+async def until(stop: asyncio.Event, needed: Iterable[asyncio.Task[Any]]) -> bool:
+    """Wait for ``stop``, or for the end of one of the tasks that are ``needed``; ``False``: for such an end."""
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([stopped, *needed], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopped.cancel()
+    return stop.is_set()
 
 
 def _tell(task: asyncio.Task[Any]) -> None:

@@ -46,7 +46,8 @@ class Live:
         self._catalog = catalog
         self._status = status
         self._names = {spec.name: spec.contract_name for spec in catalog.all()}
-        self._tasks: list[asyncio.Task[None]] = []
+        #: What must go on: without it nobody sees anything live any more.
+        self.tasks: list[asyncio.Task[None]] = []
         self._positions: dict[TopicPartition, int] = {}
         self._covered: asyncio.Condition = asyncio.Condition()
         self._asked = asyncio.Event()
@@ -56,16 +57,16 @@ class Live:
 
     def start(self) -> None:
         """Begin to read for whoever comes; without anybody nothing is read, and no broker is needed."""
-        self._tasks = [
+        self.tasks = [
             in_background(self._read(), "live-reader"),
             in_background(self._look(), "live-status"),
         ]
 
     async def stop(self) -> None:
         """Stop reading.  Streams end by themselves, with their server."""
-        for task in self._tasks:
+        for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
     @asynccontextmanager
     async def watching(self, interest: Interest, last_id: str = "") -> AsyncIterator[Watcher]:

@@ -20,8 +20,8 @@ from streams.api.app import create_api
 from streams.api.connection import room
 from streams.api.measuring import counted
 from streams.api.server import serve
-from streams.background import in_background
-from streams.exits import EXIT_CONFIGURATION, EXIT_OK, EXIT_UNAVAILABLE
+from streams.background import in_background, until
+from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.mcp.app import mounted as mcp
 from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
 from streams.serve.opening import open_all
@@ -77,9 +77,10 @@ async def _main(settings: Settings) -> int:
         resources.callback(watchdog.close)
         beating = in_background(_beat(health), "beat")
         resources.callback(beating.cancel)
-        await _serve(settings, access, metrics, health, answering.port, stop)
+        needed = [beating, *tokens.tasks]
+        told_to = await _serve(settings, access, metrics, health, answering.port, stop, needed)
     log.info("stopped", service=SERVICE)
-    return EXIT_OK
+    return EXIT_OK if told_to else EXIT_FAILED
 
 
 async def _access(settings: Settings, tokens: KnownTokens) -> Access:
@@ -98,7 +99,9 @@ async def _serve(
     health: HealthState,
     health_port: int,
     stop: asyncio.Event,
-) -> None:
+    needed: list[asyncio.Task[None]],
+) -> bool:
+    """Serve until ``stop``, or until something ends that is ``needed``; say whether it was ``stop``."""
     async with AsyncExitStack() as resources:
         opened = await open_all(settings, metrics, resources)
         stopping = asyncio.Event()
@@ -116,9 +119,11 @@ async def _serve(
         health.describe("api", server.url)
         health.clear("starting")
         log.info("serving", url=server.url, metrics_port=health_port, pid=os.getpid())
-        await stop.wait()
+        live = [] if opened.parts.live is None else opened.parts.live.tasks
+        told_to = await until(stop, [*needed, *live])
         health.block("stopping", "stopping")
         log.info("stopping", service=SERVICE)
+    return told_to
 
 
 async def _beat(health: HealthState) -> None:

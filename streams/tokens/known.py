@@ -56,6 +56,11 @@ class KnownTokens:
             await asyncio.gather(self._task, return_exceptions=True)
 
     @property
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """What must go on: without it, a token that is revoked lets people in."""
+        return [] if self._task is None else [self._task]
+
+    @property
     def any(self) -> bool:
         """Whether there are tokens, so that one is needed.
 

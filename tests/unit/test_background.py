@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from streams.background import in_background
+from deploy.local.ports import free_ports
+from streams.background import in_background, until
+from streams.exits import EXIT_FAILED
+from streams.live.reader import Live
 from streams.remote.client import Remote
+from streams.serve import process
+from streams.settings import Settings
 
 
 @pytest.fixture
@@ -64,3 +69,40 @@ async def test_a_lost_connection_leaves_no_answer_that_nobody_asked_for(left: li
     del waiting
     gc.collect()
     assert left == []
+
+
+async def test_what_is_needed_is_not_outlived() -> None:
+    stop = asyncio.Event()
+    going_on = in_background(asyncio.sleep(60), "going on")
+    failing = in_background(fail(), "failing")
+    assert await until(stop, [going_on, failing]) is False
+    stop.set()
+    assert await until(stop, [going_on]) is True
+    going_on.cancel()
+
+
+def cannot_follow(settings: Settings) -> None:
+    raise ValueError("no")
+
+
+async def cannot_live(live: Live) -> None:
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize(
+    ("broken", "fails"),
+    [
+        ("streams.tokens.known.follow", cannot_follow),
+        ("streams.live.reader.Live._read", cannot_live),
+        ("streams.live.reader.Live._look", cannot_live),
+    ],
+)
+def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
+    broken: str, fails: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that was revoked would let people in for as long as it runs."""
+    (port,) = free_ports(1)
+    settings = Settings(data_dir=tmp_path, api_port=0, metrics_port=0, bootstrap_servers=f"127.0.0.1:{port}")
+    monkeypatch.setattr(process, "_TOKENS_SECONDS", 0.0)
+    monkeypatch.setattr(broken, fails)
+    assert asyncio.run(process._main(settings)) == EXIT_FAILED
