@@ -97,13 +97,11 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
 
 async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
-    from models.index import SearchIndex, VectorSpace
+    from models.index import SearchIndex
     from models.vectors import VectorKind
     from processors.context.packing import Budget
     from streams.adapters.embedders import open_vectors
-    from streams.adapters.index_factory import open_index
     from streams.adapters.log_factory import open_views
-    from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.recall.context import ContextStage
     from streams.agents.recall.context_log import ContextView
@@ -116,6 +114,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.contexts import ContextMaker
     from streams.expiry import Expiry
+    from streams.recall_indexes import open_indexes
     from streams.remembered.far import answer_others, recall_socket
     from streams.remembered.opening import shares_views
     from streams.remembered.ports import Remembered
@@ -124,23 +123,16 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.vector_queue import VectorQueue
 
     embedder, paid = await open_vectors(settings, resources, metrics)
-    space = VectorSpace(embedder.model, embedder.dimensions)
-    index = open_index(settings, facts_kind(settings.decay_rates), space, patience=_COMMAND_SECONDS)
-    resources.push_async_callback(index.close)
-    turns = open_index(settings, TURNS, space, patience=_COMMAND_SECONDS)
-    resources.push_async_callback(turns.close)
-    episodes = open_index(settings, EPISODES, space)
-    resources.push_async_callback(episodes.close)
-    entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
-    resources.push_async_callback(entities.close)
-    resources.push_async_callback(relations.close)
+    indexes = await open_indexes(settings, embedder, metrics, resources, _COMMAND_SECONDS)
+    index, turns, episodes = indexes.facts, indexes.turns, indexes.episodes
+    entities, relations = indexes.entities, indexes.relations
     kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
         VectorKind.FACT: index,
         VectorKind.TURN: turns,
         VectorKind.EPISODE: episodes,
     }
     log, contexts, leases = open_views(settings, resources)
-    vectors = VectorQueue(embedder, metrics.context_texts_waiting.set)
+    vectors = VectorQueue(indexes.embedder, metrics.context_texts_waiting.set)
     resources.push_async_callback(vectors.close)
     maker = ContextMaker(
         index,
@@ -160,9 +152,9 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, embedder, paid).stage(),
-        VectorViews(settings, kinds).stage(),
-        ContextStage(settings, maker, embedder.model).stage(),
+        Embedding(settings, embedder, paid, indexes.built).stage(),
+        VectorViews(settings, kinds, built=indexes.built).stage(),
+        ContextStage(settings, maker, indexes.embedder.model).stage(),
         ContextView(settings, contexts).stage(),
     ]
 
@@ -172,12 +164,15 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         expiry.start()
         return expiry.stop
 
+    companions: list[Companion] = [expire]
+    if indexes.rebuild is not None:
+        companions.append(indexes.rebuild.begin)
     if shares_views(settings):
-        return Service(stages, [expire])  # whoever answers reads the servers itself
+        return Service(stages, companions)  # whoever answers reads the servers itself
     graph = GraphSearch(entities, relations)
     search = MemorySearch(
         index,
-        embedder,
+        indexes.embedder,
         turns,
         log,
         episodes,
@@ -192,4 +187,4 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         health.describe("socket", str(recall_socket(settings)))
         return server.close
 
-    return Service(stages, [answer, expire])
+    return Service(stages, [answer, *companions])

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from models.index import SearchIndex, VectorSpace
+from streams.adapters.index_homes import EDGE_FOLDER
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import Kind
 from streams.settings import Settings
 
 Item = TypeVar("Item", bound=msgspec.Struct)
 
-#: Folder of the embedded indexes, inside ``Settings.folder``; each has one of its own in it.
-EDGE_FOLDER = "qdrant"
+__all__ = ["EDGE_FOLDER", "edge_folder", "open_index"]
 
 
 def edge_folder(settings: Settings, kind: Kind[Any]) -> Path:
@@ -24,10 +24,15 @@ def edge_folder(settings: Settings, kind: Kind[Any]) -> Path:
 
 
 def open_index(
-    settings: Settings, kind: Kind[Item], space: VectorSpace, *, patience: float = 0.0
+    settings: Settings,
+    kind: Kind[Item],
+    space: VectorSpace,
+    *,
+    patience: float = 0.0,
+    folder: Path | None = None,
 ) -> SearchIndex[Item, Any]:
     """Return the index of a kind, for the vectors of ``space``; ``patience`` (seconds): how long a process that
-    has the embedded one may keep it.
+    has the embedded one may keep it.  ``folder``: where the embedded ones are, if not at home.
 
     The embedded one is opened here and now (0.3 s at 100,000 facts), so do it before joining a consumer
     group; a server is first spoken to by the first call.  Raises :class:`ConfigurationError` when another
@@ -45,4 +50,5 @@ def open_index(
             api_key=settings.qdrant_api_key.get_secret_value(),
             ca_file=settings.qdrant_ssl_ca_file,
         )
-    return QdrantEdgeIndex(edge_folder(settings, kind), kind, space, patience=patience)
+    place = edge_folder(settings, kind) if folder is None else folder / kind.name
+    return QdrantEdgeIndex(place, kind, space, patience=patience)

@@ -193,8 +193,10 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
         elif not report.ready:
             yield Finding("wrong", f"{name} is not ready: {reasons}")
         else:
-            spare = f", a spare: {reasons}" if report.spare else ""
-            yield Finding("ok", f"{name} is ready (port {report.port}){spare}")
+            spare = ", a spare" if report.spare else ""
+            said = f": {reasons}" if reasons else ""
+            what = f"{name} is ready (port {report.port}){spare}{said}"
+            yield Finding("look" if reasons and not spare else "ok", what)
         misrouted = report.metrics.get("misrouted_records_total", 0)
         if misrouted:
             yield Finding(

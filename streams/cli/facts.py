@@ -164,13 +164,13 @@ async def one(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
 
 
 async def _opened(settings: Settings, ask: Callable[[FactIndex], Awaitable[T]]) -> T:
-    from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
+    from streams.adapters.living_embedder import open_living
     from streams.adapters.qdrant_kinds import FACTS
 
     recall_api.require_index(settings)
     async with AsyncExitStack() as resources:
-        embedder = await open_embedder(settings, resources)
+        embedder = await open_living(settings, resources)
         index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
         resources.push_async_callback(index.close)
         return await ask(index)

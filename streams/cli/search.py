@@ -175,14 +175,14 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
 async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from models.index import VectorSpace
-    from streams.adapters.embedders import open_embedder
     from streams.adapters.index_factory import open_index
+    from streams.adapters.living_embedder import open_living
     from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 
     recall_api.require_index(settings)
 
     async with AsyncExitStack() as resources:
-        embedder = await open_embedder(settings, resources, start=True)
+        embedder = await open_living(settings, resources, start=True)
         space = VectorSpace(embedder.model, embedder.dimensions)
         facts = open_index(settings, FACTS, space)
         resources.push_async_callback(facts.close)

@@ -37,6 +37,8 @@ from streams.settings import Settings
 #: A value that `/readyz` and `/healthz` show under "details".
 Detail = str | int | float | bool | list[str] | dict[str, int] | None
 
+#: The detail of a service that builds an index anew: how far it is, and what to do once it is whole.
+INDEX_REBUILD = "index_rebuild"
 
 #: What one client may cost: a thread each, for as long as its request and the answer take.
 _REQUEST_SECONDS = 10.0

@@ -200,6 +200,11 @@ class Metrics(Registered):
         )
 
     def _contexts(self) -> None:
+        self.index_rebuild_ratio = self._gauge(
+            "index_rebuild_ratio",
+            "How much of an index is there that is built anew for a model, from 0 to 1; absent if none is.",
+            "model",
+        )
         self.contexts_total = self._counter(
             "contexts_total",
             "Contexts made for a next turn; by is meaning, or words when the embedder was busy.",

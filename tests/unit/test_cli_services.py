@@ -11,14 +11,14 @@ import pytest
 
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
-from streams.cli import status
+from streams.cli import doctor, status
 from streams.processes import port_of
 from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.service import ServiceRuntime
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import INDEX_REBUILD, HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics import load_catalog
 
@@ -76,6 +76,21 @@ async def test_a_worker_without_partitions_is_ready_and_a_spare(
     runtime.on_sought(busy)
     report = await services.ask(settings, "ingest", server.port)
     assert (report.state, report.reasons) == ("ready", [])
+
+
+async def test_a_service_that_builds_an_index_is_ready_and_says_so(
+    settings: Settings, state: HealthState, server: HealthServer
+) -> None:
+    state.clear("starting")
+    said = "the index for after-3 is whole: restart recall, and it takes the place of the living one"
+    state.describe(INDEX_REBUILD, said)
+    report = await services.ask(settings, "recall", server.port)
+    assert (report.state, report.reasons) == ("ready", [said])
+    [found] = doctor._services([report])
+    assert (found.state, said in found.what) == ("look", True)
+    state.describe(INDEX_REBUILD, None)
+    [found] = doctor._services([await services.ask(settings, "recall", server.port)])
+    assert (found.state, found.what) == ("ok", f"recall is ready (port {server.port})")
 
 
 async def test_another_service_on_the_port_is_named(

@@ -8,10 +8,13 @@ its words meanwhile.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from models.errors import InvalidRecord
+from models.index import SearchIndex
 from models.ports import Embedder, VectorSource
 from models.vectors import EmbeddingRequest, EmbeddingResult
 from processors.embedding.vectors import pack
@@ -20,22 +23,44 @@ from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
 from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
+from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
+
+#: Of the last vector of a batch while an index is being built anew: for which build, and up to which offset
+#: requests are answered.  Those of earlier builds stay in the topic.
+ANSWERED_TO = "requests-answered-to"
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
 _EVENT = "memory.embedding.v1"
 
 
-class Embedding:
-    """The step around an embedder; ``paid``: what keeps account of its calls, if they cost money."""
+@dataclass(frozen=True)
+class Building:
+    """An index that gets its vectors anew, and what names this build of it."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, paid: VectorSource | None = None) -> None:
+    index: SearchIndex[Any, Any]
+    build: str
+
+
+class Embedding:
+    """The step around an embedder; ``paid``: what keeps account of its calls, if they cost money.
+
+    ``built``: what is being built anew; the mark of its index says from where on requests are read again.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        paid: VectorSource | None = None,
+        built: Building | None = None,
+    ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._paid = paid
+        self._built = built
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -44,6 +69,7 @@ class Embedding:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            view_marks=None if self._built is None else self._built.index.marks,
             decided_by={"embedder": self._embedder.model, **self._settings.chosen("episodes")},
         )
 
@@ -85,7 +111,16 @@ class Embedding:
             effects.emit(EMBEDDINGS, key, _encode(result), headers, partition=batch.partition)
             if wanted.place is not None and self._settings.episodes == "adaptive":
                 send_on(effects, result, wanted.place)
+        if self._built is not None and not _say_how_far(effects, batch, self._built.build):
+            await self._pass_over(self._built.index, batch)
         return effects
+
+    @staticmethod
+    async def _pass_over(built: SearchIndex[Any, Any], batch: RecordBatch) -> None:
+        """Set the mark behind a batch that no vector comes of, if what came before is stored."""
+        place = batch.source, batch.partition
+        if (await built.marks([place]))[place] >= batch.position:
+            await built.set_mark(place, batch.next_position)
 
     async def _vectors(self, partition: int, asked: Mapping[bytes, EmbeddingRequest]) -> Mapping[bytes, bytes]:
         if not asked:
@@ -95,3 +130,19 @@ class Embedding:
         texts = dict.fromkeys(request.text for request in asked.values())
         found = dict(zip(texts, await self._embedder.embed(list(texts)), strict=True))
         return {key: pack(found[request.text]) for key, request in asked.items()}
+
+
+def _say_how_far(effects: Effects, batch: RecordBatch, build: str) -> bool:
+    """Say in the last vector how far requests are answered: who has stored it sets the mark.  False: none."""
+    places = [place for place, output in enumerate(effects.outputs) if output.topic == EMBEDDINGS]
+    if places:
+        last = effects.outputs[places[-1]]
+        answered = (ANSWERED_TO, f"{build} {batch.next_position}".encode())
+        effects.outputs[places[-1]] = last._replace(headers=(*last.headers, answered))
+    return bool(places)
+
+
+def answered_to(batch: RecordBatch, build: str) -> int:
+    """Return up to which offset requests are answered for a build by this batch and those before; 0: unsaid."""
+    said = ((header(record.headers, ANSWERED_TO) or b"").partition(b" ") for record in batch.records)
+    return max((int(at) for named, _, at in said if named == build.encode() and at.isdigit()), default=0)

@@ -6,7 +6,8 @@ Every fact is stored at once, so it is found by its words; its vector comes from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from models.errors import InvalidRecord
 from models.facts import Fact
@@ -14,6 +15,7 @@ from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
 from streams import erasures
+from streams.adapters.beside import each_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.runtime.effects import Effects
@@ -69,22 +71,29 @@ class Index:
         await self._index.set_mark((batch.source, batch.partition), batch.next_position)
         return effects
 
-    async def _known(self, batch: RecordBatch) -> dict[str, Fact]:
-        """Return what is stored of the facts that the batch has tombstones for."""
+    async def _known(self, batch: RecordBatch) -> Mapping[str, Sequence[Fact]]:
+        """Return what each index that is written has of the facts that the batch has tombstones for."""
         keys = [record.key for record in batch.records if record.value is None and record.key is not None]
         ids = [key.decode(errors="replace") for key in keys]
-        return {fact.fact_id: fact for fact in await self._index.get(ids)} if ids else {}
+        found: defaultdict[str, list[Fact]] = defaultdict(list)
+        for index in each_of(self._index) if ids else ():
+            for fact in await index.get(ids):
+                found[fact.fact_id].append(fact)
+        return found
 
     @staticmethod
     def _erase(
-        tombstone: Tombstone, latest: dict[str, Fact], stored: Mapping[str, Fact], erased: dict[str, int]
+        tombstone: Tombstone,
+        latest: dict[str, Fact],
+        stored: Mapping[str, Sequence[Fact]],
+        erased: dict[str, int],
     ) -> None:
         """Note up to which version a fact is erased.
 
         When a topic is read again, tombstones come by that are older than what is stored.
         """
         fact_id, erasure = tombstone
-        known = [fact for fact in (stored.get(fact_id), latest.get(fact_id)) if fact is not None]
+        known = [*stored.get(fact_id, ()), *([latest[fact_id]] if fact_id in latest else ())]
         gone = [fact.version for fact in known if not outlives(fact, erasure.until)]
         version = max([erasure.version, erased.get(fact_id, 0), *gone])
         if version:

@@ -19,6 +19,7 @@ from models.turns import Turn
 from models.vectors import VectorKind
 from processors.text.validation import decode
 from streams import cloudevents, embedding_requests, erasures
+from streams.adapters.beside import each_of
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
@@ -129,14 +130,17 @@ class TurnLog:
         """
         tenant_id, conversation_id, user_id, until = erasing
         where = _Said(tenant_id, conversation_id, user_id)
-        start: str | None = None
-        while True:
-            found, start = await self._index.page(where, _PAGE, start)
-            for turn in found:
-                if turn.arrived_at <= until:
-                    _bury(turn, until, effects)
-            if start is None:
-                break
+        buried: set[str] = set()
+        for index in each_of(self._index):
+            start: str | None = None
+            while True:
+                found, start = await index.page(where, _PAGE, start)
+                for turn in found:
+                    if turn.arrived_at <= until and turn.turn_id not in buried:
+                        buried.add(turn.turn_id)
+                        _bury(turn, until, effects)
+                if start is None:
+                    break
         if not user_id:
             await self._log.erase_conversation(tenant_id, conversation_id, _ms(until))
 
@@ -144,11 +148,15 @@ class TurnLog:
         """Erase turns; ``unseen``: those of them that came in the same batch."""
         for each in erased.values():
             await self._log.erase_turn(each.tenant_id, each.conversation_id, each.turn_id, each.until_ms)
-        known = await self._index.get(list(erased))
-        later = {turn.turn_id for turn in known if not erased[turn.turn_id].covers(turn)}
-        if gone := erased.keys() - later:
-            await self._index.erase(dict.fromkeys(gone, _ONLY_VERSION))
-        for turn in {**unseen, **{turn.turn_id: turn for turn in known}}.values():
+        seen, later = dict(unseen), set[str]()
+        for index in each_of(self._index):
+            known = await index.get(list(erased))
+            stays = {turn.turn_id for turn in known if not erased[turn.turn_id].covers(turn)}
+            if gone := erased.keys() - stays:
+                await index.erase(dict.fromkeys(gone, _ONLY_VERSION))
+            seen |= {turn.turn_id: turn for turn in known}
+            later |= stays
+        for turn in seen.values():
             if turn.turn_id not in later:
                 _forget_vector(turn, effects)
 

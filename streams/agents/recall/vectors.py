@@ -8,9 +8,9 @@ when an index is filled anew, for nothing would come that they are of.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import structlog
@@ -22,7 +22,8 @@ from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import unpack
 from processors.text.validation import decode
 from streams.adapters.qdrant_payload import is_point_id
-from streams.embedding_requests import EMBEDDINGS, key_of, read_key
+from streams.agents.recall.embedding import Building, answered_to
+from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
@@ -34,10 +35,18 @@ log = structlog.get_logger("streams.agents.recall.vectors")
 _EXPIRING = (VectorKind.TURN, VectorKind.EPISODE)
 
 
+class _Made(NamedTuple):
+    """A vector, and which model made it."""
+
+    model: str
+    vector: NDArray[np.float32]
+
+
 class VectorViews:
     """The step around the indexes, by the kind of what they hold; all their vectors are of one model.
 
-    An index that is filled with vectors later is one more entry.
+    An index that is filled with vectors later is one more entry.  ``built``: what is being built anew, maybe
+    beside those, with its own model: it gets the mark of how far requests are answered.
     """
 
     def __init__(
@@ -45,12 +54,15 @@ class VectorViews:
         settings: Settings,
         indexes: Mapping[VectorKind, SearchIndex[Any, Any]],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        built: Building | None = None,
     ) -> None:
         self._settings = settings
         self._kept = timedelta(days=settings.turn_retention_days)
         self._clock = clock
         self._indexes = indexes
+        self._built = built
         (self._model,) = {index.space.model for index in indexes.values()}
+        self._models = {self._model} if built is None else {self._model, built.index.space.model}
         self._named: set[str] = set()
 
     def stage(self) -> Stage:
@@ -71,11 +83,11 @@ class VectorViews:
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Store the latest vector of each thing of the batch; take those of what was erased."""
         effects = Effects()
-        latest: dict[VectorKind, dict[str, NDArray[np.float32] | None]] = defaultdict(dict)
+        latest: dict[VectorKind, _Latest] = defaultdict(_Latest)
         expired = 1000 * (self._clock() - self._kept).timestamp()
         for record in batch.records:
             try:
-                kind, wanted_id, vector = self._read(record)
+                kind, wanted_id, made = self._read(record)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
@@ -83,24 +95,26 @@ class VectorViews:
                 effects.count("skipped_records_total", "vectors", "other_model")
                 self._name(other.model)
                 continue
-            if vector is not None and kind in _EXPIRING and record.timestamp < expired:
+            if made is not None and kind in _EXPIRING and record.timestamp < expired:
                 effects.count("skipped_records_total", "vectors", "expired")
             elif kind in self._indexes:
-                latest[kind][wanted_id] = vector
+                latest[kind].take(wanted_id, made)
             else:
                 effects.count("skipped_records_total", "vectors", "no_index")
         for kind, vectors in latest.items():
             index = self._indexes[kind]
-            if forgotten := [wanted_id for wanted_id, vector in vectors.items() if vector is None]:
+            if forgotten := vectors.forgotten(self._models):
                 await index.forget_vectors(forgotten)
-            kept = {wanted_id: vector for wanted_id, vector in vectors.items() if vector is not None}
-            if kept:
-                await index.store_vectors([*kept], np.stack([*kept.values()]), self._model)
+            for model, kept in vectors.kept.items():
+                if kept:
+                    await index.store_vectors([*kept], np.stack([*kept.values()]), model)
         for index in self._indexes.values():
             await index.set_mark((batch.source, batch.partition), batch.next_position)
+        if self._built is not None and (answered := answered_to(batch, self._built.build)):
+            await self._built.index.set_mark((REQUESTS, batch.partition), answered)
         return effects
 
-    def _read(self, record: SourceRecord) -> tuple[VectorKind, str, NDArray[np.float32] | None]:
+    def _read(self, record: SourceRecord) -> tuple[VectorKind, str, _Made | None]:
         if record.value is None and record.key is not None:
             kind, wanted_id = read_key(record.key)
             return kind, _checked(wanted_id), None
@@ -108,20 +122,42 @@ class VectorViews:
         if record.key is not None and record.key != key_of(result):
             raise InvalidRecord("key_mismatch", "the record's key is not kind/id of its value")
         vector = unpack(result)
-        if result.model != self._model:
+        if result.model not in self._models:
             raise _OtherModel(result.model)
-        return result.kind, _checked(result.id), vector
+        return result.kind, _checked(result.id), _Made(result.model, vector)
 
     def _name(self, model: str) -> None:
         """Say once of each other model that its vectors are left out: the log keeps what it once had."""
         if model not in self._named:
             self._named.add(model)
+            if self._built is not None:
+                return  # they are being made again
             log.warning(
                 "vectors of another model are left out; to have them made again, stop the workers and run: "
                 "switchboard state rewind recall memory.embedding-requests.v1",
                 found=model,
                 expected=self._model,
             )
+
+
+class _Latest:
+    """The latest vector of each thing of a batch by each model, and what was erased."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, NDArray[np.float32]]] = defaultdict(dict)
+        self._erased: dict[str, None] = {}
+
+    def take(self, wanted_id: str, made: _Made | None) -> None:
+        if made is not None:
+            self.kept[made.model][wanted_id] = made.vector
+            return
+        self._erased[wanted_id] = None
+        for vectors in self.kept.values():
+            vectors.pop(wanted_id, None)
+
+    def forgotten(self, models: Collection[str]) -> list[str]:
+        """Return what was erased and has no later vector by each of the models."""
+        return [name for name in self._erased if any(name not in self.kept[model] for model in models)]
 
 
 class _OtherModel(Exception):
