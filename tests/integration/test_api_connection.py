@@ -172,3 +172,11 @@ async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> N
         await until(lambda: not connections(server))
         assert (await client.get("/")).text == "here"
     await server.stop()
+
+
+async def test_an_idle_connection_is_kept_for_longer_than_clients_use_it() -> None:
+    """Whoever closes it first: if it is the server, a request may be on its way to it."""
+    server = await serve(app(), "127.0.0.1", 0)
+    kept = server._server.config.timeout_keep_alive
+    await server.stop()
+    assert kept > (httpx.Limits().keepalive_expiry or 0) + 1
