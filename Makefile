@@ -56,7 +56,7 @@ test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/
 	$(BIN)/python -m pytest -m "not soak" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder \
 		--cov --cov-report=term:skip-covered --cov-fail-under=80
 
-# Processes that test side by side, each with a broker of its own: most of the time is spent waiting.
+# Processes that test side by side, each with a broker of its own: two keep two cores busy.
 TEST_JOBS ?= 2
 
 demo: $(STAMP)  ## The whole system on this machine, with a conversation to look at
@@ -83,7 +83,8 @@ mutants: $(STAMP)  ## Change the code in small ways and see whether a test notic
 MUTANT_JOBS ?= 2
 PART ?=
 AT_LEAST ?= 85
-# The files of tests that are asked, by name.  All take a minute to see once which code they reach.
+# The files of tests that are asked, by name.  To see once which code all of them reach takes some ten minutes, and all
+# mutants of all modules two to four hours.
 TESTS ?= test_*.py
 
 soak: $(STAMP)  ## The long fault test
