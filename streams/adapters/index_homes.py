@@ -154,10 +154,12 @@ def noted(settings: Settings) -> tuple[VectorSpace, Settings] | None:
 
 
 def forget_builds(folder: Path) -> bool:
-    """Remove what is being built beside the indexes in ``folder``, which the caller owns; say whether there was
-    anything.  What is made again in ``folder`` itself is begun anew.
+    """Remove what is being built beside the indexes in ``folder``, which the caller owns, and what a crash left
+    of those whose place was taken; say whether there was anything.  What is made again in ``folder`` itself is
+    begun anew.
     """
-    gone = _begun(folder)
+    replaced = folder.with_name(_REPLACED)
+    gone = [*_begun(folder), *([replaced] if replaced.exists() else [])]
     for each in gone:
         _remove(each)
     if (folder / _BEHIND).exists():

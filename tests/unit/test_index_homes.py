@@ -255,6 +255,19 @@ def test_what_is_begun_goes_when_the_indexes_are_emptied(settings: Settings) -> 
     assert not forget_builds(homes.folder)
 
 
+def test_what_a_crash_left_does_not_come_back_once_the_indexes_were_emptied(settings: Settings) -> None:
+    after = chosen(settings, "onnx:after")
+    started(settings, BEFORE)
+    (settings.folder / "qdrant" / "facts" / "mine").touch()
+    homes = started(after, AFTER)
+    homes.whole()
+    crashed(settings, homes, "out")
+    assert _empty(homes.folder)
+    assert there(settings) == []
+    again = started(after, AFTER)
+    assert (again.built, [*(again.folder / "facts").iterdir()]) == (None, [])
+
+
 # -- both at once ------------------------------------------------------------------------------------------
 
 ADA = FactFilter(user_id="ada")
