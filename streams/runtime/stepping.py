@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -187,7 +187,7 @@ class Stepper:
         state.source_index = batch.source_index
         if stage.step is not None:
             if batch.source in stage.in_thread:
-                return await asyncio.to_thread(stage.step, batch, state)
+                return await asyncio.to_thread(_in_thread, stage.step, batch, state)
             return stage.step(batch, state)
         since, answers = time.monotonic(), 0
 
@@ -289,3 +289,13 @@ class Stepper:
             packed = publisher.pack(outputs, self._stamp)
         self._packed = _NOTHING
         return Prepared(effects.account(), packed, self._values)
+
+
+def _in_thread(
+    step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
+) -> Effects:
+    """Run a step where nothing but its outcome comes back, and that one error does not."""
+    try:
+        return step(batch, state)
+    except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
+        raise RuntimeError("the step raised StopIteration") from exc

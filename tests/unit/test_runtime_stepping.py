@@ -173,6 +173,18 @@ class TestInAThread:
         assert bench.letters() == [(b"poison", "step_failed")]
         assert threading.main_thread() not in threads
 
+    async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
+        """A future takes any error but this one."""
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            next(record for record in batch.records if record.value == b"good")
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(step, in_thread=(SOURCE,)))
+        async with asyncio.timeout(60):
+            await bench.run(b"bad")
+        assert bench.letters() == [(b"bad", "step_failed")]
+
     async def test_other_sources_are_done_at_once(self, service: Service) -> None:
         threads = []
 
