@@ -42,7 +42,9 @@ class PartitionState:
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """See :meth:`streams.runtime.stage.StateReader.items`."""
-        for key, value in {**self._stored.values, **self._overlay}.items():
+        # Before the table, for a step may read it in another thread while values move there.
+        unconfirmed = {**self._overlay}
+        for key, value in {**self._stored.values, **unconfirmed}.items():
             payload = self._layout.payload(value)
             if payload is not None:
                 yield key, payload

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -214,6 +214,24 @@ class TestInAThread:
         state._overlay = Watched(state._overlay)
         state.confirm(values)
         assert seen == [(2, b"new")]
+
+    def test_a_value_that_is_confirmed_while_all_are_listed_is_among_them(self) -> None:
+        stored = StoredPartition((SOURCE,))
+        state, effects = PartitionState(stored), Effects()
+        effects.store(b"k", b"new", 1)
+        values = state.store(effects.changes)
+
+        class Watched(dict[bytes, bytes]):
+            def __iter__(self) -> Iterator[bytes]:
+                return iter(self.keys())
+
+            def keys(self) -> Any:
+                found = [*super().keys()]
+                state.confirm(values)
+                return found
+
+        stored.values = Watched()
+        assert [*state.items()] == [(b"k", b"new")]
 
 
 class TestIsolation:
