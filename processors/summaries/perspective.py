@@ -25,7 +25,7 @@ _UNSURE = re.compile(
     r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
     r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
-    r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b)"
+    r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (
     r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"
@@ -62,6 +62,12 @@ swim take talk teach tell tend think travel treasure treat trust try turn unders
 volunteer wait wake walk want wash watch wear wish wonder work worry write
 """
 _PRESENT = frozenset(_VERBS.split())
+#: No command: "Last week".
+_COMMANDS = _PRESENT - {"last"}
+#: "I get tired and think": the second verb has the same subject, unless it is no verb ("my body and mind").
+_CLAUSE = re.compile(rf"\bI(?: {_ADVERB})* (?P<first>[a-z]+)\b(?P<rest>[^,;:.!?]*)")
+_JOINED = re.compile(r"\b(?:and|or|but) (?P<verb>[a-z]+)\b")
+_INFINITIVE = re.compile(r"\b(?:to|let|lets|help|helps|make|makes|see|watch|hear)\b")
 _PAST_VERBS = """
 became began broke brought built came chose cost did drove fell felt found gave got grew had heard held kept
 knew left lost made meant met paid put ran rang read said sang sat saw sent slept sold spent spoke stood swam
@@ -77,7 +83,9 @@ _PARTICIPLE = re.compile(
 def third_person(text: str, name: str) -> str:
     """Return what ``name`` said of themselves, as said of them; other words stay as they are."""
     own = _VOCATIVE.sub("", text)
-    if any(unclear.search(own) for unclear in (_QUOTED, _UNSURE, _TOGETHER)) or not _SINGULAR.search(own):
+    unclear = any(cue.search(own) for cue in (_QUOTED, _UNSURE, _TOGETHER)) or not _SINGULAR.search(own)
+    # "Wish I had one", "Check my boat": whose the verb is has not been said.
+    if unclear or is_imperative(own) or _is_joined(own):
         return f"{name}: {text}"
     told = _SUBJECT.sub(lambda found: _said_of(found, name), own)
     told = _OTHERS.sub(
@@ -89,7 +97,7 @@ def third_person(text: str, name: str) -> str:
 def is_imperative(sentence: str) -> bool:
     """Tell whether a sentence begins with a frequent verb as it is told to do."""
     first = sentence.split(maxsplit=1)[:1]
-    return bool(first) and first[0].lower() in _PRESENT
+    return bool(first) and first[0].lower() in _COMMANDS
 
 
 def is_verb(word: str) -> bool:
@@ -106,6 +114,16 @@ def _said_of(found: re.Match[str], name: str) -> str:
         auxiliary = {"m": "is", "ve": "has", "ll": "will"}.get(clitic) or _would_or_had(verb.lower())
         return f"{name} {auxiliary}{adverbs}" + (f" {verb}" if verb else "")
     return f"{name}{adverbs}" + (f" {_inflected(verb)}" if verb else "")
+
+
+def _is_joined(own: str) -> bool:
+    """Tell whether a second verb in the present tense may be that of "I", too."""
+    return any(
+        joined["verb"] in _PRESENT and not _INFINITIVE.search(found["first"] + found["rest"][: joined.start()])
+        for found in _CLAUSE.finditer(own)
+        if found["first"] in _PRESENT or found["first"] in _IRREGULAR
+        for joined in _JOINED.finditer(found["rest"])
+    )
 
 
 def _would_or_had(verb: str) -> str:

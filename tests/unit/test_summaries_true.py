@@ -336,6 +336,13 @@ def test_a_guest_is_named_and_the_owner_needs_no_name() -> None:
         ('She said "I love it" to us.', 'ben: She said "I love it" to us.'),
         ("Then I'II make the tea.", "ben: Then I'II make the tea."),
         ("World War I ended in 1918.", "ben: World War I ended in 1918."),
+        ("Last week I sold my boat.", "Last week ben sold ben's boat."),
+        ("Wish I had a boat, but my garage is full.", "ben: Wish I had a boat, but my garage is full."),
+        ("Check out my new boat.", "ben: Check out my new boat."),
+        ("I just get tired and think about my boat.", "ben: I just get tired and think about my boat."),
+        ("I eat late and sleep in boats and huts.", "ben: I eat late and sleep in boats and huts."),
+        ("For me, I hear the sea.", "ben: For me, I hear the sea."),
+        ("I like to row and sing.", "ben likes to row and sing."),
     ],
 )
 def test_the_third_person(said: str, telling: str) -> None:
