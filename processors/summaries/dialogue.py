@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from models.messages import Role
 from processors.summaries.corrections import are_other_times
 from processors.summaries.reading import Sentence, Turn
 from processors.summaries.reservations import (
@@ -141,6 +142,7 @@ def is_same_matter(one: Sentence, other: Sentence) -> bool:
 def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> bool:
     """Tell whether an answer was not the last word: who gave it says that it was wrong, that what troubled them
     is over, offers after a no what was asked for, or proposes another time; or it is denied, or asked again.
+    An assistant ends each of its answers with the same offer: that asks nothing again.
     """
     speaker = turns[answer.turn].speaker
     at_once = _soon(turns, answer.turn, TAKEN_BACK_WITHIN)
@@ -153,7 +155,9 @@ def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> b
     if any(is_proposal(s.plain) and are_other_times(answer.plain, s.plain) for t in later for s in t.sentences):
         return True
     return any(
-        s.asks if turn.speaker != speaker else (said_no and not s.asks and offers(s.plain))
+        (s.asks and turn.role is Role.USER)
+        if turn.speaker != speaker
+        else (said_no and not s.asks and offers(s.plain))
         for turn in _soon(turns, answer.turn)
         if turn.speaker in (speaker, turns[question.turn].speaker)
         for s in turn.sentences

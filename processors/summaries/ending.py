@@ -5,6 +5,7 @@ Read once (:func:`ending`); then each question about a decision or a to-do takes
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,9 @@ from processors.summaries.speech_acts import (
 
 #: Another number behind as many of the same words is another one of the same.
 RECOUNTED = 2
+
+#: An assistant says what it did or suggests to do; the rest of what it says is praise and advice.
+_ACTS = re.compile(r"\b(?:I|[Ll]et['’]s)\b")
 
 #: Of more sentences that may undo something, the last of a conversation count.
 MOST_TURNS_OF_MIND = 40
@@ -154,4 +158,6 @@ def _replaces(turns: Sequence[Turn], sentence: Sentence, decision: Sentence) -> 
         return same_speaker and sentence.turn - decision.turn <= TAKEN_BACK_WITHIN
     if not changes_plans(sentence.plain) or (sentence.asks and not is_agreed(turns, sentence)):
         return False
+    if turns[sentence.turn].role is not Role.USER and not (sentence.asks or _ACTS.search(sentence.plain)):
+        return False  # praise and advice
     return is_same_matter(sentence, decision)

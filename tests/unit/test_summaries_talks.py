@@ -154,6 +154,27 @@ def test_a_question_that_is_cut_still_asks() -> None:
     assert summarize(("user", asked)).open_questions != ()
 
 
+def test_what_an_assistant_asks_again_takes_nothing_back() -> None:
+    """Many end each answer with the same offer; what a person says next is no answer that it corrects."""
+    offer = "Would you like to look at another lamp or a different part of the desk?"
+    said = "I measured the brass lamp of the desk at 42 centimetres."
+    assert said in told(("assistant", offer), ("user", said), ("assistant", f"That is tall. {offer}"))
+
+
+def test_what_an_assistant_says_of_a_decision_undoes_none() -> None:
+    decided = "I decided to move the desk from the hall to the study."
+    praise = "Moving the desk to the study instead of the hall is a smart decision for the desk."
+    assert summarize(("user", decided), ("assistant", praise)).decisions == (decided,)
+    for speaker, changed in (
+        ("user", "I'll put the desk in the hall instead of the study."),
+        ("assistant", "I moved the desk back to the hall instead of the study."),
+    ):
+        assert decided not in summarize(("user", decided), ("user", "Hm."), (speaker, changed)).decisions
+    asked = ("assistant", "Shall we move the desk to the hall instead of the study?")
+    assert decided not in summarize(("user", decided), asked, ("user", "Yes, sounds good.")).decisions
+    assert decided in summarize(("user", decided), asked, ("user", "The lamp is brass.")).decisions
+
+
 def test_a_name_behind_a_yes_leads_in() -> None:
     line = told(("ada", "Yeah Ben, I hope to get the desk by the window."), ("ben", "The window is small."))
     assert "ada hopes to get the desk by the window." in line
