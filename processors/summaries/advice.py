@@ -12,10 +12,14 @@ from processors.summaries.speech_acts import any_of
 _ADVICE = any_of(
     r"^you (?:should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|set|check|"
     r"start|consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
+    r"(?:^|, )it(?:'s| is) (?:\w+ )?(?:important|crucial|essential|vital|best|wise|advisable|a good idea) to\b|"
+    r"^your (?:\w+ ){1,3}(?:should|must|needs? to)\b|^(?:instead )?of\b.*\byou (?:can|could|should|might)\b",
     r"^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|below (?:is|are))\b|^by \w+ing\b.*\byou\b|"
     r"^to \w+ .*\b(?:you|we|let's)\b|^(?:let's|we'll|we will)\b|\[[^\]\d][^\]]*\]",
 )
-_NEXT = any_of(r"^(?:(?:also|next|then|first|finally|lastly|now|please|instead|for example|if possible)[, ]+)+")
+_NEXT = any_of(
+    r"^(?:(?:also|however|next|then|first|finally|lastly|now|please|instead|for example|if possible)[, ]+)+"
+)
 #: A verb without a subject, before what it is done to: "Proofread your letter".
 _BARE_VERB = re.compile(
     r"(?!(?:In|On|At|By|For|With|From|To|Of|As|If|When|While|Since|After|Before|During|Given|And|But|Or|So|"

@@ -126,8 +126,14 @@ _PREFERENCE = any_of(
     r"\b(?:i'm|i am)(?: (?:not|a|an|really|very|quite|big|huge|also|so))* (?:fan of|into|fond of|"
     r"keen on|partial to|"
     r"passionate about|obsessed with)\b",
+    r"^(?:please,? )?(?:always|never) \w+ .*\b(?:when|whenever|if) i (?:ask|request)\b",
     r"\bi (?:always|usually|mostly|tend to) "
     r"(?!wanted|thought|wondered|knew|forget|lose|feel|felt|get\b|be\b|say|think|have to|am\b|was\b|had\b)",
+)
+
+#: What the favourite is, only what was said before names.
+_UNNAMED = any_of(
+    r"^(?:it|this|that|they|these|those|he|she)(?:'s|'re| is| are| was| were)(?: \w+){0,3}? my " + _FAVOURITE
 )
 
 #: In the order they are tried: "I'm allergic to nuts, so I need to check" is a constraint.
@@ -168,7 +174,8 @@ def cued_section(sentence: str, role: Role) -> Section | None:
         return Section.DECISIONS
     if role is not Role.USER or _NOT_ANY_MORE.search(sentence):
         return None
-    return next((section for section, cues in _PERSONAL if _holds(cues, sentence)), None)
+    section = next((section for section, cues in _PERSONAL if _holds(cues, sentence)), None)
+    return None if section is Section.PREFERENCES and _UNNAMED.match(sentence) else section
 
 
 def _holds(cues: re.Pattern[str], sentence: str) -> bool:

@@ -54,6 +54,7 @@ from processors.summaries.speech_acts import (
     is_proposal,
     is_request,
     is_yes_or_no,
+    leans_back,
     points_elsewhere,
 )
 from processors.summaries.standing import is_in_doubt, is_outdated, is_outweighed, is_over, is_undone
@@ -300,6 +301,7 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
         or _NAME_ALONE.match(text)
         or is_command(text)
         or is_evasive(text)
+        or leans_back(text)
         or is_contradicted(said.turns, statement)
     ):
         return False

@@ -126,6 +126,8 @@ _CLAUSE = any_of(
     r"would|should|"
     r"must|may|might)\b|'(?:s|re|m|ve|ll|d)\b|n't\b",
 )
+#: In what way, only the sentence before says.
+_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\bthe same (?:way|thing)\W*\Z")
 _POINTER = any_of(r"\b(?:it|they|them|that|this|these|those|he|she|him|ones?|do so)\b")
 
 _YES_OR_NO = re.compile(
@@ -252,6 +254,11 @@ def is_negative(sentence: str) -> bool:
 def points_elsewhere(question: str) -> bool:
     """Tell whether a question is about something that only what was said before it names."""
     return _POINTER.search(question) is not None
+
+
+def leans_back(sentence: str) -> bool:
+    """Tell whether a sentence says something only right behind the one before it."""
+    return _IN_THAT_WAY.search(sentence) is not None
 
 
 def is_evasive(reply: str) -> bool:

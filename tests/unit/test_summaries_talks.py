@@ -106,6 +106,9 @@ def test_what_names_no_matter_undoes_nothing_that_lies_far_back() -> None:
         "## The desk\nDear Sir, the desk by the window is for sale.\nCarpenter with thirty years of desks.",
         "I can help you to carry the desk to the window.",
         "The desk by [the window] costs 40 euros.",
+        "It's important to keep the desk by the window.",
+        "However, your desk should stand by the window.",
+        "Instead of the hall, you can light the desk by the window.",
         r"\[ desk = \frac{light}{window} \times 4 \]",
     ],
 )
@@ -188,3 +191,29 @@ def test_what_an_assistant_says_and_what_a_person_lists_are_told() -> None:
     laid_out = f"- {said}"
     asked = "Where does the window of the study face?"
     assert summarize(("user", asked), ("assistant", laid_out)).open_questions == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["That way, I can carry it if the desk is late.", "The people of the harbour did it the same way!"],
+)
+def test_what_only_the_sentence_before_it_explains_is_no_fact(said: str) -> None:
+    assert "way" not in told(("user", f"The brass lamp stands in the study. {said}"))
+    assert "way" not in told(("ada", f"The brass lamp stands in the study. {said}"), ("ben", "Good lamp."))
+    assert "same way" in told(("user", "I wired the brass lamp the same way as the old one."))
+
+
+def test_how_to_be_answered_is_a_preference() -> None:
+    said = "Always name the harbour when I ask about boats."
+    assert summarize(("user", said), ("assistant", "I will.")).profile.preferences == (said,)
+    assert summarize(("user", "The shop always rings when I ask for oars.")).profile.preferences == ()
+
+
+def test_a_favourite_that_only_a_question_names_is_no_preference() -> None:
+    asked = ("ada", "Are wooden boats your favourites, or rowing boats?")
+    said = ("ben", "They are still my favourites and I love how they smell of tar.")
+    assert summarize(asked, said).profile.preferences == ()
+    named = ("ben", "Wooden boats are still my favourites.")
+    assert summarize(("ada", "The harbour is calm."), named).profile.preferences == (
+        "Wooden boats are still ben's favourites.",
+    )
