@@ -36,6 +36,8 @@ _FREQUENCY = re.compile(
     r"for (?:breakfast|lunch|dinner))\b",
     re.IGNORECASE,
 )
+#: "During the regatta, I usually watch films": at no other time.
+_OCCASION = re.compile(r"\W*during (?P<when>[^,;:.!?]{2,40}), (?:i|we)\b", re.IGNORECASE)
 _PLACE = re.compile(r"(?:the )?[A-Z][\w'.-]*(?:,? (?:(?:de|la|of|the|upon)(?= )|[A-Z][\w'.-]*))*")
 _PLACES = frozenset(("home", "origin", "employer"))
 #: Verbs whose past is an event even if no date is said.
@@ -170,8 +172,11 @@ def _draft(
         says = f"{verb.lower()} {rest}".strip()
         adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
         frequency = _FREQUENCY.search(_of_clause(clause, whole))
+        occasion = _OCCASION.match(whole)
         if frequency and frequency[0].lower() not in value.lower():
             says = f"{says} {frequency[0]}"
+        elif occasion and (when := clean(occasion["when"], keep_article=True)):
+            says = f"{says} during {when}"
         if adverb and polarity is AFFIRMED and assertion is HOLDS:
             sentence = say(says, subject=subject)
             sentence = f"{adverb} {sentence[0].lower()}{sentence[1:]}" if subject == SELF else sentence

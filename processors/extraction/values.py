@@ -72,6 +72,8 @@ _RESTRICTION_WORDS = 10
 #: "Sides 9, 11 and 13" is torn apart.
 _CUT_NUMBERS = re.compile(r"\d, ?\d?$")
 _WORD = re.compile(r"[^\W_]")
+#: The words of a title end with its mark: "the song “Night Boat”".
+_ENDS_QUOTED = re.compile(r"(?P<last>\w[!?]?)(?P<mark>[”\"])[\s.]*\Z")
 _QUOTED = re.compile(r"^\s*['‘“\"]([^'’”\"]+)['’”\"](?!\w)")
 
 
@@ -111,6 +113,7 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
         and not _NEW_CLAUSE.match(text, cut.end())
     ):
         return ""  # "a safe, inviting place" is torn apart
+    ends_quoted = _ENDS_QUOTED.search(text[: cut.start()] if cut else text)
     restriction = _restriction(text, cut)
     if restriction is None:
         return ""
@@ -130,7 +133,14 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
         or _POINTS.search(phrase)
     ):
         return ""
+    if ends_quoted is not None and phrase.endswith(ends_quoted["last"]) and _is_open(phrase):
+        phrase += ends_quoted["mark"]
     return third_person(f"{phrase} {restriction}".rstrip())
+
+
+def _is_open(phrase: str) -> bool:
+    """Tell whether a quotation in a phrase has lost its end."""
+    return phrase.count("“") > phrase.count("”") or phrase.count('"') % 2 == 1
 
 
 def _restriction(text: str, cut: re.Match[str] | None) -> str | None:

@@ -651,6 +651,15 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("I visited a baker who said something that upset me.", []),
         ("My favourite one to hum is a march from the parade.", []),
         ("Staying warm is important to me.", ["Likes staying warm"]),
+        (
+            "During the regatta, we usually watch a few boats.",
+            ["Usually watches a few boats during the regatta"],
+        ),
+        (
+            "I visited the fair “Old Boats” on 3 May.",
+            ["Visited the fair “Old Boats” on 3 May 2024"],
+        ),
+        ('I finished the song "Night Boat" on 3 May.', ['Finished the song "Night Boat" on 3 May 2024']),
         ("I've begun sorting the photos on 3 May.", ["Has begun sorting the photos on 3 May 2024"]),
         (
             "I've painted the sign asked for by the May 9 workshop.",
