@@ -167,13 +167,20 @@ class RunningTurn:
         await self._means.sending.chunk(chunk)
 
     async def _show(self, queue: asyncio.Queue[Told]) -> None:
-        """Tell what the respond service lets through, until the end of the answer."""
+        """Tell what the respond service lets through, until the end of the answer.
+
+        What one that was killed writes again has the same names, and is told once.
+        """
+        heard, repeats = 0, set[str]()
         while not self._is_final:
             told = await queue.get()
             if isinstance(told, ContentDuplicationEvent):
-                self._duplicates.append(told)
-                await self._tell("duplicate", told)
-            elif isinstance(told, ResponseChunk):
+                if told.event_id not in repeats:
+                    repeats.add(told.event_id)
+                    self._duplicates.append(told)
+                    await self._tell("duplicate", told)
+            elif isinstance(told, ResponseChunk) and told.sequence >= heard:
+                heard = told.sequence + 1
                 self._shown += told.text
                 self._is_final = told.final
                 if told.text:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from models.responses import ResponseChunk
+from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.chat import running
 from streams.chat.events import TurnNames
 from streams.chat.running import RunningTurn
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = TurnNames(turn_id="t", conversation_id="c", user_id="ada", tenant_id="default", response_id="r")
+
+
+def chunk(sequence: int, text: str, *, final: bool = False) -> ResponseChunk:
+    return ResponseChunk(response_id="r", conversation_id="c", sequence=sequence, text=text, final=final)
 
 
 async def shown_of(
@@ -27,14 +34,13 @@ async def shown_of(
     turn._said, turn._shown = "One. Two. Three.", already
     queue: asyncio.Queue[ResponseChunk] = asyncio.Queue()
     showing = asyncio.create_task(turn._show(queue))
-    coming = iter(pieces)
+    coming, number = iter(pieces), count()
 
     async def wait(tasks: list[asyncio.Task[None]], timeout: float) -> None:
         text = next(coming)
         if text is not None:
             final = text.endswith("Three.")
-            chunk = ResponseChunk(response_id="r", conversation_id="c", sequence=0, text=text, final=final)
-            queue.put_nowait(chunk)
+            queue.put_nowait(chunk(next(number), text, final=final))
         for _ in range(20):  # it is shown
             await asyncio.sleep(0)
 
@@ -65,3 +71,26 @@ async def test_of_a_silent_one_it_is_said_once_and_the_answer_is_shown_as_it_was
 async def test_one_that_falls_silent_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (await shown_of(monkeypatch, "One. ", None))[1] == ["text", "notice"]
     assert (await shown_of(monkeypatch, None, already="One. "))[1] == ["notice"]
+
+
+async def test_what_a_respond_service_writes_again_after_a_crash_is_shown_once() -> None:
+    turn: Any = RunningTurn(NAMES, None, None, set())  # type: ignore[arg-type]  # neither is asked here
+    queue: asyncio.Queue[ResponseChunk | ContentDuplicationEvent] = asyncio.Queue()
+    repeat = ContentDuplicationEvent(
+        event_id="d-1",
+        session_id="c",
+        response_id="r",
+        timestamp=NOW,
+        duplicate_sentence="One.",
+        similar_sentence="One.",
+        similarity_score=1.0,
+        position_in_response=5,
+    )
+    written: list[ResponseChunk | ContentDuplicationEvent] = [chunk(0, "One. "), repeat, chunk(1, "Two. ")]
+    for each in (*written, *written, chunk(2, "Three.", final=True)):
+        queue.put_nowait(each)
+    async with asyncio.timeout(60):
+        await turn._show(queue)
+    assert turn._shown == "One. Two. Three."
+    assert turn._duplicates == [repeat]
+    assert [event.name for event in turn._told._events] == ["text", "duplicate", "text", "text"]
