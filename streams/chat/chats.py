@@ -220,6 +220,8 @@ class Chats:
                 self._log.extent(names.tenant_id, names.conversation_id),
                 self._log.takes_part(names.tenant_id, names.user_id, names.conversation_id),
             )
+            if known is not None and not mine:  # it may have been read between the two answers
+                mine = await self._log.takes_part(names.tenant_id, names.user_id, names.conversation_id)
         except DependencyUnavailable as error:
             raise DependencyUnavailable(
                 error.dependency, f"whose conversation it is cannot be told: {error}"

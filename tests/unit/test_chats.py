@@ -249,6 +249,33 @@ async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -
     assert await rig.chats.begin("other", "bob", "c-new", "Hello") is not turn, "of another tenant"
 
 
+async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_owners(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked two things at once: the one is told from before the first turn was read, the other after."""
+    turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
+    await turn.stop()
+    asked, takes_part = [], rig.log.takes_part
+
+    async def read_meanwhile(tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        asked.append(user_id)
+        known = await takes_part(tenant_id, user_id, conversation_id)
+        rig.log.theirs["c-new"] = "ada"
+        await asyncio.sleep(0)
+        return known
+
+    async def extent(tenant_id: str, conversation_id: str) -> Extent | None:
+        while not asked:
+            await asyncio.sleep(0)
+        return Extent(1, 0)
+
+    monkeypatch.setattr(rig.log, "takes_part", read_meanwhile)
+    monkeypatch.setattr(rig.log, "extent", extent)
+    assert (await rig.chats.begin("acme", "ada", "c-new", "And now?")).ended is None
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
+
+
 async def test_a_turn_at_another_process_is_not_named_to_somebody_else(rig: Rig) -> None:
     rig.leases.begun_by["acme", "c-new"] = "ada"
     rig.leases.held_by["acme", "c-new"] = "t-1"
