@@ -29,6 +29,7 @@ from streams.settings import Settings
 from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
+from streams.telemetry.services import stated_places
 from streams.tokens.known import KnownTokens
 from streams.whereabouts import Whereabouts, leave_note
 
@@ -68,6 +69,7 @@ async def _main(settings: Settings) -> int:
         health.describe(name, value)
     async with AsyncExitStack() as resources:
         # First of all: what is refused is refused before anything is opened.
+        stated_places(settings)
         tokens = KnownTokens(settings)
         resources.push_async_callback(tokens.close)
         access = await _access(settings, tokens)

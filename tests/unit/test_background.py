@@ -11,6 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
+from models.errors import ConfigurationError
 from streams.background import in_background, until
 from streams.exits import EXIT_FAILED
 from streams.live.reader import Live
@@ -106,3 +107,17 @@ def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
     monkeypatch.setattr(process, "_TOKENS_SECONDS", 0.0)
     monkeypatch.setattr(broken, fails)
     assert asyncio.run(process._main(settings)) == EXIT_FAILED
+
+
+def test_serve_does_not_start_with_services_that_its_status_cannot_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would end as soon as somebody looked how the services are."""
+
+    async def serves(*_: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(process, "_serve", serves)
+    settings = Settings(data_dir=tmp_path, metrics_port=0, api_auth="off", services="recal=127.0.0.1:9464")
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_SERVICES names 'recal'"):
+        asyncio.run(process._main(settings))
