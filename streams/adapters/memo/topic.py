@@ -60,6 +60,7 @@ class MemoTopic:
         self._reading = asyncio.Lock()
         self._connecting = asyncio.Lock()
         self._asked: asyncio.Task[list[int]] | None = None
+        self._answering: set[asyncio.Task[list[int]]] = set()
 
     @property
     def partitions(self) -> int:
@@ -86,6 +87,8 @@ class MemoTopic:
         """Return the offset of the next record of each partition: who asks meanwhile shares the next answer."""
         if self._asked is None:
             self._asked = asyncio.create_task(self._ask_for_ends(), name="memo-ends")
+            self._answering.add(self._asked)
+            self._asked.add_done_callback(self._answering.discard)
             self._asked.add_done_callback(_retrieve)
         return await asyncio.shield(self._asked)
 
@@ -142,9 +145,9 @@ class MemoTopic:
 
     async def close(self) -> None:
         """Close what was opened."""
-        if self._asked is not None:
-            self._asked.cancel()
-            await asyncio.wait([self._asked])
+        for asked in self._answering:
+            asked.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
         for client in (self._reader, self._writer):
             if client is not None:
                 await kafka.close(client)
@@ -162,14 +165,21 @@ class MemoTopic:
                 auto_offset_reset="earliest",
                 fetch_max_wait_ms=_FETCH_WAIT_MS,
             )
-            await kafka.connect(made, self._settings, self._patience)
+            await self._connect(made)
             self._reader = made
         return self._reader
 
     async def _connected_writer(self) -> AIOKafkaProducer:
         made = kafka.make_producer(self._settings, self._name)
-        await kafka.connect(made, self._settings, self._patience)
+        await self._connect(made)
         return made
+
+    async def _connect(self, client: AIOKafkaConsumer | AIOKafkaProducer) -> None:
+        try:
+            await kafka.connect(client, self._settings, self._patience)
+        except BaseException:  # given up, too: what is half connected is nobody's to close
+            await kafka.close(client)
+            raise
 
     @asynccontextmanager
     async def _asking(self, what: str) -> AsyncIterator[None]:
