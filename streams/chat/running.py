@@ -197,9 +197,10 @@ class RunningTurn:
             return
         message = "The respond service does not answer: what repeats itself is shown, too."
         await self._tell("notice", Notice(problem=Trouble.FILTER, message=message))
-        if not self._shown:
+        rest = self._said.removeprefix(self._shown)
+        if self._said == self._shown + rest != self._shown:  # else it is not known where the rest begins
             self._shown = self._said
-            await self._tell("text", {"text": self._said})
+            await self._tell("text", {"text": rest})
 
     async def _message(self, answer: Answer | None) -> None:
         """Write the assistant's message, with what it was made of."""

@@ -69,8 +69,25 @@ async def test_of_a_silent_one_it_is_said_once_and_the_answer_is_shown_as_it_was
 
 
 async def test_one_that_falls_silent_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (await shown_of(monkeypatch, "One. ", None))[1] == ["text", "notice"]
-    assert (await shown_of(monkeypatch, None, already="One. "))[1] == ["notice"]
+    assert (await shown_of(monkeypatch, "One. ", None))[1] == ["text", "notice", "text"]
+    assert (await shown_of(monkeypatch, None, already="One. Two. Three."))[1] == ["notice"]
+
+
+@pytest.mark.parametrize("pieces", [("One. ", None), ("One. ", "Two. ", None)])
+async def test_of_one_that_falls_silent_in_the_middle_the_rest_is_shown_as_it_was_said(
+    monkeypatch: pytest.MonkeyPatch, pieces: tuple[str | None, ...]
+) -> None:
+    shown, events = await shown_of(monkeypatch, *pieces)
+    assert shown == "One. Two. Three."
+    assert events[-2:] == ["notice", "text"]
+
+
+async def test_after_what_was_taken_out_of_it_an_answer_is_shown_as_far_as_it_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the rest of it begins is not known then: nothing is shown twice."""
+    shown, events = await shown_of(monkeypatch, None, already="Two. ")
+    assert (shown, events) == ("Two. ", ["notice"])
 
 
 async def test_what_a_respond_service_writes_again_after_a_crash_is_shown_once() -> None:
