@@ -41,6 +41,9 @@ class Kind(StrEnum):
 
 KINDS_OF_DEAD_LETTERS = Kind.DEAD_LETTER
 
+#: Digits of an offset, at most: it has 64 bits.
+_LONGEST_NUMBER = 19
+
 
 class WindowSeen(msgspec.Struct, frozen=True, kw_only=True):
     """A window without the text of its messages, which are events of their own."""
@@ -189,7 +192,7 @@ def _refused(record: SourceRecord) -> Refused:
 
     def number(name: str) -> int:
         found = text(name)
-        return int(found) if found.isdecimal() else 0
+        return int(found) if found.isdecimal() and len(found) <= _LONGEST_NUMBER else 0
 
     return Refused(
         reason=text("reason"),

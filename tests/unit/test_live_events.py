@@ -212,6 +212,15 @@ def test_a_dead_letter_says_why_and_nothing_of_what_it_says(hub: Hub) -> None:
     assert b"secret" not in event.data
 
 
+def test_a_dead_letter_whose_number_is_none_keeps_nobody_from_the_next(hub: Hub) -> None:
+    """Letters are anybody's bytes: Python refuses to read a number of so many digits."""
+    _, watcher = hub.join(Interest(view=View.DEAD_LETTERS))
+    letter = Record(b"{}", b"c-1", 1, MESSAGES + ".dlq", headers=[("dlq_offset", b"9" * 5000)])
+    hub.take([letter], MESSAGES + ".dlq")
+    [(_, event)] = watcher.take()
+    assert msgspec.json.decode(event.data)["value"]["offset"] == 0
+
+
 def test_who_comes_back_in_time_misses_nothing_and_sees_nothing_twice(hub: Hub, clock: Clock) -> None:
     interest = Interest(conversation_id="c-1")
     channel, first = hub.join(interest)
