@@ -21,6 +21,9 @@ _LEAST_BYTES = 64 << 10
 #: For how long what somebody watched is still read after they have left (seconds): they may come back.
 LINGER_SECONDS = 30.0
 
+#: What an event's number never has; Python refuses to read one of thousands.
+_MOST_DIGITS = 20
+
 GAP = "gap"
 
 _PERSON, _CONVERSATION = "person", "conversation"
@@ -80,7 +83,8 @@ class Hub:
             self._changed()
         channel.readers += 1
         token, _, number = last_id.rpartition("-")
-        resumed = number.isdecimal() and channel.after(token, int(number)) is not None
+        is_number = number.isdecimal() and len(number) < _MOST_DIGITS
+        resumed = is_number and channel.after(token, int(number)) is not None
         return channel, Watcher(channel, int(number) if resumed else channel.last, resumed)
 
     def leave(self, channel: Channel) -> None:

@@ -212,6 +212,13 @@ def test_a_dead_letter_says_why_and_nothing_of_what_it_says(hub: Hub) -> None:
     assert b"secret" not in event.data
 
 
+def test_who_comes_back_with_a_number_that_is_none_begins_anew(hub: Hub) -> None:
+    channel, _ = hub.join(Interest(conversation_id="c-1"))
+    for number in ("9" * 5000, "-1", "x", ""):
+        assert not hub.join(Interest(conversation_id="c-1"), f"{channel.token}-{number}")[1].resumed
+    assert hub.join(Interest(conversation_id="c-1"), f"{channel.token}-0")[1].resumed
+
+
 def test_a_dead_letter_whose_number_is_none_keeps_nobody_from_the_next(hub: Hub) -> None:
     """Letters are anybody's bytes: Python refuses to read a number of so many digits."""
     _, watcher = hub.join(Interest(view=View.DEAD_LETTERS))
