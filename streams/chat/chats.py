@@ -235,11 +235,12 @@ class Chats:
 
         Looked for before the message is written, which may itself make one due.
         """
-        known = self._known.pop(place, None)
-        if known is None:
+        if place not in self._known:
             there = [] if is_new else await summaries_of(self._lookup, *place)
-            known = {each.summary_id for each in there}
-        self._known[place] = known
+            # A turn may have begun meanwhile, and tells what it adds.
+            self._known.setdefault(place, {each.summary_id for each in there})
+        self._known.move_to_end(place)
+        known = self._known[place]
         if len(self._known) > _KNOWN_KEPT:
             self._known.popitem(last=False)
         return known

@@ -413,3 +413,31 @@ async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there
     rig.lookup.answers = False
     with pytest.raises(DependencyUnavailable, match="cannot be told"):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
+
+
+async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn that is refused may still be asking for them when the next one has begun."""
+    rig.log.theirs["c-1"] = "ada"
+    asked: list[asyncio.Future[list[Any]]] = []
+
+    async def summaries_of(*_: Any) -> list[Any]:
+        asked.append(asyncio.get_running_loop().create_future())
+        return await asked[-1]
+
+    async def refuse(*_: Any) -> None:
+        await until(lambda: bool(asked))
+        raise NotFound("no turn to be tried again")
+
+    monkeypatch.setattr(module, "summaries_of", summaries_of)
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.chats, "_said_before", refuse)
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
+    await until(lambda: len(asked) == 2)
+    for each in reversed(asked):
+        each.set_result([])
+    turn = await beginning
+    assert rig.chats._known["acme", "c-1"] is turn._known
