@@ -25,7 +25,8 @@ ELLIPSIS = "…"
 #: System messages are instructions, not conversation.
 READ_ROLES = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\\\[.*?\\\]|\$\$.*?\$\$", re.DOTALL)
+#: A formula ends before another begins: where many begin and none ends, each is looked at once.
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\\\[(?:(?!\\\[).)*?\\\]|\$\$.*?\$\$", re.DOTALL)
 #: How a list, a heading, code or a formula begins.
 _LAID_OUT = re.compile(r"^[ \t]*(?:(?:[-*+•‣·–—]|#{1,6}|\(?\d{1,3}[.)])[ \t]|```|~~~|\\\[|\$\$)", re.MULTILINE)
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").

@@ -443,6 +443,22 @@ def test_a_very_long_message_is_not_read_whole() -> None:
     assert all(text in content and text.startswith("The tram") and text.endswith("harbour.") for text in texts)
 
 
+def test_formulas_that_begin_and_never_end_are_read_in_linear_time() -> None:
+    """Were it quadratic, the test would not end in time."""
+    message = WindowMessage(
+        message_id="m",
+        user_id="ada",
+        role=Role.USER,
+        content="\\[ " * 150_000 + "\nWe looked at two.\nWe decided to buy the house.",
+        sent_at=NOW,
+        arrived_at=NOW,
+        index=0,
+        offset=0,
+    )
+    (turn,) = read([message])
+    assert turn.sentences[-1].text == "We decided to buy the house."
+
+
 PEOPLE = ["Ann Lee", "Bob", "Carla", "Diego Ruiz"]
 PLACES = ["Lisbon", "New York", "Oslo", "Porto"]
 DAYS = ["Monday", "Friday", "May 3", "3 June 2027"]
