@@ -28,7 +28,7 @@ from processors.facts.lines import (
     with_fact,
 )
 from processors.facts.refinement import absorbed
-from processors.facts.standing import Standing, standing
+from processors.facts.standing import Standing, standing, stands_for
 from processors.facts.stubs import Stub, released
 from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
@@ -93,7 +93,7 @@ class Consolidation:
             # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
             return
         if not claim.is_none and not claim.single:
-            self._note_value()
+            self._note_value(own)
         if claim.is_none and not claim.single:
             self._end_values(own)
         self._deny_merged(own)
@@ -109,7 +109,9 @@ class Consolidation:
         latest, here = self.slot.latest, self._said.provenance.conversation_id
         if self._assertion() is not Said.CORRECTED or not self._said.attribute or latest is None:
             return ""
-        return latest.fact_id if latest.conversation_id == here and latest.at <= self._at else ""
+        if latest.fact_id == self._claim.fact_id or latest.conversation_id != here or latest.at > self._at:
+            return ""
+        return stands_for(latest.fact_id, latest.line_id, self._line, self._known.position)
 
     def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
@@ -157,11 +159,11 @@ class Consolidation:
         nones = [mark for mark in self.slot.marks if mark.is_none]
         return [(mark.fact_id, at) for mark in nones for at in sorted({mark.first, mark.last})]
 
-    def _note_value(self) -> None:
+    def _note_value(self, own: Claim) -> None:
         """Remember in the slot's own line that it holds a value, and which came last."""
         claim, said = self._claim, self._assertion()
         if said is Said.CORRECTED and self._said.attribute:
-            self._void_latest(claim.fact_id)
+            self._void_latest(own.fact_id)
         if claim.polarity is not Polarity.AFFIRMED or said is Said.ENDED or not self._said.attribute:
             return
         before = self.slot
@@ -183,10 +185,9 @@ class Consolidation:
 
     def _void_latest(self, by: str) -> None:
         """Take back the value that was named before in this conversation: "a cat, no, I mean a dog"."""
-        latest = self.slot.latest
-        if self._said.corrects or latest is None or latest.fact_id == by or not self._taken_back():
-            return
-        self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
+        latest, instead = self.slot.latest, "" if self._said.corrects else self._taken_back()
+        if latest is not None and instead not in ("", by):
+            self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
 
     def _void_named(self, fact_id: str, own: Claim) -> None:
         """Take back the fact that this is said instead of."""

@@ -24,6 +24,17 @@ class Standing(NamedTuple):
     released: tuple[Led, tuple[Floor, ...]] | None = None
 
 
+def stands_for(fact_id: str, line_id: str, line_of: Callable[[str], Line], position: int) -> str:
+    """Return the fact that one was part of at a position in the log: itself if it was not merged."""
+    for _ in range(STUBS_LIMIT):
+        stub = line_of(line_id).stub(fact_id)
+        led = None if stub is None else stub.leads(position)
+        if led is None:
+            break
+        fact_id, line_id = led.into, led.into_line
+    return fact_id
+
+
 def standing(
     claim: Claim, evidence: Provenance, line_of: Callable[[str], Line], position: int, taken_back: str
 ) -> Standing:

@@ -617,3 +617,32 @@ def test_what_was_corrected_since_a_crash_was_not_when_its_part_was_said() -> No
     again.lines[green], again.folded = memory.lines[green], {green}
     assert again.says("like", "tea", 3) == [], "it was evidence for the whole, which is stored"
     assert slot_line(again, "like") == slot
+
+
+def test_who_puts_less_right_with_what_it_is_part_of_has_said_so() -> None:
+    """ "I like tea, no, I mean green tea": what tea is part of by now is not taken back."""
+    memory = grown("like", "tea", "green tea")
+    memory.says("like", "tea", 3)
+    assert told(memory.says("like", "green tea", 4, assertion=CORRECTED)) == [
+        ("green tea", ACTIVE, FactChange.REINFORCED)
+    ]
+
+
+def test_who_goes_back_from_a_part_to_less_is_taken_at_their_word() -> None:
+    """Tea and green tea are part of strong green tea: that is what is taken back, and not all that is known."""
+    memory = grown("like", "tea", "green tea")
+    memory.says("like", "strong green tea", 3, refines=(fact_id("like", "green tea"),))
+    memory.says("like", "green tea", 4)
+    assert told(memory.says("like", "tea", 5, assertion=CORRECTED)) == [
+        ("tea", ACTIVE, FactChange.CREATED),
+        ("strong green tea", VOID, FactChange.CORRECTED),
+    ]
+    assert memory.known("like", "strong green tea").superseded_by == fact_id("like", "tea")
+
+
+def test_what_was_merged_and_named_last_is_not_taken_back_by_itself() -> None:
+    memory = grown("like", "tea", "green tea")
+    memory.says("like", "tea", 3)
+    assert told(memory.says("like", "tea", 4, assertion=CORRECTED)) == [
+        ("green tea", ACTIVE, FactChange.REINFORCED)
+    ]
