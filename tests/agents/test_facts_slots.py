@@ -399,6 +399,34 @@ class TestWhatIsNamedElsewhere:
             assert all(fact.version <= whole[fact.fact_id].version for fact in again.values(FACTS, Fact))
 
 
+def test_a_crash_leaves_what_was_part_of_a_whole_known_to_it_although_it_is_not_any_more() -> None:
+    """Whatever part of a batch was stored: what stands for itself again is stored behind what it was part of."""
+    ada = Person()
+    said = []
+    for value, assertion, part in (
+        ("tea", Assertion.HOLDS, ""),
+        ("green tea", Assertion.HOLDS, "tea"),
+        ("jazz", Assertion.CORRECTED, ""),
+        ("tea", Assertion.HOLDS, ""),
+        ("green tea", Assertion.HOLDS, ""),
+    ):
+        ada.said += 1
+        refines = (claim_of(ada.candidate("like", part)).fact_id,) if part else ()
+        candidate = ada.candidate("like", value, assertion)
+        said.append(msgspec.structs.replace(candidate, refines=refines))
+    records = [ada.stage.record(each) for each in said]
+    ada.stage.feed(*records)
+    whole = ada.known()
+    assert ada.holding() == {"tea", "green tea", "jazz"}
+    for kept in range(len(ada.stage.changelog)):
+        again = Person()
+        again.stage.changelog = [*ada.stage.changelog]
+        again.stage.recover(kept)
+        again.stage.feed(*records)
+        assert {**whole, **again.known()} == whole
+        assert dict(again.stage.state.items()) == dict(ada.stage.state.items())
+
+
 def test_the_same_event_on_another_day_is_another_event() -> None:
     ada = Person()
     for day in (1, 1, 2):

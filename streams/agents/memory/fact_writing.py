@@ -74,7 +74,9 @@ def fold_in(candidate: FactCandidate, slot: Line | None, known: KnownLines, work
             work.put(key, Place(line_id), STATE, first=True)
     for line_id, line in done.lines.items():
         # A line is stored before those whose facts were merged into it: they hold them no more.
-        work.put(line_id.encode(), line, STATE, known.position, first=not any(s.into for s in line.stubs))
+        work.put(
+            line_id.encode(), line, STATE, known.position, first=not any(s.into or s.led for s in line.stubs)
+        )
     return msgspec.structs.replace(done.slot)  # its mark moves on, whatever changed
 
 
