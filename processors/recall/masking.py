@@ -96,8 +96,9 @@ _SHAPES = (
     _shape(
         "password",
         "assw ASSW assphrase PASSPHRASE pwd PWD",
-        r"(?:[a-z0-9]{1,32}_){0,3}(?:password|passwd|passphrase|pwd)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
-        r"(?![\w.]{1,128}\()(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,127}[^\s\"'`,;<>(){}\[\].!?:])",
+        r"-{0,2}(?:[a-z0-9]{1,32}[_-]){0,3}(?:password|passwd|passphrase|pwd)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
+        # "PWD=/home/ada2" is where somebody is.
+        r"(?![\w.]{1,128}\(|/)(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,1023}[^\s\"'`,;<>(){}\[\].!?:])",
         _is_mixed,
         re.IGNORECASE,
     ),

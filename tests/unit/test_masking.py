@@ -91,6 +91,7 @@ def test_cards_beside_each_other_and_beside_other_numbers() -> None:
         "Forgot your password: ask the administrator; password=os.environ",
         "stored_password = argon2.hash_it(password)",
         "password: 8-12 characters, passwords: 30",
+        "PWD=/home/ada2/project OLDPWD=/home/ada2",
         "ghp_short, xoxo-hugs-and-kisses-for-everybody, AKIA, AIza",
         "eyJhb.is.short and eyJust-a-long-word-without-any-dots-in-it-at-all",
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
@@ -154,8 +155,18 @@ def test_what_says_that_a_secret_follows_stays() -> None:
         "secret_key: '",
     ):
         assert MASKER.mask(before + secret) == (f"{before}[masked: aws key]", {"aws key": 1})
-    for before in ("password: ", "My Password : ", "DB_PASSWORD=", '{"passwd": "', "pwd='", "PASSPHRASE = "):
+    for before in (
+        "password: ",
+        "My Password : ",
+        "DB_PASSWORD=",
+        "db-password: ",
+        "mysql --password=",
+        '{"passwd": "',
+        "pwd='",
+        "PASSPHRASE = ",
+    ):
         assert MASKER.mask(f"{before}Sesame-77!") == (f"{before}[masked: password]!", {"password": 1})
+    assert MASKER.mask(f"password={token(300)}1")[0] == "password=[masked: password]", "to its end"
     hook = "https://hooks.slack.com/services/T01234567/B01234567/" + token(24)
     assert MASKER.mask(hook)[0] == "https://hooks.slack.com/services/[masked: slack token]"
 
@@ -227,6 +238,10 @@ def test_luhn() -> None:
         "sk-a",
         "xoxb-",
         "secret_access_key=",
+        "password=",
+        "password=!!!!!!",
+        "a_a_a_password='",
+        "--a-",
         "secret_key \t \t",
         "hooks.slack.com/services/",
         "ya29.",
