@@ -17,7 +17,7 @@ from processors.facts.evidence import ceilings
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
-from processors.facts.stubs import Stub, stub_of
+from processors.facts.stubs import Stub, conversations_of, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
 
 
@@ -62,7 +62,16 @@ def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Lin
         stub = stub_of(fact, ceilings(fact.provenance))
         if fact.merged_into_id:
             into_line = target.line_id if target else ""
-            stub = Stub(fact.fact_id, fact.version, fact.merged_into_id, into_line, slot_id=fact.slot_id)
+            stub = Stub(
+                fact.fact_id,
+                fact.version,
+                fact.merged_into_id,
+                into_line,
+                slot_id=fact.slot_id,
+                tenant_id=fact.tenant_id,
+                user_id=fact.user_id,
+                conversation_ids=conversations_of(fact),
+            )
         line = msgspec.structs.replace(line, stubs=(*line.stubs, stub))
         if fact.merged_into_id:
             return line

@@ -10,7 +10,7 @@ from processors.facts.confidence import revived
 from processors.facts.erasure import is_erased
 from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
 from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
-from processors.facts.stubs import Stub
+from processors.facts.stubs import Stub, conversations_of
 from processors.facts.timeline import marked
 
 
@@ -53,6 +53,9 @@ def absorbed(
         known.floors if known else (),
         position,
         partial.slot_id,
+        partial.tenant_id,
+        partial.user_id,
+        conversations_of(partial),
         voids=known.voids if known else (),
         led=known.led if known else (),
     )

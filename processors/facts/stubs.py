@@ -37,8 +37,8 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
 
     ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
-    Whose it was and in which conversations it was said is known of one that was corrected: nothing else stands
-    for it when they are erased; and of one that was merged and can be brought back: ``fact`` is what it was,
+    Whose it was and in which conversations it was said is known: what stands for it may be gone when they are
+    erased.  Of one that was merged and can be brought back, ``fact`` is what it was,
     ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
     certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
@@ -95,6 +95,11 @@ def voided_by(window_id: str | None) -> str:
     return ids.deterministic_id("voided", window_id) if window_id else ""
 
 
+def conversations_of(fact: Fact) -> tuple[str, ...]:
+    """Return the conversations that a fact rests on."""
+    return tuple(sorted({each.conversation_id for each in fact.provenance}))
+
+
 def stub_of(
     fact: Fact, floors: tuple[Floor, ...], voided_by: str = "", position: int = 0, before: Stub | None = None
 ) -> Stub:
@@ -106,7 +111,7 @@ def stub_of(
         slot_id=fact.slot_id,
         tenant_id=fact.tenant_id,
         user_id=fact.user_id,
-        conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
+        conversation_ids=conversations_of(fact),
         voided_by=voided_by,
         voids=(*(before.voids if before else ()), Voided(position, floors))[-_REMEMBERED:],
         led=before.led if before else (),

@@ -20,6 +20,7 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.embedding_requests import REQUESTS
+from streams.erasures import Erasing
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -400,7 +401,7 @@ class TestWhatIsNamedElsewhere:
 
 
 def test_a_crash_leaves_what_was_part_of_a_whole_known_to_it_although_it_is_not_any_more() -> None:
-    """Whatever part of a batch was stored: what stands for itself again is stored behind what it was part of."""
+    """Whatever was stored of a batch: what stands for itself again is stored behind what it was part of."""
     ada = Person()
     said = []
     for value, assertion, part in (
@@ -425,6 +426,27 @@ def test_a_crash_leaves_what_was_part_of_a_whole_known_to_it_although_it_is_not_
         again.stage.feed(*records)
         assert {**whole, **again.known()} == whole
         assert dict(again.stage.state.items()) == dict(ada.stage.state.items())
+
+
+@pytest.mark.parametrize("whose", [("", "ada"), ("c", "")])
+def test_what_was_part_of_a_corrected_whole_is_erased_with_its_person_or_conversation(
+    whose: tuple[str, str],
+) -> None:
+    """Nothing stands for it any more, and it is still to be read on the topic."""
+    ada = Person()
+    ada.says("like", "tea")
+    part = claim_of(ada.candidate("like", "tea")).fact_id
+    ada.said += 1
+    whole = msgspec.structs.replace(ada.candidate("like", "green tea"), refines=(part,))
+    ada.stage.feed(ada.stage.record(whole))
+    ada.says("like", "jazz", Assertion.CORRECTED)
+    assert ada.known()["tea"].status is FactStatus.MERGED_INTO
+    erasing = Erasing("default", *whose, START + timedelta(days=2))
+    record = ada.stage.record(None, FACTS, key=erasing.key(ada.stage.partition).encode())
+    ada.stage.feed(record._replace(headers=erasing.headers()))
+    topic = {output.key: output.value for output in ada.stage.outputs if output.topic == FACTS}
+    assert set(topic.values()) == {None}
+    assert part.encode() in topic
 
 
 def test_the_same_event_on_another_day_is_another_event() -> None:

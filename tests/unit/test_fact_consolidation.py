@@ -338,7 +338,17 @@ class TestPartsOfAWhole:
         assert (whole.evidence_count, part.merged_into_id) == (2, green.fact_id)
         assert part.changes[-1].fact_id == green.fact_id
         assert done.lines[tea.line_id].stubs == (
-            Stub(tea.fact_id, 2, green.fact_id, green.line_id, since=memory.position, slot_id=tea.slot_id),
+            Stub(
+                tea.fact_id,
+                2,
+                green.fact_id,
+                green.line_id,
+                since=memory.position,
+                slot_id=tea.slot_id,
+                tenant_id="acme",
+                user_id="ada",
+                conversation_ids=("c",),
+            ),
         )
 
     def test_the_history_of_the_whole_goes_on_saying_that_it_took_something_in(self) -> None:
