@@ -19,7 +19,14 @@ from streams.runtime.deadletters import (
     join_parts,
     why_of,
 )
-from streams.runtime.records import REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER, Headers, SourceRecord, header
+from streams.runtime.records import (
+    REROUTED_HEADER,
+    REROUTED_TIMESTAMP_HEADER,
+    Headers,
+    SourceRecord,
+    header,
+    number_of,
+)
 from streams.settings import Settings
 from streams.topics import TopicSpec, catalog_for
 
@@ -184,12 +191,12 @@ class _Reader:
 
     def take(self, record: SourceRecord) -> None:
         if header(record.headers, SETTLED) is not None and record.value is None:
-            of = header(record.headers, OF) or b""
-            if of.isdigit():
-                self._settled.add(Place(record.partition, int(of)))
+            if (of := number_of(header(record.headers, OF))) is not None:
+                self._settled.add(Place(record.partition, of))
             return
         why = why_of(record)
-        if not (why.get("parts", "").isdigit() and why.get("part", "").isdigit()):
+        part, of = number_of(why.get("part")), number_of(why.get("parts"))
+        if part is None or of is None:
             self._add([record], why)
             return
         name = (
@@ -199,8 +206,8 @@ class _Reader:
         if name in self._joined:
             return  # written twice: the stage was stopped in between
         parts = self._open.setdefault(name, {})
-        parts[int(why["part"])] = record
-        if len(parts) == int(why["parts"]):
+        parts[part] = record
+        if len(parts) == of:
             self._joined.add(name)
             self._add([parts[number] for number in sorted(parts)], why)
             del self._open[name]
@@ -237,7 +244,7 @@ class _Reader:
             source_partition=why.get("partition", ""),
             source_offset=why.get("offset", ""),
             attempts=why.get("attempts", ""),
-            size=int(why["bytes"]) if why.get("bytes", "").isdigit() else len(first.value or b""),
+            size=len(first.value or b"") if (said := number_of(why.get("bytes"))) is None else said,
             parts=len(parts),
             refused=1,
             retryable=_why_not_retried(record, why),

@@ -20,7 +20,7 @@ from processors.text.tokens import TokenCounter, message_tokens
 from processors.text.validation import decode
 from streams.dead_letters import SETTLED
 from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
-from streams.runtime.records import SourceRecord, header
+from streams.runtime.records import SourceRecord, header, number_of
 
 
 class Kind(StrEnum):
@@ -40,9 +40,6 @@ class Kind(StrEnum):
 
 
 KINDS_OF_DEAD_LETTERS = Kind.DEAD_LETTER
-
-#: Digits of an offset, at most: it has 64 bits.
-_LONGEST_NUMBER = 19
 
 
 class WindowSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,8 +188,7 @@ def _refused(record: SourceRecord) -> Refused:
         return (header(record.headers, HEADER_PREFIX + name) or b"").decode(errors="replace")
 
     def number(name: str) -> int:
-        found = text(name)
-        return int(found) if found.isdecimal() and len(found) <= _LONGEST_NUMBER else 0
+        return number_of(text(name)) or 0
 
     return Refused(
         reason=text("reason"),

@@ -13,6 +13,9 @@ Headers = Sequence[tuple[str, bytes | None]]
 REROUTED_HEADER = "rerouted_from"
 REROUTED_TIMESTAMP_HEADER = "rerouted_timestamp"
 
+#: Of a number of 64 bits.
+_MOST_DIGITS = 19
+
 
 class SourceRecord(Protocol):
     """What a step may rely on of a Kafka record (:class:`FetchedRecord` is one)."""
@@ -56,6 +59,15 @@ def header(headers: Headers, wanted: str) -> bytes | None:
     return None
 
 
+def number_of(written: bytes | str | None) -> int | None:
+    """Return a number that somebody wrote into a header; ``None``: it is none, or none of 64 bits.
+
+    Python reads no number of thousands of digits, and takes "²" for a digit.
+    """
+    text = written.decode(errors="replace") if isinstance(written, bytes) else written or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
 def origin(headers: Headers) -> Origin | None:
     """Return what a record with these headers is a copy of, ``None`` if it is none.
 
@@ -64,11 +76,12 @@ def origin(headers: Headers) -> Origin | None:
     came_from = header(headers, REROUTED_HEADER)
     if came_from is None:
         return None
-    timestamp = header(headers, REROUTED_TIMESTAMP_HEADER) or b""
-    place, _, offset = came_from.decode(errors="replace").rpartition("-")
-    if not (place and offset.isdecimal() and timestamp.isdigit()):
+    timestamp = number_of(header(headers, REROUTED_TIMESTAMP_HEADER))
+    place, _, written = came_from.decode(errors="replace").rpartition("-")
+    offset = number_of(written)
+    if not place or offset is None or timestamp is None:
         return None
-    return Origin(place, int(offset), int(timestamp))
+    return Origin(place, offset, timestamp)
 
 
 class Record(NamedTuple):

@@ -148,6 +148,9 @@ class TestOrigin:
         ("came_from", "timestamp"),
         [
             (b"t-3-x", b"5"),
+            (b"t-3-" + b"9" * 5000, b"5"),
+            (b"t-3-7", b"9" * 5000),
+            ("t-3-²".encode(), b"5"),
             (b"-7", b"5"),
             (b"7", b"5"),
             (b"t-3-7", b"x"),

@@ -12,7 +12,7 @@ from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.memory.graph import VERSION_HEADER
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord, header
+from streams.runtime.records import RecordBatch, SourceRecord, header, number_of
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
@@ -67,10 +67,10 @@ class GraphIndex(Generic[Thing]):
             InvalidRecord: as :func:`decode`, ``invalid_id`` or ``invalid_erasure``.
         """
         if record.value is None:
-            said = header(record.headers, VERSION_HEADER) or b""
-            if not said.isdigit():
-                raise InvalidRecord("invalid_erasure", f"{VERSION_HEADER} must be a number: {said!r}")
-            return _checked((record.key or b"").decode(errors="replace")), int(said)
+            said = header(record.headers, VERSION_HEADER)
+            if (version := number_of(said)) is None:
+                raise InvalidRecord("invalid_erasure", f"{VERSION_HEADER} must be a number: {said!r:.200}")
+            return _checked((record.key or b"").decode(errors="replace")), version
         thing = decode(self._kind.type, record.value)
         return _checked(self._kind.id_of(thing)), thing
 
