@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from patient import be_patient
 
 from streams.runtime.lane import Lane
+from streams.runtime.publisher import Packed, Publisher
 from streams.settings import load_settings
 from streams.worker import run
 
@@ -24,20 +26,22 @@ _doing: ContextVar[str] = ContextVar("doing", default="")
 
 
 def main(service: str, control: Path) -> int:
-    finish, pack_changelog = Lane._finish, Lane._pack_changelog
+    finish, pack_values = Lane._finish, Publisher.pack_values
     order = control / "die"
 
     async def noting_finish(self: Lane, prepared: Any, event: Any, *links: Any) -> None:
         _doing.set(("timer" if event is None else "batch") if prepared.packed else "")
         await finish(self, prepared, event, *links)
 
-    def deadly_pack_changelog(self: Lane, values: dict[bytes, bytes]) -> Any:
+    def deadly_pack_values(
+        self: Publisher, topic: str, partition: int, values: Mapping[bytes, bytes]
+    ) -> Packed:
         if values and _doing.get() and order.exists() and order.read_text() == _doing.get():
             os.kill(os.getpid(), signal.SIGKILL)
-        return pack_changelog(self, values)
+        return pack_values(self, topic, partition, values)
 
     Lane._finish = noting_finish  # type: ignore[method-assign]  # the moment lies inside
-    Lane._pack_changelog = deadly_pack_changelog  # type: ignore[method-assign]  # see above
+    Publisher.pack_values = deadly_pack_values  # type: ignore[method-assign]  # see above
     be_patient()
     return run(service, load_settings())
 
