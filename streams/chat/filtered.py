@@ -1,6 +1,7 @@
 """Reading what the respond service makes of answers: their text without repeats, and what was repeated.
 
-One consumer without a group for all turns of a process; while there is none, nothing is read.
+One consumer without a group for all turns of a process; while there is none, nothing is read.  One that loses
+the broker in the midst of a turn goes on from where it was.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from models.errors import DependencyUnavailable, SwitchboardError
 from models.responses import ContentDuplicationEvent, ResponseChunk
@@ -59,6 +60,8 @@ class Filtered:
         ]
         self._watching: dict[tuple[str, ...], list[asyncio.Queue[Told]]] = {}
         self._task: asyncio.Task[None] | None = None
+        #: Where is read on; nowhere: nobody waits for what was before.
+        self._next: dict[TopicPartition, int] = {}
         self._reading = asyncio.Event()
         self._wanted = asyncio.Event()
 
@@ -105,16 +108,21 @@ class Filtered:
     async def _read(self) -> None:
         attempt = 0
         while True:
-            await self._wanted.wait()
+            await self._until_wanted()
             client = kafka.make_consumer(
-                self._settings, "switchboard-chat", group_id=None, fetch_max_wait_ms=_POLL_MS
+                self._settings,
+                "switchboard-chat",
+                group_id=None,
+                auto_offset_reset="none",  # what is gone from a topic is not passed over without a word
+                fetch_max_wait_ms=_POLL_MS,
             )
             try:
                 async with kafka.connected(client, self._settings, self._settings.request_timeout_seconds):
-                    client.assign(self._places)
-                    client.pause(*self._places)
                     attempt = 0
                     await self._follow(client)
+            except OffsetOutOfRangeError as error:  # what is missing then is missed by whoever is told the rest
+                log.warning("answers are gone before they were read back", error=str(error))
+                self._next = {}
             except (KafkaError, OSError, SwitchboardError) as error:
                 log.warning("answers cannot be read back; trying again", error=str(error))
                 attempt += 1
@@ -122,23 +130,30 @@ class Filtered:
             finally:
                 self._reading.clear()
 
+    async def _until_wanted(self) -> None:
+        if not self._wanted.is_set():
+            self._next = {}
+            await self._wanted.wait()
+
     async def _follow(self, client: AIOKafkaConsumer) -> None:
-        """Read from the end on, and anew from the end whenever nobody watched for a while."""
+        """Read on; from the end, whenever nobody watched for a while."""
         while True:
             if not self._wanted.is_set():
                 self._reading.clear()
                 # A fetch that waits at the broker would hold up the question for the end.
                 client.pause(*self._places)
-                await self._wanted.wait()
+                await self._until_wanted()
             if not self._reading.is_set():
-                await client.seek_to_end(*self._places)
-                for place in self._places:
-                    await client.position(place)
-                client.resume(*self._places)
+                async with asyncio.timeout(self._settings.request_timeout_seconds):
+                    self._next = self._next or dict(await client.end_offsets(self._places))
+                client.assign(self._places)
+                for place, offset in self._next.items():
+                    client.seek(place, offset)
                 self._reading.set()
             for place, records in (await client.getmany(timeout_ms=_POLL_MS)).items():
                 for record in records:
                     self._tell(self._names[place.topic], record.value)
+                self._next[place] = records[-1].offset + 1
 
     def _tell(self, kind: type[Told], value: bytes | None) -> None:
         if value is None:

@@ -46,6 +46,10 @@ class Means(NamedTuple):
     session: Callable[[TurnNames], Awaitable[Session | None]]
 
 
+class _NotWhole(Exception):
+    """Of what came back of an answer a piece is missing."""
+
+
 class RunningTurn:
     """A turn: :meth:`start` it once, listen to it as often as wished.
 
@@ -122,6 +126,9 @@ class RunningTurn:
                 answer = await self._answer()
                 await self._chunk("", final=True)
                 await self._wait_for(shown)
+            except _NotWhole:
+                message = "What was said could not be read back as a whole. What you said is kept."
+                return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
             finally:
                 shown.cancel()
                 await asyncio.gather(shown, return_exceptions=True)
@@ -180,6 +187,8 @@ class RunningTurn:
                     self._duplicates.append(told)
                     await self._tell("duplicate", told)
             elif isinstance(told, ResponseChunk) and told.sequence >= heard:
+                if told.sequence > heard:
+                    raise _NotWhole
                 heard = told.sequence + 1
                 self._shown += told.text
                 self._is_final = told.final

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
@@ -10,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.responses import ContentDuplicationEvent, ResponseChunk
+from models.turns import Turn
+from models.understanding import QueryUnderstanding
 from streams.chat import running
 from streams.chat.events import TurnNames
 from streams.chat.running import RunningTurn
@@ -111,3 +116,42 @@ async def test_what_a_respond_service_writes_again_after_a_crash_is_shown_once()
     assert turn._shown == "One. Two. Three."
     assert turn._duplicates == [repeat]
     assert [event.name for event in turn._told._events] == ["text", "duplicate", "text", "text"]
+
+
+async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
+    """The reader lost the broker, and what was written meanwhile is gone: it is to be tried again."""
+    queue: asyncio.Queue[ResponseChunk] = asyncio.Queue()
+    for each in (chunk(0, "One. "), chunk(2, "Three.", final=True)):
+        queue.put_nowait(each)
+    written: list[Any] = []
+
+    @asynccontextmanager
+    async def watch(*_: str) -> AsyncIterator[asyncio.Queue[ResponseChunk]]:
+        yield queue
+
+    async def answer(turn: Turn) -> AsyncGenerator[Spoken | Answer]:
+        yield Spoken("One. Two. Three.")
+        yield Answer(
+            kind=AnswerKind.NOTED,
+            by="test",
+            understanding=QueryUnderstanding(query="", is_ambiguous=False, score=0.0),
+            prompt=PromptLaid(round=0, version="test", budget=0, tokens=0, tiers=(), items=()),
+            text="One. Two. Three.",
+        )
+
+    async def write(record: Any) -> None:
+        written.append(record)
+
+    means: Any = SimpleNamespace(
+        answerer=SimpleNamespace(answer=answer),
+        filtered=SimpleNamespace(watch=watch),
+        sending=SimpleNamespace(chunk=write, message=write),
+    )
+    turn = RunningTurn(NAMES, None, means, set())  # type: ignore[arg-type]  # it is not asked here
+    turn.start()
+    async with asyncio.timeout(60):
+        told = [event async for event in turn.events()]
+    assert [event.name for event in told] == ["turn", "text", "end"]
+    assert turn.ended is not None
+    assert (turn.ended.status, turn.ended.try_again) == ("interrupted", True)
+    assert all(isinstance(each, ResponseChunk) for each in written), "no message of the assistant"
