@@ -28,16 +28,17 @@ BEGUN_SECONDS = 24 * 3600
 _TYPES = {"turn": "string", "begun": "string"}
 
 #: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody), known
-#: for how long (s).  Returns who has the lease then; false: somebody else began.
+#: for how long (s).  Returns who has the lease then; false: somebody else began.  Who does not get the lease
+#: has begun nothing: after Redis was emptied the one who has it may be who did.
 _CLAIM = """
 if ARGV[3] ~= '' then
   local begun = redis.call('GET', KEYS[2])
   if begun and begun ~= ARGV[3] then return false end
-  redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])
 end
 local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return held end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if ARGV[3] ~= '' then redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4]) end
 return ARGV[1]
 """
 

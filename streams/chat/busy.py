@@ -70,7 +70,8 @@ class Busy:
         except BaseException:  # whatever ends this, the conversation is free again
             del self._taken[place]
             raise
-        keeping = asyncio.create_task(self._leases.keep(names, taken.ended), name=f"lease-{names.turn_id}")
+        kept = self._leases.keep(names, taken.ended, begins=begins)
+        keeping = asyncio.create_task(kept, name=f"lease-{names.turn_id}")
         try:
             yield taken
         finally:

@@ -7,7 +7,7 @@ import secrets
 
 import structlog
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, NotFound
 from streams.chat.events import TurnNames
 from streams.remembered.ports import Leases
 
@@ -65,17 +65,20 @@ class Holder:
         """Tell whether a turn runs anywhere.  Raises :class:`DependencyUnavailable`."""
         return await self._leases.held(names.tenant_id, names.conversation_id) == names.turn_id
 
-    async def keep(self, names: TurnNames, ended: asyncio.Future[None]) -> bool:
-        """Renew the lease until ``ended``, or until it is lost; return whether it was kept."""
+    async def keep(self, names: TurnNames, ended: asyncio.Future[None], *, begins: bool = False) -> bool:
+        """Renew the lease until ``ended``, or until it is lost; return whether it was kept.
+
+        ``begins``: as in :meth:`take`; a Redis that was emptied learns it again.
+        """
         clock = asyncio.get_running_loop().time
         lost = clock() + _LOST_SECONDS
         while not (await asyncio.wait([ended], timeout=min(RENEW_SECONDS, lost - clock())))[0]:
             asked = clock()  # it holds from some moment between this one and the answer
             try:
                 async with asyncio.timeout_at(min(asked + RENEW_SECONDS, lost)):
-                    await self._claim(names)
+                    await self._claim(names, begins=begins)
                 lost = asked + _LOST_SECONDS
-            except TurnRunning as error:
+            except (TurnRunning, NotFound) as error:
                 log.warning("the lease of a turn is another's", turn=names.turn_id, other=str(error))
                 return False
             except (DependencyUnavailable, TimeoutError) as error:
