@@ -24,7 +24,7 @@ from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
-from streams.chat.unread import is_said
+from streams.chat.unread import said_in_topic
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.printing import encode_json
@@ -169,7 +169,7 @@ class Chats:
         """Yield what the log tells of a turn that this process knows nothing of.
 
         Raises:
-            NotFound: the log does not know it either.
+            NotFound: neither the log nor the topic knows it.
             DependencyUnavailable: whether there is such a turn cannot be told.
         """
         names = TurnNames(
@@ -182,17 +182,17 @@ class Chats:
         clock = asyncio.get_running_loop().time
         deadline = begun_until = clock() + _ELSEWHERE_SECONDS
         number = 1
-        waits: bool | None = None
+        is_said: bool | None = False
         while True:
             runs = await self._busy.runs(names)
             asked, answered = await self._told_of(names)
-            if asked is None and not runs and waits is None:
-                waits = await is_said(self._lookup, names)
-                if waits is None and clock() > begun_until:
+            if not (asked or is_said):
+                is_said = await said_in_topic(self._lookup, names)
+                if is_said is None and clock() > begun_until:
                     raise DependencyUnavailable("kafka", "whether there is such a turn cannot be told now")
-            if asked is None and (not (runs or waits is not False) or clock() > begun_until):
-                raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
-            if asked is not None and number == 1:
+                if is_said is False and (not runs or clock() > begun_until):
+                    raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
+            if (asked or is_said) and number == 1:
                 yield TurnEvent(number, "turn", encode_json(names.told()))
                 number += 1
             if answered is not None:
@@ -281,6 +281,10 @@ class Chats:
         if answered is not None:
             raise TurnEnded(f"the turn {names.turn_id} has its answer: {answered.message_id}")
         if asked is None and not content:
+            if await said_in_topic(self._lookup, names) is not False:
+                raise DependencyUnavailable(
+                    "recall", "what was said is not in the log yet: try again in a moment"
+                )
             raise NotFound(f"{names.user_id} has no turn {names.turn_id} that could be tried again")
         return asked
 

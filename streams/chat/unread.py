@@ -15,7 +15,7 @@ from streams.kafka.lookup import Lookup
 _LOOKUP_SECONDS, _LATEST = 3.0, 20
 
 
-async def is_said(lookup: Lookup, names: TurnNames) -> bool | None:
+async def said_in_topic(lookup: Lookup, names: TurnNames) -> bool | None:
     """Tell whether the topic has what was said in a turn; ``None``: it does not answer, or not in time."""
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):

@@ -358,21 +358,21 @@ async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def test_a_turn_that_only_the_topic_has_yet_is_waited_for(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+SAID = ChatMessage(
+    message_id="t-1.user",
+    conversation_id="c-1",
+    user_id="ada",
+    role=Role.USER,
+    content="Hello",
+    sent_at=NOW,
+    tenant_id="acme",
+)
+
+
+async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The serve where it ran was killed, and nobody has read what was said."""
     monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
-    said = ChatMessage(
-        message_id="t-1.user",
-        conversation_id="c-1",
-        user_id="ada",
-        role=Role.USER,
-        content="Hello",
-        sent_at=NOW,
-        tenant_id="acme",
-    )
-    rig.lookup.said = [b"{", msgspec.json.encode(said)]
+    rig.lookup.said = [b"{", msgspec.json.encode(SAID)]
     for others in (
         ("acme", "bob", "c-1", "t-1"),
         ("globex", "ada", "c-1", "t-1"),
@@ -382,13 +382,53 @@ async def test_a_turn_that_only_the_topic_has_yet_is_waited_for(
             await anext(rig.chats.elsewhere(*others))
     asked = rig.lookup.asked
     async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
-        first = asyncio.create_task(anext(told))
-        await until(lambda: rig.lookup.asked > asked)
-        turn = {"turn_id": "1", "text": said.content, "arrived_at": NOW, "began_at": NOW, "index": 0}
-        source = {"topic": "chat.messages.v1", "partition": 0, "offset": 0}
-        rig.log.turns = [msgspec.convert(msgspec.to_builtins(said) | turn | {"source": source}, Turn)]
-        assert (await first).name == "turn"
+        assert (await anext(told)).name == "turn"
+        monkeypatch.setattr(module, "_LOGGED_SECONDS", 0.0)
+        rest = asyncio.create_task(anext(told))
+        rig.log.asked.clear()
+        await rig.log.asked.wait()
+        turn = {"turn_id": "2", "text": "Hi.", "arrived_at": NOW, "began_at": NOW, "index": 1}
+        source = {"topic": "chat.messages.v1", "partition": 0, "offset": 1}
+        answer = msgspec.to_builtins(SAID) | {"message_id": "t-1.answer", "role": "assistant"} | turn
+        rig.log.turns = [msgspec.convert(answer | {"source": source}, Turn)]
+        assert (await rest).name == "message"
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
+
+
+async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_LOGGED_SECONDS", 0.0)
+    rig.leases.held_by["acme", "c-1"] = "t-1"
+    first = asyncio.create_task(anext(told := rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
+    await until(lambda: rig.lookup.asked > 1)
+    monkeypatch.setattr(module, "_ELSEWHERE_SECONDS", 0.0)
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    assert (await first).name == "turn", "it is waited for until what was said is confirmed"
+    again = rig.chats.elsewhere("acme", "ada", "c-1", "t-1")
+    assert (await anext(again)).name == "turn"
+    rest = asyncio.create_task(anext(again))
+    for _ in range(3):
+        rig.log.asked.clear()
+        await rig.log.asked.wait()
+    assert not rest.done(), "it runs"
+    with pytest.raises(NotFound):
+        await anext(rig.chats.elsewhere("acme", "bob", "c-1", "t-1"))
+    rig.leases.held_by.clear()
+    end = await rest
+    assert end.name == "end" and b"interrupted" in end.data
+    await told.aclose()
+    await again.aclose()
+
+
+async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(rig: Rig) -> None:
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    with pytest.raises(DependencyUnavailable, match="not in the log yet"):
+        await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "ada", "c-1", "", "t-2")
+    assert rig.leases.held_by == {}
 
 
 async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
