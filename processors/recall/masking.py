@@ -51,6 +51,11 @@ def _is_mixed(secret: str) -> bool:
     return any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
 
 
+_PASSWORD_HINTS = "assw ASSW assphrase PASSPHRASE pwd PWD"
+_PASSWORD = (
+    r"(?P<secret>[^\s\"'`“”,;<>(){}\[\]]{5,1023}[^\s\"'`“”,;<>(){}\[\].!?:])"  # a sentence's end is none of it
+)
+
 _SHAPES = (
     _shape(
         "json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){2,4}", lambda jwt: len(jwt) > 40
@@ -95,10 +100,28 @@ _SHAPES = (
     ),
     _shape(
         "password",
-        "assw ASSW assphrase PASSPHRASE pwd PWD",
-        r"-{0,2}(?:[a-z0-9]{1,32}[_-]){0,3}(?:password|passwd|passphrase|pwd)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
+        _PASSWORD_HINTS,
+        # "db_password=", "dbPassword: ", "--password=".
+        r"-{0,2}(?:[a-z0-9]{1,32}[_-]){0,3}[a-z0-9]{0,32}?(?:password|passwd|passphrase|pwd)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
         # "PWD=/home/ada2" is where somebody is.
-        r"(?![\w.]{1,128}\(|/)(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,1023}[^\s\"'`,;<>(){}\[\].!?:])",
+        rf"(?![\w.]{{1,128}}\(|/){_PASSWORD}",
+        _is_mixed,
+        re.IGNORECASE,
+    ),
+    _shape(
+        "password",
+        "PASSW",
+        # What a variable of an environment is set to is one without digits, too, unless it names another.
+        r"(?:[A-Z0-9]{1,32}_){1,3}PASSW(?:OR)?D=[\"']?(?P<secret>[^\s\"'`,;<>(){}\[\].$%/\\*]{6,1023})(?![\w.(%])",
+    ),
+    _shape(
+        "password",
+        _PASSWORD_HINTS,
+        # "My password is ...", "the password for our wifi was: ...".
+        r"(?:password|passwd|passphrase)(?:\s(?:for|of|to)(?:\s[\w'’-]{1,32}){1,4}?)?\s{1,5}(?:is|was)\s{0,2}:?\s{0,5}[\"'“‘]?"
+        # How it is kept, or how long it is or holds.
+        r"(?!(?:base|sha|md|utf|argon|aes|rsa)-?\d|\d{1,4}-?(?:char|letter|digit|word|bit|day|week|month|year|hour|minute))"
+        rf"{_PASSWORD}",
         _is_mixed,
         re.IGNORECASE,
     ),

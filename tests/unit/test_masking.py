@@ -88,6 +88,10 @@ def test_cards_beside_each_other_and_beside_other_numbers() -> None:
         "Bearer of bad news",
         "bearer authentication-and-authorization-overview",
         "My password is the name of my cat.",
+        "My password is too long, and the password reset for account2go was sent.",
+        "The password is base64-encoded; the password for the wiki is 12-digit; my password was sha256-hashed.",
+        "passwordReset=2026-11-23T10:00:00, PASSWORD=os.environ, DB_PASSWORD=$DB_SECRET, DB_PASSWORD=%PASS%",
+        "Is my password 'the one from work'? My password is \"not a good idea\".",
         "Forgot your password: ask the administrator; password=os.environ",
         "stored_password = argon2.hash_it(password)",
         "password: 8-12 characters, passwords: 30",
@@ -160,12 +164,19 @@ def test_what_says_that_a_secret_follows_stays() -> None:
         "My Password : ",
         "DB_PASSWORD=",
         "db-password: ",
+        "dbPassword=",
+        'spring: {"dbRootPassword" : "',
+        "My password is ",
+        "my PASSWORD is: '",
+        "The password for our guest wifi is ",
+        "the admin password was “",
         "mysql --password=",
         '{"passwd": "',
         "pwd='",
         "PASSPHRASE = ",
     ):
         assert MASKER.mask(f"{before}Sesame-77!") == (f"{before}[masked: password]!", {"password": 1})
+    assert MASKER.mask("export DB_PASSWORD=correcthorse")[0] == "export DB_PASSWORD=[masked: password]"
     assert MASKER.mask(f"password={token(300)}1")[0] == "password=[masked: password]", "to its end"
     hook = "https://hooks.slack.com/services/T01234567/B01234567/" + token(24)
     assert MASKER.mask(hook)[0] == "https://hooks.slack.com/services/[masked: slack token]"
@@ -240,6 +251,10 @@ def test_luhn() -> None:
         "secret_access_key=",
         "password=",
         "password=!!!!!!",
+        "password for a a a ",
+        "password is 'a",
+        "passwordpassword",
+        "A_PASSWORD=",
         "a_a_a_password='",
         "--a-",
         "secret_key \t \t",
