@@ -47,15 +47,20 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     else:
         said = f"{third} {rest}"
     said = " ".join((said if subject == SELF else f"{subject} {said}").split())
+    said = _AN.sub("an", said)
     return f"{said[0].upper()}{said[1:]}"
+
+
+_AN = re.compile(r"\ba(?= [aeio])")
 
 
 _LIST = re.compile(r"([\w'-]+(?: [\w'-]+)?) and ([\w'-]+(?: [\w'-]+)?)")
 
 
 def listed(value: str) -> list[str]:
+    """ "Tea and coffee" are two; "heist and gangster films" may be one."""
     pair = _LIST.fullmatch(value)
-    return [pair[1], pair[2]] if pair else [value]
+    return [pair[1], pair[2]] if pair and len(pair[2].split()) <= len(pair[1].split()) else [value]
 
 
 _OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)
@@ -69,6 +74,9 @@ _FOLLOWS = re.compile(
 #: "Before 3 May" is another day, and so is "by".
 _RELATION = re.compile(r"\b(?P<relation>before|after|starting|beginning)\s*\Z", re.IGNORECASE)
 _BEGINNING = re.compile(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r"\b(?:in|for|by|of|from|on|during|with|until)(?: (?:the|an?|my|our))?\s*\Z", re.IGNORECASE
+)
 _LEADING = re.compile(r"(?:(?:on|in|at|by|for|the|of|around|from|during)\s+)+", re.IGNORECASE)
 
 
@@ -86,22 +94,32 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
         date, before = date._replace(relation=relation["relation"].lower()), before[: relation.start()]
     if _OPEN_END.search(before):
         return None, ""  # "I chose between 3 May and 5 May", "I went with June"
-    if not _FOLLOWS.match(after) and (leading := _LEADING.match(text, dates[0].start)) is not None:
-        before, date = before + leading[0], date._replace(relation="")  # "by the 25 July workshop"
+    if not _FOLLOWS.match(after):
+        leading = _LEADING.match(text, dates[0].start)
+        before = f"{before}{leading[0] if leading else ''}"
+        if _OF_ANOTHER.search(before):
+            return None, text  # "enrolled in the 25 July workshop", "done by the 25 July workshop"
+        date = date._replace(relation="")  # "hosted the 25 July workshop"
     else:
         before = _BEGINNING.sub("", before)
     return date, f"{before.rstrip(' ,')} {after}".strip()
 
 
+_SATURDAY = 5
+_SEASONS = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}
+
+
 def dated(date: FoundDate) -> str:
-    """How a date is shown: "on 3 May 2024", "by 3 May 2024", "in May 2024", "in 2022"."""
+    """How a date is shown: "on 3 May 2024", "by 3 May 2024", "in May 2024", "in the summer of 2022"."""
     day = f"{date.at.day} {date.at:%B %Y}"
     preposition, shown = {
         "minute": ("on", f"{day} at {date.at:%H:%M}"),
         "day": ("on", day),
-        "week": ("in", f"the week of {day}"),
+        "week": ("on", f"the weekend of {day}")
+        if date.at.weekday() == _SATURDAY
+        else ("in", f"the week of {day}"),
         "month": ("in", f"{date.at:%B %Y}"),
-        "season": ("in", f"the season from {date.at:%B %Y}"),
+        "season": ("in", f"the {_SEASONS.get(date.at.month, 'season')} of {date.at.year}"),
         "year": ("in", f"{date.at.year}"),
     }[date.precision.value]
     return f"{date.relation or preposition} {shown}"

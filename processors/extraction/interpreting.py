@@ -23,7 +23,7 @@ from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
-from processors.extraction.values import clause_end, clean, without_article
+from processors.extraction.values import clause_end, clean, with_article, without_article
 from processors.text.dates import FoundDate
 
 _HABITUAL = words(
@@ -31,7 +31,7 @@ _HABITUAL = words(
     "only exclusively primarily"
 )
 _FREQUENCY = re.compile(
-    r"\b(?:every (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|year|other \w+|\w+day|summer|winter)|each (?:day|morning|night|week)|daily|weekly|"
+    r"\b(?:every (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|year|other \w+|\w+day|summer|winter)|each (?:day|morning|night|week)|daily|weekly|(?<!how )often|"
     r"on (?:\w+days|weekends)|(?:once|twice|(?:a )?(?:couple of|\w+) times) a (?:day|week|month|year)|in the mornings?|most (?:days|mornings|nights|weekends)|"
     r"for (?:breakfast|lunch|dinner))\b",
     re.IGNORECASE,
@@ -51,8 +51,9 @@ _STRONG = words(
 #: What is done now for a day to come: "I signed up for the race on 8 November".
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
+_TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 _VAGUE = re.compile(
-    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 
@@ -130,6 +131,8 @@ def _by_table(
         value = place[0].strip(" .,'")
     if "r" in flags:
         value = row.says.partition(" ")[2]
+    if row.attribute == "habit" and _TWO_VERBS.match(value):
+        return []  # "practise and train every day": only the first would be brought into its form
     if " " not in value and (row.attribute in ("plan", "event") or (not row.attribute and "w" in flags)):
         return []
     if not value or (row.attribute == "like" and (_VAGUE.match(value) or BARE_NOUN.fullmatch(value))):
@@ -151,6 +154,8 @@ def _by_table(
         polarity = AFFIRMED if "c" in flags or "!" in flags else NEGATED
     if assertion is ENDED:
         polarity = NEGATED if "-" in flags and clause.ended else AFFIRMED
+    if row.attribute == "like" and "g" not in flags and values:
+        values[0] = with_article(text, values[0])
     return [_draft(row, clause, subject, each, polarity, assertion, date, groups, whole) for each in values]
 
 

@@ -24,7 +24,7 @@ _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
     for pattern, told in (
         (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?P<x>(?: (?!is\b|are\b)[a-z-]+){{0,3}}?)(?:,? (?:is|are|it's|which is|called|named))? (?P<v>(?-i:(?!I\b)){_WORK}|{_NAME})", True),
         (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?,(?: it's)? (?P<v>{_WORK})", True),
-        (rf"\b(?:called|named) (?P<v>{_WORK}|{_NAME})", False),
+        (rf"\b(?<!one )(?<!body )(?<!friend )(?<!guy )(?<!man )(?<!woman )(?<!girl )(?:called|named) (?P<v>{_WORK}|{_NAME})", False),
         (rf"\b(?:latest|newest|next|new|last|more|some) (?P<v>{_NAME})(?= (?:episodes?|news|updates?|albums?|shows?|podcasts?|songs?|music|tracks?)\b)", False),
         (rf"\b(?:eat|fill up|refuel|charge|shop|dine)(?:ing)? at (?P<v>{_NAME})", False),
         (rf"\b(?:part of|on|within|in) the (?P<v>{_NAME}) network\b", False),

@@ -23,7 +23,7 @@ from processors.extraction.english import gerund, words
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.proper_names import named_topic
 from processors.extraction.tastes import preference, preferred
-from processors.extraction.values import clean
+from processors.extraction.values import clean, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
 BARE_NOUN = re.compile(
@@ -148,13 +148,14 @@ def prefers(clause: Clause) -> list[Draft] | None:
         "verb"
     )
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
-        shown = read.phrase if read.phrase.startswith("to ") else value
+        shown = read.phrase if read.phrase.startswith("to ") else with_article(match["v"], value)
         attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD
     elif verb in _BARE:
         return []
     else:
         attribute, sure = "like", predicates.LIKED
-        shown = value = f"{gerund(verb.lower())}{value[len(verb) :]}" if is_verb else value
+        value = f"{gerund(verb.lower())}{value[len(verb) :]}" if is_verb else value
+        shown = value if is_verb else with_article(match["v"], value)
     if turned and polarity is NEGATED:
         sentence = f"Avoids {shown}" if not shown.startswith("to ") else f"Prefers not {shown}"
     else:

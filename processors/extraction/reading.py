@@ -157,7 +157,8 @@ def _message(
 
 #: Relative clauses that say no more than a preposition does.
 _HAVING = re.compile(
-    r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b)", re.IGNORECASE
+    r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)",
+    re.IGNORECASE,
 )
 _ABOUT = re.compile(
     r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", re.IGNORECASE

@@ -98,7 +98,7 @@ _GENERIC = re.compile(
     r"(?:(?:let's|there's|list|select|clean|shopping|maximi[sz]e|minimi[sz]e|pick|get|display|choose|prefer|make|have|use|take|if|the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
     r"public|good|best|better|nice|great|decent|suitable|preferred|fav(?:ou?rite|e)s?|time|all-time|usual|latest|new|newest|other|different|"
     r"another|available|possible|current|future|recent|relaxing|interesting|popular|top|highly|rated|well|really|very|particular|quick|"
-    r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|something|those|these|that|this|it|"
+    r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|enough|something|those|these|that|this|it|"
     r"car(?! wash)|vehicle|today's|tonight's|own|little|few|lot|bit|first|second|last|level|type|kind|how|what|where|is|are|was|stays?|there|avoids?|prioriti[sz]e|"
     r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genres?|topics?|trends?|shows?|chains?|maintain|steady|consistent(?:ly)?|optimi[sz]e|switch|adjust|alternat(?:e|ive)|instead)(?![\w-])[\s,]*)+",
     re.IGNORECASE,

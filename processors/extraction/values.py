@@ -8,7 +8,7 @@ from processors.extraction.english import third_person
 
 #: From here on it is another clause.
 _CUT = re.compile(
-    r"\s*(?:,(?!\d{3})|[;:(\[{…!?]|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
+    r"\s*(?:,(?!\d{3})|[;(\[{…!?]|:(?!\w)|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
     r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
     r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|love|just|only|this|"
@@ -81,6 +81,18 @@ def without_article(value: str) -> str:
     """ "A small dog" is a "small dog"."""
     determiner = _DETERMINER.match(value)
     return value[determiner.end() :] if determiner is not None else value
+
+
+def with_article(text: str, value: str) -> str:
+    """``value`` with the article that ``text`` begins with: one likes "the sea"."""
+    article = _ARTICLE.match(text)
+    if article is None or value == third_person(text):
+        return value
+    definite = article[0].lower() == "the"
+    return f"{'the' if definite else 'an' if value[:1].lower() in 'aeiou' else 'a'} {value}"
+
+
+_ARTICLE = re.compile(r"(?:the|an?)(?= )", re.IGNORECASE)
 
 
 def clause_end(text: str) -> int:
