@@ -14,7 +14,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from models.context import Context
-from streams.adapters.redis_view import RedisView
+from streams.adapters.redis_view import KEPT_UNTIL, RedisView
 from streams.namespace import Namespace
 
 _TYPES = {"context": "hash", "context-marks": "hash"}
@@ -22,22 +22,26 @@ _TYPES = {"context": "hash", "context-marks": "hash"}
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Context).decode
 
-#: KEYS: a conversation's contexts each.  ARGV: seconds to live (0: for ever); then for each the person, the
-#: version and the value; versions are of one length, so that they compare as texts.
-_WRITE = """
+#: KEYS: a conversation's contexts each.  ARGV: seconds to live (0: for ever); then for each when the turn came
+#: that it was made after (ms), the person, the version and the value; versions are of one length, so that they
+#: compare as texts.
+_WRITE = (
+    KEPT_UNTIL
+    + """
 for number, key in ipairs(KEYS) do
-  local person, version, value = ARGV[3 * number - 1], ARGV[3 * number], ARGV[3 * number + 1]
+  local arrived, person, version, value = unpack(ARGV, 4 * number - 2, 4 * number + 1)
   local known = redis.call('HGET', key, person)
   if not known or string.sub(known, 1, #version) <= version then
     redis.call('HSET', key, person, version .. ':' .. value)
   end
-  if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', key, ARGV[1]) end
+  keep(key, tonumber(arrived), tonumber(ARGV[1]))
 end
 """
+)
 
 
 class ContextLog(RedisView):
-    """The contexts of a deployment; ``expire_seconds``: how long one is kept, 0: for ever."""
+    """The contexts of a deployment, kept as long as the conversation's log."""
 
     def __init__(
         self,
@@ -57,7 +61,8 @@ class ContextLog(RedisView):
         arguments: list[bytes] = [b"%d" % self._live]
         for context in contexts:
             keys.append(self._key(context.tenant_id, context.conversation_id))
-            arguments += [context.user_id.encode(), _version(context), _encode(context)]
+            arrived = b"%d" % round(context.said_at.timestamp() * 1000)
+            arguments += [arrived, context.user_id.encode(), _version(context), _encode(context)]
         if keys:
             await self._ask(lambda: self._write(keys, arguments), keys)
 

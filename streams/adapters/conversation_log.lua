@@ -3,7 +3,7 @@
 -- ARGV: the conversation's name among its persons', seconds to live (0: for ever); then for each turn when its
 -- conversation began and when it arrived (ms), its id, index, version and value.
 local log, name, live = KEYS[1], ARGV[1], tonumber(ARGV[2])
-local written = 0
+local written, latest = 0, {}
 for turn = 1, (#ARGV - 2) / 6 do
   local at = 3 + (turn - 1) * 6
   local began, arrived = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
@@ -27,10 +27,11 @@ for turn = 1, (#ARGV - 2) / 6 do
       redis.call('HSET', log, index, ARGV[at + 4] .. ':' .. value,
         'next', math.max(following, tonumber(index) + 1))
       redis.call('ZADD', person, 'GT', ARGV[at + 1], name)
-      if live > 0 then redis.call('EXPIRE', person, live) end
       written = written + 1
     end
+    latest[person] = math.max(latest[person] or 0, arrived)
+    latest[log] = math.max(latest[log] or 0, arrived)
   end
 end
-if live > 0 then redis.call('EXPIRE', log, live) end
+for key, arrived in pairs(latest) do keep(key, arrived, live) end
 return written

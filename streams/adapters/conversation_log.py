@@ -24,7 +24,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from models.turns import Turn
-from streams.adapters.redis_view import RedisView
+from streams.adapters.redis_view import KEPT_UNTIL, RedisView
 from streams.namespace import Namespace
 
 _encode = msgspec.json.Encoder().encode
@@ -33,6 +33,10 @@ _decode = msgspec.json.Decoder(Turn).decode
 _WRITE, _AT = (
     (files(__package__) / f"conversation_log{name}.lua").read_text(encoding="utf-8") for name in ("", "_at")
 )
+_WRITE = KEPT_UNTIL + _WRITE
+
+#: KEYS: a log.  ARGV: up to when something of it was erased (ms), and seconds to live.
+_KEEP = KEPT_UNTIL + "return keep(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))"
 
 #: What a key of ours holds, by how it begins; the marks lie in ``log-marks``.
 _TYPES = {"log": "hash", "log-marks": "hash", "person": "zset", "erased": "string"}
@@ -56,8 +60,8 @@ class Erasures(NamedTuple):
 class ConversationLog(RedisView):
     """The logs of all conversations of a deployment.
 
-    ``expire_seconds``: how long a log is kept after its latest turn; 0: for ever.  ``ready`` is awaited before
-    anything is asked of Redis.
+    ``expire_seconds``: how long a log is kept after its latest turn arrived, and for a day while it is read
+    again; 0: for ever.  ``ready`` is awaited before anything is asked of Redis.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class ConversationLog(RedisView):
         self._live = int(expire_seconds)
         self._write = client.register_script(_WRITE)
         self._at = client.register_script(_AT)
+        self._keep = client.register_script(_KEEP)
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -104,7 +109,7 @@ class ConversationLog(RedisView):
         async def erase() -> None:
             await self._client.hset(log, f"erased:{turn_id}", until_ms)
             gone = await self._drop(
-                log, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
+                log, until_ms, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
             )
             await self._leave(tenant_id, conversation_id, gone)
 
@@ -116,7 +121,7 @@ class ConversationLog(RedisView):
 
         async def erase() -> None:
             await self._client.hset(log, "erased", until_ms)
-            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            gone = await self._drop(log, until_ms, lambda turn: _ms(turn.arrived_at) <= until_ms)
             await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])
@@ -131,7 +136,7 @@ class ConversationLog(RedisView):
         async def erase() -> None:
             await self._client.set(erased, until_ms)
             for name in await self._client.zrange(person, 0, -1):
-                await self._drop(self._log(tenant_id, name.decode()), is_theirs)
+                await self._drop(self._log(tenant_id, name.decode()), until_ms, is_theirs)
             await self._client.zremrangebyscore(person, "-inf", until_ms)
 
         await self._ask(erase, [person, erased])
@@ -231,15 +236,14 @@ class ConversationLog(RedisView):
         found = await self._ask(ask, [beginning])
         return sorted({key.decode()[len(beginning) :] for key in found})
 
-    async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> set[str]:
-        """Remove turns; return the people of whom nothing is left in the log."""
+    async def _drop(self, log: str, until_ms: int, is_one: Callable[[Turn], bool]) -> set[str]:
+        """Remove turns, erased up to a time; return the people of whom nothing is left in the log."""
         stored: Mapping[bytes, bytes] = await self._client.hgetall(log)
         turns = {field: _turn(value) for field, value in stored.items() if field.isdigit()}
         gone = [field for field, turn in turns.items() if is_one(turn)]
         if gone:
             await self._client.hdel(log, *gone)
-        if self._live:
-            await self._client.expire(log, self._live)
+        await self._keep([log], [until_ms, self._live])
         left = {turn.user_id for field, turn in turns.items() if field not in gone}
         return {turns[field].user_id for field in gone} - left
 

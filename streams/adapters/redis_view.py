@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -25,6 +26,9 @@ Place = tuple[str, int]
 
 #: Longest wait for an answer, of a conversation's whole batch.
 _ANSWER_SECONDS = 20.0
+
+#: What a script begins with that says how long something is kept.
+KEPT_UNTIL = (files(__package__) / "kept_until.lua").read_text(encoding="utf-8")
 
 #: Sets a mark unless the view is not the one that was begun: then what was written there is gone.  Returns
 #: which one it is.

@@ -10,17 +10,19 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 from redis.asyncio import Redis
 
+from models.context import Context
 from models.errors import ConsistencyError, DependencyUnavailable
 from models.ids import turn_id
 from models.messages import Role
 from models.turns import Turn, TurnSource
+from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.namespace import Namespace
@@ -45,6 +47,24 @@ def turn(index: int, conversation: str = "c", **replace: object) -> Turn:
         source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
     )
     return msgspec.structs.replace(made, **replace)
+
+
+def context_after(said_at: datetime) -> Context:
+    return Context(
+        conversation_id="c",
+        user_id="ada",
+        after_turn_id=turn(0).turn_id,
+        after_index=0,
+        made_from=(turn(0).turn_id,),
+        said_at=said_at,
+        began_at=START,
+        made_at=said_at,
+        by_meaning=True,
+        budget=1500,
+        tokens=0,
+        tiers=(),
+        items=(),
+    )
 
 
 def ms(index: int) -> int:
@@ -134,7 +154,100 @@ class TestTurns:
         assert await log.conversations("default", "ada", 1) == ["late"]
         assert await log.conversations("default", "bob", 9) == ["théirs"]
 
-    async def test_a_log_expires(self, valkey: LocalValkey, redis: Redis) -> None:
+
+class TestExpiring:
+    """A log is kept so long after its latest message arrived, whenever that is read (again)."""
+
+    DAY = 86_400
+
+    @pytest.fixture
+    async def log(self, valkey: LocalValkey) -> AsyncIterator[ConversationLog]:
+        made = ConversationLog(valkey.client(), SPACE, expire_seconds=90 * self.DAY, ready=valkey.ensure)
+        yield made
+        await made.close()
+
+    def said(self, index: int, days_ago: float, **replace: object) -> tuple[Turn, int]:
+        arrived = datetime.now(UTC) - timedelta(days=days_ago)
+        return turn(index, arrived_at=arrived, **replace), index
+
+    async def days_left(self, redis: Redis) -> dict[str, float]:
+        keys = [key async for key in redis.scan_iter()]
+        return {key.decode(): await redis.pttl(key) / 1000 / self.DAY for key in keys}
+
+    async def expect(self, redis: Redis, days: float) -> None:
+        left = await self.days_left(redis)
+        assert [*left.values()] == pytest.approx([days, days], abs=0.1), "a log, and who takes part in it"
+
+    async def test_after_its_latest_turn_arrived(self, log: ConversationLog, redis: Redis) -> None:
+        await log.write([self.said(0, 0)])
+        await self.expect(redis, 90)
+
+    async def test_read_again_it_is_kept_for_no_longer_than_it_was(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        turns = [self.said(0, 80), self.said(1, 40)]
+        for _ in range(2):
+            await log.write(turns)
+            await self.expect(redis, 50)
+        await log.write(turns[:1])
+        await self.expect(redis, 50)
+
+    async def test_what_has_expired_is_kept_for_a_day_while_it_is_read(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 200)])
+        await self.expect(redis, 1)
+        # Nobody was silent for so long in between: it had not expired.
+        await log.write([self.said(1, 120), self.said(2, 31)])
+        await self.expect(redis, 59)
+        assert await indices(log) == [0, 1, 2]
+
+    async def test_who_takes_part_in_one_that_goes_on_is_known(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 10, conversation="here"), self.said(0, 300, conversation="once")])
+        left = await self.days_left(redis)
+        assert left["test-switchboard:log:7:default:here"] == pytest.approx(80, abs=0.1)
+        assert left["test-switchboard:log:7:default:once"] == pytest.approx(1, abs=0.1)
+        assert left["test-switchboard:person:7:default:ada"] == pytest.approx(80, abs=0.1)
+
+    async def test_a_clock_that_is_ahead_keeps_nothing_longer(self, log: ConversationLog, redis: Redis) -> None:
+        await log.write([self.said(0, -400)])
+        await self.expect(redis, 90)
+
+    async def test_what_is_erased_is_remembered_as_long_as_what_arrived_then(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        one, two = self.said(0, 80), self.said(1, 40)
+        until = round((datetime.now(UTC) - timedelta(days=30)).timestamp() * 1000)
+        await log.write([one, two])
+        await log.erase_turn("default", "c", one[0].turn_id, until)
+        left = await self.days_left(redis)
+        assert left["test-switchboard:log:7:default:c"] == pytest.approx(60, abs=0.1)
+        await log.erase_conversation("default", "d", until - 1000 * self.DAY * 300)
+        assert (await self.days_left(redis))["test-switchboard:log:7:default:d"] == pytest.approx(1, abs=0.1)
+
+    async def test_kept_for_longer_or_for_less_long_from_now_on(
+        self, log: ConversationLog, valkey: LocalValkey, redis: Redis
+    ) -> None:
+        for days, kept in ((0, -1), (90, 90), (30, 30), (0, -1)):
+            made = ConversationLog(valkey.client(), SPACE, expire_seconds=days * self.DAY, ready=valkey.ensure)
+            await made.write([self.said(0, 0)])
+            left = await self.days_left(redis)
+            assert all(
+                each < 0 if kept < 0 else each == pytest.approx(kept, abs=0.1) for each in left.values()
+            ), left
+            await made.close()
+
+    async def test_a_context_is_kept_as_long_as_its_log(self, valkey: LocalValkey, redis: Redis) -> None:
+        contexts = ContextLog(valkey.client(), SPACE, expire_seconds=90 * self.DAY, ready=valkey.ensure)
+        for days_ago, kept in ((200, 1), (40, 50), (60, 50), (0, 90)):
+            said_at = datetime.now(UTC) - timedelta(days=days_ago)
+            await contexts.write([context_after(said_at)])
+            assert [*(await self.days_left(redis)).values()] == pytest.approx([kept], abs=0.1)
+        await contexts.close()
+
+    async def test_for_less_than_a_day(self, valkey: LocalValkey, redis: Redis) -> None:
         log = ConversationLog(valkey.client(), SPACE, expire_seconds=3600, ready=valkey.ensure)
         await log.write([(turn(0), 0)])
         for key in await redis.keys():
