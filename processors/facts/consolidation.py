@@ -15,7 +15,7 @@ from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.statements import Assertion, Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.erasure import is_erased
-from processors.facts.evidence import is_counted, is_under
+from processors.facts.evidence import Floor, is_counted, is_under
 from processors.facts.learning import is_tentative, learned, reinforced
 from processors.facts.lines import (
     VALUES_LIMIT,
@@ -27,9 +27,9 @@ from processors.facts.lines import (
     settled,
     with_fact,
 )
-from processors.facts.refinement import absorbed
+from processors.facts.refinement import absorbed, brought_back
 from processors.facts.standing import Standing, standing, stands_for
-from processors.facts.stubs import Stub, released
+from processors.facts.stubs import Led, Stub, released
 from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 _SAID = {
@@ -124,6 +124,9 @@ class Consolidation:
             stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors)
         ):
             return False
+        if fact is None and stub is not None and stub.fact is not None and stands.released is not None:
+            before, fact = self._bring_back(before, stub, stub.fact, *stands.released)
+            stub = before.stub(own.fact_id)
         if fact is not None:
             let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
             counted = let_go or is_counted(fact, evidence)
@@ -146,6 +149,16 @@ class Consolidation:
             after = with_fact(after, reinforced(fact, self._said, own))
         self._settle(own.line_id, before, after, own.fact_id)
         return True
+
+    def _bring_back(
+        self, before: Line, stub: Stub, archived: Fact, led: Led, floors: tuple[Floor, ...]
+    ) -> tuple[Line, Fact]:
+        """Have a merged fact stand for itself again, as it was; ``floors``: what was known to the other."""
+        line, back = brought_back(before, stub, archived, self._cause(led.into))
+        rest = released(stub, led, floors, self._known.position)
+        line = msgspec.structs.replace(line, stubs=(*line.stubs, rest))
+        self._put(claim_of(back).line_id, line, [back])
+        return line, back
 
     def _assertion(self) -> Said:
         """An end without a value is a claim of its own: that nothing fills the slot."""

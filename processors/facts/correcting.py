@@ -25,6 +25,7 @@ from processors.extraction.english import conjugate
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from processors.facts.claims import claim_of, normalized_attribute, normalized_subject
+from processors.facts.refinement import is_kept_whole, unmerged
 
 #: Who extracted what was said by hand.
 EXTRACTOR = "correction"
@@ -47,12 +48,15 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
     """Return what takes the place of a fact, all of it in the fact's slot: most often one candidate.
 
     The first names the fact that it corrects, unless it only ends it.  ``at``: when it was said; it counts
-    as said after whatever the fact rests on, for it is about that.
+    as said after whatever the fact rests on, for it is about that.  A fact that consolidation merged into
+    another is to be taken out of that one first.
 
     Raises:
         InvalidRecord: ``not_current``, ``same_value``, ``not_about_it``, or what is wrong with any statement
             (:data:`processors.facts.candidates.OBJECTIONS`).
     """
+    if is_kept_whole(fact):
+        fact = unmerged(fact)
     if fact.status is not FactStatus.ACTIVE:
         after = fact.superseded_by or fact.merged_into_id
         raise InvalidRecord(

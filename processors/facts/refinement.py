@@ -79,6 +79,34 @@ def absorbed(
     return merged, stub, into if is_one_line else left, into
 
 
+def is_kept_whole(fact: Fact) -> bool:
+    """Whether a merged fact can be brought back: nothing that was said has completed it."""
+    if fact.status is not FactStatus.MERGED_INTO or not fact.changes:
+        return False
+    return fact.changes[-1].change is FactChange.MERGED and fact.changes[-1].window_id is None
+
+
+def unmerged(fact: Fact) -> Fact:
+    """Return a merged fact as what it was."""
+    return msgspec.structs.replace(fact, status=FactStatus.ACTIVE, merged_into_id=None, archived_at=None)
+
+
+def brought_back(line: Line, stub: Stub, archived: Fact, cause: Cause) -> tuple[Line, Fact]:
+    """Return a merged fact's own line with the fact in it again as it was, and that fact.
+
+    ``archived``: what the stub keeps of it.  What has inherited from it stays as it is, and nothing is left of
+    the stub.
+    """
+    back = unmerged(archived)
+    version = max(stub.version, archived.version) + 1
+    back = recorded(back, FactChange.KEPT, version, cause, archived.confidence)
+    marks = line.marks
+    for mark in stub.marks:
+        for end in (mark.first, mark.last):
+            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
+    return with_fact(msgspec.structs.replace(line, marks=marks), back), back
+
+
 def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
     evidence = tuple(each for each in partial.provenance if not is_erased(each, erasure))
     if not evidence:

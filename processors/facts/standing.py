@@ -54,7 +54,9 @@ def standing(
         floors: tuple[Floor, ...] | None = None
         if rest is not None and (void := rest.voided(led.since, position)) is not None:
             floors = void.floors
-        elif fact is not None and led.into == taken_back:
+        elif fact is None and rest is not None and rest.was_void(position):
+            floors = rest.floors
+        elif fact is not None and led.into == taken_back and fact.slot_id == claim.slot_id:
             floors = ceilings(fact.provenance, () if rest is None else rest.floors)
         if floors is not None:
             return Standing(claim, is_known or is_under(evidence, floors), (led, floors))

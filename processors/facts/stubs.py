@@ -7,10 +7,11 @@ import msgspec
 from models import ids
 from models.facts import Fact
 from processors.facts.evidence import Floor, ceilings
-from processors.facts.timeline import Mark
+from processors.facts.timeline import MARKS_LIMIT, Mark
 
-#: How many ends of a fact, and of what it was merged into, are remembered.
-_REMEMBERED = 4
+#: How many ends of a fact, and of what it was merged into, are remembered: a batch that is read again after a
+#: crash asks for those of all of its candidates, and finds no more of their marks either.
+_REMEMBERED = MARKS_LIMIT
 
 
 class Voided(msgspec.Struct, frozen=True, array_like=True):
@@ -36,7 +37,8 @@ class Led(msgspec.Struct, frozen=True, array_like=True):
 class Stub(msgspec.Struct, frozen=True, array_like=True):
     """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
 
-    ``since``: the position in the log of the candidate that merged it.  ``slot_id``: the slot that it was in.
+    ``since``: the position in the log of the candidate that merged it, or up to which the other was corrected
+    before consolidation did.  ``slot_id``: the slot that it was in.
     Whose it was and in which conversations it was said is known: what stands for it may be gone when they are
     erased.  Of one that was merged and can be brought back, ``fact`` is what it was,
     ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
@@ -74,7 +76,16 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
 
     def voided(self, since: int, position: int) -> Voided | None:
         """Return its first correction after it took something in, if it was one at ``position``."""
-        return next((void for void in self.voids if since <= void.position <= position), None)
+        return next((void for void in self.voids if since < void.position <= position), None)
+
+    def was_void(self, position: int) -> bool:
+        """Say whether it never was so, by a correction at ``position`` or before, or by an erasure."""
+        return not self.into and all(void.position <= position for void in self.voids)
+
+
+def corrected_until(stub: Stub | None) -> int:
+    """Return the position in the log of a fact's latest correction; 0: it never was corrected."""
+    return max((void.position for void in stub.voids), default=0) if stub is not None else 0
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
@@ -115,6 +126,20 @@ def stub_of(
         voided_by=voided_by,
         voids=(*(before.voids if before else ()), Voided(position, floors))[-_REMEMBERED:],
         led=before.led if before else (),
+    )
+
+
+def kept_of(stub: Stub) -> Stub | None:
+    """Return what stays known of a merged fact that is another one after all; ``None`` if nothing does."""
+    if not (stub.floors or stub.voids or stub.led):
+        return None
+    return Stub(
+        stub.fact_id,
+        stub.version,
+        floors=stub.floors,
+        slot_id=stub.slot_id,
+        voids=stub.voids,
+        led=stub.led,
     )
 
 

@@ -15,7 +15,7 @@ from processors.facts.claims import claim_of
 from processors.facts.confidence import has_faded, revived
 from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
 from processors.facts.refinement import absorbed
-from processors.facts.stubs import Given, Stub
+from processors.facts.stubs import Given, Stub, corrected_until
 from processors.merging.guards import may_merge
 
 
@@ -48,7 +48,8 @@ def merged(
     if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id or _was_kept(fact, other):
         return None
     own = claim_of(fact)._replace(line_id=into_id)
-    gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, 0)
+    since = corrected_until(into.stub(fact.fact_id))
+    gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, since)
     after, changed = settled(into, joined, cause, FactChange.MERGED)
     given = into.given if is_folded else None
     if given is None or given.fact_id != gone.fact_id:

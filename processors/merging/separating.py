@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from models.facts import Fact, FactChange, FactStatus
+from models.facts import Fact, FactChange
 from processors.facts.claims import Claim, claim_of
-from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
-from processors.facts.stubs import Stub
+from processors.facts.lines import Cause, Line, settled, with_fact, with_stub
+from processors.facts.refinement import brought_back
+from processors.facts.stubs import Stub, kept_of
 from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
 
 
@@ -44,8 +45,12 @@ def separated(
     lesser = msgspec.structs.replace(lesser, confidence=min(1.0, max(0.0, confidence)))
     line = with_fact(msgspec.structs.replace(into, marks=marks), lesser)
     after, stays = settled(into, line, Cause(stub.fact_id, at), FactChange.KEPT)
-    rest, back = _restored(left, stub, stub.fact, Cause(fact.fact_id, at))
-    return Separated(after, rest, stays, back)
+    cause = Cause(fact.fact_id, at)
+    with_it, back = brought_back(left, stub, stub.fact, cause)
+    if (known := kept_of(stub)) is not None:
+        with_it = msgspec.structs.replace(with_it, stubs=(*with_it.stubs, known))
+    rest, changed = settled(with_it, with_it, cause, FactChange.KEPT)
+    return Separated(after, rest, stays, [back, *changed])
 
 
 def without_part(line: Line, stub: Stub, part: Stub) -> Line:
@@ -81,19 +86,3 @@ def _without(
     for each in kept:
         left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS))
     return lesser, left
-
-
-def _restored(left: Line, stub: Stub, archived: Fact, cause: Cause) -> tuple[Line, list[Fact]]:
-    back = msgspec.structs.replace(archived, status=FactStatus.ACTIVE, merged_into_id=None, archived_at=None)
-    version = max(stub.version, archived.version) + 1
-    back = recorded(back, FactChange.KEPT, version, cause, archived.confidence)
-    marks = left.marks
-    for mark in stub.marks:
-        for end in (mark.first, mark.last):
-            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
-    line = with_fact(msgspec.structs.replace(left, marks=marks), back)
-    if stub.floors:
-        known = Stub(stub.fact_id, stub.version, floors=stub.floors, slot_id=stub.slot_id)
-        line = msgspec.structs.replace(line, stubs=(*line.stubs, known))
-    after, changed = settled(line, line, cause, FactChange.KEPT)
-    return after, [back, *changed]

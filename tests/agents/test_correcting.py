@@ -265,6 +265,79 @@ def test_what_holds_no_more_cannot_be_corrected(harness: Harness) -> None:
     assert harness.holding() == ["Likes coffee", "Lives in Munich"]
 
 
+class TestPartOfAnother:
+    """What was merged by consolidation, and is corrected by its own name: they were two after all."""
+
+    @pytest.fixture
+    def merged(self, harness: Harness) -> Fact:
+        hums, sings = harness.know("", "Hums in the kitchen"), harness.know("", "Sings in the kitchen", 2)
+        step = ConsolidationStep(
+            step_id="s",
+            step=Step.MERGE,
+            at=START,
+            by="rules",
+            user_id="ada",
+            fact_id=sings.fact_id,
+            other_id=hums.fact_id,
+        )
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert harness.by_id()[sings.fact_id].evidence_count == 2
+        return harness.by_id()[hums.fact_id]
+
+    def check(self, harness: Harness) -> None:
+        facts = harness.facts()
+        hums, sings = facts["Hums in the kitchen"], facts["Sings in the kitchen"]
+        assert (hums.status, hums.superseded_by) == (
+            FactStatus.DEPRECATED,
+            facts["Hums in the bathroom"].fact_id,
+        )
+        assert [each.change for each in hums.changes] == [
+            FactChange.CREATED,
+            FactChange.MERGED,
+            FactChange.KEPT,
+            FactChange.CORRECTED,
+        ]
+        assert (sings.status, sings.evidence_count) == (FactStatus.ACTIVE, 1)
+        assert {each.window_id for each in sings.provenance} == {"w2"}
+
+    def test_it_is_put_right_and_the_other_stays_without_it(self, harness: Harness, merged: Fact) -> None:
+        harness.correct(merged, "Hums in the bathroom")
+        self.check(harness)
+        once = harness.by_id()
+        harness.correct(merged, "Hums in the bathroom")
+        assert (harness.by_id(), harness.reasons()) == (once, [])
+
+    def test_what_says_the_same_leaves_them_one(self, harness: Harness, merged: Fact) -> None:
+        before = harness.by_id()
+        harness.correct(merged, "Hums in the kitchen")
+        assert (harness.by_id(), harness.reasons()) == (before, ["same_value"])
+
+    def test_whatever_was_stored_before_a_crash(self, harness: Harness, merged: Fact) -> None:
+        told_before, stored = len(harness.log), len(harness.changelog)
+        harness.correct(merged, "Hums in the bathroom")
+        log = harness.log[told_before:]
+        for kept in reversed(range(stored, len(harness.changelog))):
+            harness.recover(kept)
+            for record in log:
+                harness.feed(record)
+            self.check(harness)
+
+    def test_who_asks_is_told_what_will_stand(self, merged: Fact) -> None:
+        asked = correcting(merged, "Hums in the bathroom", "eve", mask_of(Settings()))
+        assert asked.statement == "Hums in the bathroom"
+
+    def test_what_was_completed_is_corrected_by_its_whole(self, harness: Harness) -> None:
+        part = harness.know("like", "blueberries", 2)
+        whole = msgspec.structs.replace(told("like", "blueberries in smoothies", 3), refines=(part.fact_id,))
+        harness.take(harness.record(whole))
+        part = harness.by_id()[part.fact_id]
+        assert part.merged_into_id is not None
+        with pytest.raises(InvalidRecord, match=part.merged_into_id):
+            correcting(part, "milk", "eve", mask_of(Settings()))
+        harness.correct(part, "milk")
+        assert harness.reasons() == ["not_current"]
+
+
 @pytest.mark.parametrize(
     ("attribute", "value", "text"),
     [

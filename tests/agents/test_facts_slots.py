@@ -400,15 +400,19 @@ class TestWhatIsNamedElsewhere:
             assert all(fact.version <= whole[fact.fact_id].version for fact in again.values(FACTS, Fact))
 
 
-def test_a_crash_leaves_what_was_part_of_a_whole_known_to_it_although_it_is_not_any_more() -> None:
+@pytest.mark.parametrize("times", [1, 3, 9])
+def test_a_crash_leaves_what_was_part_of_a_whole_known_to_it_although_it_is_no_more(times: int) -> None:
     """Whatever was stored of a batch: what stands for itself again is stored behind what it was part of."""
     ada = Person()
     said = []
     for value, assertion, part in (
         ("tea", Assertion.HOLDS, ""),
-        ("green tea", Assertion.HOLDS, "tea"),
-        ("jazz", Assertion.CORRECTED, ""),
-        ("tea", Assertion.HOLDS, ""),
+        *[
+            ("green tea", Assertion.HOLDS, "tea"),
+            ("jazz", Assertion.CORRECTED, ""),
+            ("tea", Assertion.HOLDS, ""),
+        ]
+        * times,
         ("green tea", Assertion.HOLDS, ""),
     ):
         ada.said += 1

@@ -242,6 +242,15 @@ def test_a_whole_that_is_gone_leaves_the_part_to_be_known() -> None:
     assert (stub.into, stub.into_line) == (whole.fact_id, "")
 
 
+def test_the_part_of_a_whole_that_was_corrected_stands_for_itself() -> None:
+    story = [says("like", "tea", 1), says("like", "tea with milk", 3, refines=(like_id("tea"),))]
+    memory = again(told([*story, says("like", "jazz", 5, CORRECTED)]))
+    memory.hears(says("like", "tea", 7))
+    statuses = {fact_id: fact.status for fact_id, fact in memory.topic.items()}
+    assert statuses[like_id("tea")] is FactStatus.ACTIVE
+    assert statuses[like_id("tea with milk")] is FactStatus.DEPRECATED
+
+
 def test_what_faded_stands_again_when_it_is_said_again() -> None:
     memory = told([says("like", "tea", 1), says("like", "tea", 5)])
     fact = memory.known("like", "tea")

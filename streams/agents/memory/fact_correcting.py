@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
-from models.facts import Fact, FactStatus
+from models.facts import Fact, FactCandidate, FactStatus
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
 from processors.facts.lines import Place
 from processors.facts.stubs import Stub, voided_by
+from streams.agents.memory import separating
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
@@ -47,14 +48,31 @@ def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) 
     if _is_done(fact, stub, window_id):
         work.skip("replayed")
         return Place(step.fact_id if fact is None else claim_of(fact).line_id)
-    if fact is None:
+    if fact is not None:
+        candidates = corrected(fact, said, step.at, step.by)
+    else:
         assert stub is not None  # or nothing was found
-        after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
-        raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
-    candidates = corrected(fact, said, step.at, step.by)
+        candidates = _corrected_part(stub, own, run, work)
     for candidate in candidates:
         emit_candidate(candidate, work)
     return Place(claim_of(candidates[0]).line_id)
+
+
+def _corrected_part(
+    stub: Stub, own: State | None, run: Run[ConsolidationStep], work: Work
+) -> tuple[FactCandidate, ...]:
+    """Take a fact out of the one that consolidation merged it into, for it is another; return what is said
+    instead of it.
+    """
+    ((step, _),) = run.items
+    assert step.correction is not None
+    if stub.fact is not None:
+        candidates = corrected(stub.fact, step.correction, step.at, step.by)
+        separating.fold(step, own, run, work)
+        if _found(step, work)[0] is not None:
+            return candidates
+    after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
+    raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
 
 
 def _found(step: ConsolidationStep, work: Work) -> tuple[Fact | None, Stub | None]:

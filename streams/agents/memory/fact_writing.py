@@ -68,7 +68,8 @@ def fold_in(candidate: FactCandidate, slot: Line | None, known: KnownLines, work
         before = line_of(line_id, work)
         old = None if before is None else before.fact(fact.fact_id)
         publish(fact, work)
-        if old is not None and old.statement != fact.statement:
+        is_back = old is None and fact.change is FactChange.KEPT  # its vector was let go of with it
+        if is_back or (old is not None and old.statement != fact.statement):
             embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
         if line_id != fact.fact_id and work.get(key, STATE) is None:
             work.put(key, Place(line_id), STATE, first=True)
