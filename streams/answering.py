@@ -11,7 +11,7 @@ A memory that does not answer costs what it would have told, and the answer says
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Protocol, TypeAlias, TypeVar
@@ -46,8 +46,11 @@ T = TypeVar("T")
 #: What a turn shows while it is answered.
 Event: TypeAlias = QueryUnderstanding | PromptLaid | MemorySearched | Notice | Spoken | Answer
 
-#: Turns before the question that are looked at.
-RECENT = 5
+#: Turns before the question that are in its prompt, and that it may refer to.
+RECENT, _REFERRED_TO = 5, 6
+
+#: Statements that a question may bear on.
+_STATEMENTS = 5
 
 #: Longest wait for one thing that memory is asked (seconds).
 _PATIENCE_SECONDS = 10.0
@@ -60,8 +63,10 @@ class Memory(Protocol):
         """Return the turns of the conversation before this one, oldest first."""
         ...
 
-    async def understand(self, turn: Turn) -> QueryUnderstanding:
-        """Return what the turn means."""
+    async def understand(self, turn: Turn, said: Sequence[Turn], known: Sequence[str]) -> QueryUnderstanding:
+        """Return what the turn means after what was ``said`` before it, and with the statements that are
+        ``known``, best first.
+        """
         ...
 
     async def context(self, turn: Turn) -> Context | None:
@@ -134,26 +139,31 @@ class Answerer:
     async def _asked(self, turn: Turn) -> tuple[Asked, list[Notice]]:
         """Gather what is at hand; what memory does not tell is left out, and said once.
 
-        What is asked for nearly always stands as it was said, so it is looked for before it is understood.
+        Memory is searched once: for the prompt, and for what the question bears on.  What is asked for nearly
+        always stands as it was said; where it does not, it is searched again.
         """
-        understanding = QueryUnderstanding(
-            query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text
-        )
         got = await asyncio.gather(
-            self._told(self._memory.recent(turn, RECENT)),
-            self._told(self._memory.understand(turn)),
+            self._told(self._memory.recent(turn, _REFERRED_TO)),
             self._told(self._memory.context(turn)),
             self._told(self._memory.search(turn, Search(turn.text))),
         )
-        (recent, one), (understood, two), (context, three), (found, four) = got
-        understanding = chosen(turn.text, recent or ()) or understood or understanding
+        (said, one), (context, two), (found, three) = got
+        recent = tuple(said or ())[-RECENT:]
+        understanding, four = chosen(turn.text, recent), None
+        if understanding is None and said is not None and found is not None:
+            known = [each.text for each in found.facts[:_STATEMENTS]]
+            understanding, four = await self._told(self._memory.understand(turn, said, known))
+        if understanding is None:
+            understanding = QueryUnderstanding(
+                query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text
+            )
         query = understanding.rewritten_query or turn.text
         if query != turn.text:
-            found, four = await self._told(self._memory.search(turn, Search(query)))
+            found, three = await self._told(self._memory.search(turn, Search(query)))
         asked = Asked(
             turn=turn,
             understanding=understanding,
-            recent=tuple(recent or ()),
+            recent=recent,
             found=found or Found(),
             blind=found is None,
             context=context,

@@ -7,7 +7,8 @@ would not say by now.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from enum import StrEnum
 from typing import Protocol
 
@@ -98,24 +99,31 @@ class ContextReader:
             NotFound: the person takes part in no such conversation.
             DependencyUnavailable: Redis or the index does not answer.
         """
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                return await self._read(tenant_id, user_id, conversation_id)
-        except TimeoutError as error:
-            raise DependencyUnavailable("redis", f"no context within {_PATIENCE_SECONDS:g} s") from error
+        async with _patience():
+            return await self._read(tenant_id, user_id, conversation_id)
+
+    async def made(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
+        """Return the context alone, if one was made and not all of it was erased since.
+
+        Raises:
+            DependencyUnavailable: as :meth:`read`.
+        """
+        async with _patience():
+            found = await self._stored(tenant_id, user_id, conversation_id)
+            return None if found is None else await self._as_of_now(found)
+
+    async def _stored(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
+        found = await self._contexts.read(tenant_id, user_id, conversation_id)
+        whose = tenant_id, user_id, conversation_id
+        is_theirs = found is not None and (found.tenant_id, found.user_id, found.conversation_id) == whose
+        return found if is_theirs else None
 
     async def _read(self, tenant_id: str, user_id: str, conversation_id: str) -> ContextAnswer:
         found, takes_part, extent = await asyncio.gather(
-            self._contexts.read(tenant_id, user_id, conversation_id),
+            self._stored(tenant_id, user_id, conversation_id),
             self._log.takes_part(tenant_id, user_id, conversation_id),
             self._log.extent(tenant_id, conversation_id),
         )
-        if found is not None and (found.tenant_id, found.user_id, found.conversation_id) != (
-            tenant_id,
-            user_id,
-            conversation_id,
-        ):
-            found = None
         if found is None and not takes_part:
             raise NotFound(
                 f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} that is "
@@ -164,6 +172,15 @@ class ContextReader:
             if why is not None:
                 gone[item.id] = why
         return without(context, gone) if gone else context
+
+
+@asynccontextmanager
+async def _patience() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            yield
+    except TimeoutError as error:
+        raise DependencyUnavailable("redis", f"no context within {_PATIENCE_SECONDS:g} s") from error
 
 
 async def _nothing() -> list[Fact]:

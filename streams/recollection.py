@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
 from models.context import Context, FoundBy
-from models.errors import NotFound
 from models.turns import Turn
-from models.understanding import QueryUnderstanding
+from models.understanding import QueryUnderstanding, QuestionAsked
 from processors.answering.material import Found
 from processors.answering.searching import Search
 from processors.context.ranking import Candidate
-from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, words_of
-from streams.context_reading import ContextAnswer
+from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, cleaned, words_of
 from streams.search import Result, SearchType, Wanted
 
 #: Results of the search that is made with the question itself.
@@ -35,15 +34,7 @@ class Searches(Protocol):
 class Understands(Protocol):
     """As :class:`streams.understanding.Understanding`."""
 
-    async def read(
-        self,
-        query: str,
-        user_id: str,
-        tenant_id: str,
-        conversation_id: str = "",
-        *,
-        may_begin: bool = False,
-    ) -> QueryUnderstanding:
+    async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
         """Return what a question means."""
         ...
 
@@ -51,13 +42,17 @@ class Understands(Protocol):
 class ReadsContexts(Protocol):
     """As :class:`streams.context_reading.ContextReader`."""
 
-    async def read(self, tenant_id: str, user_id: str, conversation_id: str) -> ContextAnswer:
-        """Return the context of a person in a conversation."""
+    async def made(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
+        """Return the context of a person in a conversation, if one was made."""
         ...
 
 
 class Log(Protocol):
     """As :class:`streams.adapters.conversation_log.ConversationLog`."""
+
+    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+        """Say whether the person is known in the conversation."""
+        ...
 
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
         """Return the last turns of a conversation, oldest first."""
@@ -74,30 +69,36 @@ class Recollection:
         self._log = log
 
     async def recent(self, turn: Turn, count: int) -> list[Turn]:
-        """Return the turns of the conversation before this one, oldest first."""
-        turns = await self._log.last_turns(turn.tenant_id, turn.conversation_id, count + 1)
+        """Return the turns of the conversation before this one, oldest first; none to who has no part in it."""
+        takes_part, turns = await asyncio.gather(
+            self._log.takes_part(turn.tenant_id, turn.user_id, turn.conversation_id),
+            self._log.last_turns(turn.tenant_id, turn.conversation_id, count + 1),
+        )
+        if not takes_part:
+            return []  # of a conversation's first message the log may not have read anything yet
         return [each for each in turns if each.message_id != turn.message_id][-count:]
 
-    async def understand(self, turn: Turn) -> QueryUnderstanding:
+    async def understand(self, turn: Turn, said: Sequence[Turn], known: Sequence[str]) -> QueryUnderstanding:
         """Return what the turn means: of a long one, what its beginning does."""
-        query = _query(turn.text)
-        if not query:
-            return _plain(turn)
         try:
-            # Of a conversation's first message the log may not have read anything yet.
-            return await self._understands.read(
-                query, turn.user_id, turn.tenant_id, turn.conversation_id, may_begin=True
-            )
+            query = cleaned(turn.text[:LONGEST_QUESTION])
         except InvalidQuestion:
-            return _plain(turn)
+            return QueryUnderstanding(
+                query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text
+            )
+        asked = QuestionAsked(
+            query=query,
+            user_id=turn.user_id,
+            tenant_id=turn.tenant_id,
+            conversation_id=turn.conversation_id,
+            turns=[each.text for each in said],
+            remembered=known,
+        )
+        return await self._understands.understand(asked)
 
     async def context(self, turn: Turn) -> Context | None:
         """Return the context that was made after the turn before."""
-        try:
-            answer = await self._contexts.read(turn.tenant_id, turn.user_id, turn.conversation_id)
-        except NotFound:
-            return None
-        return answer.context
+        return await self._contexts.made(turn.tenant_id, turn.user_id, turn.conversation_id)
 
     async def search(self, turn: Turn, search: Search) -> Found:
         """Return what is remembered of the person who said the turn, but for the turn itself."""
@@ -173,7 +174,3 @@ def _same(text: str) -> str:
 def _query(text: str) -> str:
     """Return as much of a text as can be searched for."""
     return " ".join(text[:LONGEST_QUESTION].split())
-
-
-def _plain(turn: Turn) -> QueryUnderstanding:
-    return QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0, final_augmented_context=turn.text)

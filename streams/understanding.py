@@ -53,12 +53,8 @@ class Understanding:
         user_id: str,
         tenant_id: str,
         conversation_id: str = "",
-        *,
-        may_begin: bool = False,
     ) -> QueryUnderstanding:
         """Return what the question means; ``conversation_id``: where it is asked, ``""``: at its beginning.
-
-        ``may_begin``: where the log does not know the person in the conversation, this is its beginning.
 
         Raises:
             InvalidQuestion: it is blank or too long.  NotFound: the person takes no part in the conversation.
@@ -70,7 +66,7 @@ class Understanding:
         searching = asyncio.create_task(self._search.search(wanted))
         try:
             said = await self._said_before(query, user_id, tenant_id, conversation_id)
-            if said is None and not may_begin:
+            if said is None:
                 raise NotFound(
                     f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} that "
                     "the log still holds: check the names, or leave the conversation out"
@@ -84,9 +80,13 @@ class Understanding:
             user_id=user_id,
             tenant_id=tenant_id,
             conversation_id=conversation_id,
-            turns=said or [],
+            turns=said,
             remembered=remembered,
         )
+        return await self.understand(asked)
+
+    async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
+        """Return what a question means, by rules if the model does not say it in time."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 return await self._understander.understand(asked)

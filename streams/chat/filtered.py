@@ -7,8 +7,8 @@ the broker in the midst of a turn goes on from where it was.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import msgspec
@@ -65,21 +65,17 @@ class Filtered:
         self._reading = asyncio.Event()
         self._wanted = asyncio.Event()
 
-    @asynccontextmanager
-    async def watch(
-        self, response_id: str, tenant_id: str, conversation_id: str
-    ) -> AsyncIterator[asyncio.Queue[Told]]:
-        """Yield what comes of a response and its conversation, from now on.
-
-        Raises:
-            DependencyUnavailable: the broker does not answer.
-        """
+    @contextmanager
+    def watch(self, response_id: str, tenant_id: str, conversation_id: str) -> Iterator[asyncio.Queue[Told]]:
+        """Yield what comes of a response and its conversation, once it is :meth:`ready`."""
         queue: asyncio.Queue[Told] = asyncio.Queue()
         keys = ((response_id,), (tenant_id, conversation_id))
         for key in keys:
             self._watching.setdefault(key, []).append(queue)
+        self._wanted.set()
+        if self._task is None or self._task.done():
+            self._task = in_background(self._read(), "chat-reader")
         try:
-            await self._ready()
             yield queue
         finally:
             for key in keys:
@@ -89,21 +85,23 @@ class Filtered:
             if not self._watching:
                 self._wanted.clear()
 
-    async def close(self) -> None:
-        """Stop reading."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+    async def ready(self) -> None:
+        """Return when whatever is written from now on is seen by those who watch.
 
-    async def _ready(self) -> None:
-        self._wanted.set()
-        if self._task is None or self._task.done():
-            self._task = in_background(self._read(), "chat-reader")
+        Raises:
+            DependencyUnavailable: the broker does not answer.
+        """
         try:
             async with asyncio.timeout(self._settings.request_timeout_seconds):
                 await self._reading.wait()
         except TimeoutError as error:
             raise DependencyUnavailable("kafka", "what is answered cannot be read back: try again") from error
+
+    async def close(self) -> None:
+        """Stop reading."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _read(self) -> None:
         attempt = 0

@@ -118,13 +118,13 @@ class RunningTurn:
     async def _answered(self) -> TurnEnd:
         names = self.names
         await self._tell("turn", names.told())
-        async with self._means.filtered.watch(
-            names.response_id, names.tenant_id, names.conversation_id
-        ) as queue:
+        # It is made ready while memory is searched, and waited for before the first piece is written.
+        watching = self._means.filtered.watch(names.response_id, names.tenant_id, names.conversation_id)
+        with watching as queue:
             shown: asyncio.Task[None] = asyncio.create_task(self._show(queue))
             try:
                 answer = await self._answer()
-                await self._chunk("", final=True)
+                await self._write("", final=True)
                 await self._wait_for(shown)
             except _NotWhole:
                 message = "What was said could not be read back as a whole. What you said is kept."
@@ -153,13 +153,19 @@ class RunningTurn:
             async for event in events:
                 if isinstance(event, Spoken):
                     self._said += event.text
-                    await self._chunk(event.text)
+                    await self._write(event.text)
                 elif isinstance(event, Answer):
                     answer = event
                 else:
                     await self._tell(_name_of(event), event)
         assert answer is not None
         return answer
+
+    async def _write(self, text: str, *, final: bool = False) -> None:
+        """Write a piece that is to be read back."""
+        if self._sequence == 0:
+            await self._means.filtered.ready()
+        await self._chunk(text, final=final)
 
     async def _chunk(self, text: str, *, final: bool = False) -> None:
         chunk = ResponseChunk(

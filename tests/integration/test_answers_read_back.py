@@ -70,7 +70,8 @@ async def test_what_is_written_while_the_broker_is_lost_is_read_when_it_is_back(
         monkeypatch.undo()
         raise KafkaConnectionError("gone")
 
-    async with filtered.watch("r-1", "default", "c-1") as queue:
+    with filtered.watch("r-1", "default", "c-1") as queue:
+        await filtered.ready()
         await write(producer, settings, 0, 1)
         assert await heard(queue, 2) == [0, 1]
         monkeypatch.setattr(AIOKafkaConsumer, "getmany", lost)
@@ -82,14 +83,16 @@ async def test_what_is_written_while_the_broker_is_lost_is_read_when_it_is_back(
 async def test_what_was_written_while_nobody_watched_is_not_read(
     settings: Settings, producer: AIOKafkaProducer, filtered: Filtered
 ) -> None:
-    async with filtered.watch("r-1", "default", "c-1") as queue:
+    with filtered.watch("r-1", "default", "c-1") as queue:
+        await filtered.ready()
         await write(producer, settings, 0)
         assert await heard(queue, 1) == [0]
     async with asyncio.timeout(60):
         while filtered._reading.is_set():
             await asyncio.sleep(0.01)
     await write(producer, settings, 1)
-    async with filtered.watch("r-1", "default", "c-1") as queue:
+    with filtered.watch("r-1", "default", "c-1") as queue:
+        await filtered.ready()
         await write(producer, settings, 2)
         assert await heard(queue, 1) == [2]
 
@@ -105,7 +108,8 @@ async def test_after_what_is_gone_from_the_topic_it_is_read_on_from_the_end(
         monkeypatch.undo()
         raise OffsetOutOfRangeError({})
 
-    async with filtered.watch("r-1", "default", "c-1") as queue:
+    with filtered.watch("r-1", "default", "c-1") as queue:
+        await filtered.ready()
         await write(producer, settings, 0)
         assert await heard(queue, 1) == [0]
         monkeypatch.setattr(AIOKafkaConsumer, "getmany", gone)

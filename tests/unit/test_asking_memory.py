@@ -3,60 +3,102 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
-from answer_samples import COUNT, fact, turn
+from answer_samples import COUNT, fact
+from answer_samples import turn as said
 
 from models.answers import Answer
 from models.context import Context
-from models.errors import NotFound
+from models.errors import DependencyUnavailable, NotFound
+from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.answering.material import Found
+from processors.answering.plain import ASKS_BACK
 from processors.answering.searching import Search
 from streams.answering import Answerer
+from streams.recollection import Recollection
 from streams.search import Results, Wanted
 from streams.search.results import scope_of
 from streams.understanding import Understanding
 
 
 class Memory:
-    """Understands a question once it was searched for; ``rewritten``: what it means."""
+    """Asks for all at once; ``rewritten``: what a question means."""
 
-    def __init__(self, rewritten: str | None) -> None:
+    def __init__(self, rewritten: str | None, *, down: str = "") -> None:
         self.rewritten = rewritten
+        self.down = down
         self.searched: list[str] = []
-        self._searched = asyncio.Event()
+        self.understood: list[tuple[list[str], list[str]]] = []
+        self._all = asyncio.Barrier(3)
+
+    async def _asked(self, what: str) -> None:
+        await self._all.wait()
+        if what == self.down:
+            raise DependencyUnavailable(what, "it is away")
 
     async def recent(self, turn: Turn, count: int) -> list[Turn]:
-        return []
+        await self._asked("log")
+        return [said("My sister Anna is away.", 0)]
 
-    async def understand(self, turn: Turn) -> QueryUnderstanding:
-        await self._searched.wait()
+    async def understand(self, turn: Turn, said: Sequence[Turn], known: Sequence[str]) -> QueryUnderstanding:
+        self.understood.append(([each.text for each in said], [*known]))
         return QueryUnderstanding(
             query=turn.text, is_ambiguous=False, score=0.0, rewritten_query=self.rewritten
         )
 
     async def context(self, turn: Turn) -> Context | None:
+        await self._asked("contexts")
         return None
 
     async def search(self, turn: Turn, search: Search) -> Found:
         self.searched.append(search.query)
-        self._searched.set()
+        if len(self.searched) == 1:
+            await self._asked("index")
         return Found((fact("f-1", f"Found for {search.query}"),))
 
 
 @pytest.mark.parametrize("rewritten", [None, "What is Anna's job?"])
-async def test_memory_is_searched_while_a_question_is_understood(rewritten: str | None) -> None:
+async def test_memory_is_searched_once_unless_something_else_is_meant(rewritten: str | None) -> None:
     memory = Memory(rewritten)
     async with asyncio.timeout(60):
-        events = [each async for each in Answerer(memory, COUNT).answer(turn("What is her job?", 1))]
+        events = [each async for each in Answerer(memory, COUNT).answer(said("What is her job?", 1))]
     assert memory.searched == ["What is her job?", *([rewritten] if rewritten else [])]
     answer = events[-1]
     assert isinstance(answer, Answer) and not answer.notices
     assert [each.text for each in answer.prompt.items if each.id == "f-1"] == [
         f"Found for {memory.searched[-1]}"
     ]
+    assert memory.understood == [(["My sister Anna is away."], ["Found for What is her job?"])]
+
+
+@pytest.mark.parametrize(("down", "understood"), [("index", 0), ("log", 0), ("contexts", 1)])
+async def test_without_what_a_question_bears_on_nobody_is_asked_back(down: str, understood: int) -> None:
+    memory = Memory(None, down=down)
+    async with asyncio.timeout(60):
+        events = [each async for each in Answerer(memory, COUNT).answer(said("What is her job?", 1))]
+    assert len(memory.understood) == understood
+    answer = events[-1]
+    assert isinstance(answer, Answer) and [each.problem for each in answer.notices] == ["memory"]
+
+
+async def test_what_was_asked_back_is_answered_by_a_choice_and_not_understood_again() -> None:
+    memory = Memory(None)
+    asked_back = f"{ASKS_BACK}\n1. What is Anna's job?\n2. What is Ida's job?"
+
+    async def recent(turn: Turn, count: int) -> list[Turn]:
+        await memory._asked("log")
+        return [said(asked_back, 0, Role.ASSISTANT)]
+
+    memory.recent = recent  # type: ignore[method-assign]
+    async with asyncio.timeout(60):
+        events = [each async for each in Answerer(memory, COUNT).answer(said("2", 1))]
+    assert memory.understood == []
+    assert memory.searched == ["2", "What is Ida's job?"]
+    assert isinstance(events[-1], Answer)
 
 
 class Log:
@@ -72,7 +114,7 @@ class Log:
 
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
         await self._searching.wait()
-        return [turn("My sister Anna is away.", 1)]
+        return [said("My sister Anna is away.", 1)]
 
 
 class Finds:
@@ -100,12 +142,26 @@ async def test_what_was_said_is_read_while_memory_is_searched() -> None:
     assert found.rewritten_query == "What is Anna's job?"
 
 
-async def test_who_is_not_known_in_a_conversation_may_begin_it_and_is_told_nothing_of_it() -> None:
+async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:
     search = Finds()
-    understanding = Understanding(search, Log(search.asked, knows=False))
+    log = Log(search.asked, knows=False)
+    understanding = Understanding(search, log)
     async with asyncio.timeout(60):
         with pytest.raises(NotFound):
             await understanding.read("What is her job?", "ada", "default", "c-1")
-        found = await understanding.read("What is her job?", "ada", "default", "c-1", may_begin=True)
-    assert found.rewritten_query is None
-    assert search.searches == 2, "each question is searched for once"
+        memory = Recollection(search, understanding, None, log)  # type: ignore[arg-type]  # it is not asked
+        assert await memory.recent(said("What is her job?", 1), 5) == []
+
+
+async def test_the_turns_before_a_question_are_told_without_it() -> None:
+    search = Finds()
+    search.asked.set()
+    memory = Recollection(search, None, None, Log(search.asked, knows=True))  # type: ignore[arg-type]
+    before = await memory.recent(said("What is her job?", 1, message_id="m-2"), 5)
+    assert [each.text for each in before] == ["My sister Anna is away."]
+    assert await memory.recent(said("My sister Anna is away.", 1), 5) == [], "it is the question"
+
+
+async def test_what_holds_no_word_is_not_asked_of_a_model() -> None:
+    memory = Recollection(None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
+    assert not (await memory.understand(said(" \x00 ", 1), [], [])).is_ambiguous

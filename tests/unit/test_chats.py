@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -108,9 +108,11 @@ class Filtered:
 
     def __init__(self, settings: Settings) -> None: ...
 
-    @asynccontextmanager
-    async def watch(self, *_: str) -> AsyncIterator[asyncio.Queue[Any]]:
+    @contextmanager
+    def watch(self, *_: str) -> Iterator[asyncio.Queue[Any]]:
         yield asyncio.Queue()
+
+    async def ready(self) -> None: ...
 
     async def close(self) -> None: ...
 

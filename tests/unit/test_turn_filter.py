@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from types import SimpleNamespace
@@ -125,9 +125,12 @@ async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
         queue.put_nowait(each)
     written: list[Any] = []
 
-    @asynccontextmanager
-    async def watch(*_: str) -> AsyncIterator[asyncio.Queue[ResponseChunk]]:
+    @contextmanager
+    def watch(*_: str) -> Iterator[asyncio.Queue[ResponseChunk]]:
         yield queue
+
+    async def ready() -> None:
+        assert not written, "it is waited for before the first piece is written"
 
     async def answer(turn: Turn) -> AsyncGenerator[Spoken | Answer]:
         yield Spoken("One. Two. Three.")
@@ -144,7 +147,7 @@ async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
 
     means: Any = SimpleNamespace(
         answerer=SimpleNamespace(answer=answer),
-        filtered=SimpleNamespace(watch=watch),
+        filtered=SimpleNamespace(watch=watch, ready=ready),
         sending=SimpleNamespace(chunk=write, message=write),
     )
     turn = RunningTurn(NAMES, None, means, set())  # type: ignore[arg-type]  # it is not asked here
