@@ -7,7 +7,7 @@ given until it is told.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from models.errors import DependencyUnavailable
 from models.index import SearchIndex
 from streams.adapters.qdrant_kinds import ARRIVED
 from streams.background import in_background
+from streams.telemetry.health import EXPIRY, HealthState
 
 log = structlog.get_logger("streams.expiry")
 
@@ -26,7 +27,8 @@ _EVERY_SECONDS = 3600.0
 class Expiry:
     """Looks once an hour for what arrived longer than ``kept`` ago in ``indexes``, by their names.
 
-    What Qdrant cannot be told while it is down is told an hour later.
+    What Qdrant cannot be told while it is down is told an hour later; so is what fails otherwise, and the
+    service says so meanwhile.
     """
 
     def __init__(
@@ -40,9 +42,10 @@ class Expiry:
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Begin, with a first look now."""
-        self._task = in_background(self._run(), "expiry")
+    async def begin(self, health: HealthState) -> Callable[[], Awaitable[None]]:
+        """Begin, with a first look now; returns what ends it."""
+        self._task = in_background(self._run(health), "expiry")
+        return self.stop
 
     async def stop(self) -> None:
         """End it, in the middle of a look if need be: the next one goes on."""
@@ -61,10 +64,16 @@ class Expiry:
             total += gone
         return total
 
-    async def _run(self) -> None:
+    async def _run(self, health: HealthState) -> None:
         while True:
             try:
                 await self.look()
             except DependencyUnavailable as error:
                 log.warning("what is kept no longer is still in an index", reason=str(error))
+            except Exception as error:  # it is the service's to go on, and to say what it does not do
+                log.exception("what is kept no longer is still in an index")
+                said = f"what is kept no longer is still in an index ({type(error).__name__}): see the log"
+                health.describe(EXPIRY, said)
+            else:
+                health.describe(EXPIRY, None)
             await asyncio.sleep(_EVERY_SECONDS)

@@ -17,8 +17,9 @@ from streams.telemetry.health import HealthState
 
 
 class Watchdog:
-    """Ends a process whose event loop has not run for ``timeout`` s: a step that hangs cannot be cancelled.
+    """Ends a process whose event loop, or whose step in a thread, tells nothing for ``timeout`` s.
 
+    What hangs cannot be cancelled.
     The partitions then go to a worker that works, after the session timeout.
     """
 
@@ -39,8 +40,9 @@ class Watchdog:
             before, checked = checked, time.monotonic()
             # If this thread did not run either, the whole process stood still: that is no hang.
             awake = checked - before < self._interval + 1.0
-            if awake and self._health.silence() > self._timeout:
-                end_now(f"its event loop hangs for {self._timeout:g} s")
+            silence, what = self._health.longest_silence()
+            if awake and silence > self._timeout:
+                end_now(f"its {what} hangs for {self._timeout:g} s")
 
 
 def tune_garbage_collection() -> None:

@@ -159,12 +159,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     ]
 
     expiry = Expiry({"turns": turns, "episodes": episodes}, timedelta(days=settings.turn_retention_days))
-
-    async def expire(_: HealthState) -> Close:
-        expiry.start()
-        return expiry.stop
-
-    companions: list[Companion] = [expire]
+    companions: list[Companion] = [expiry.begin]
     if indexes.rebuild is not None:
         companions.append(indexes.rebuild.begin)
     if shares_views(settings):

@@ -187,7 +187,7 @@ class Stepper:
         state.source_index = batch.source_index
         if stage.step is not None:
             if batch.source in stage.in_thread:
-                return await asyncio.to_thread(_in_thread, stage.step, batch, state)
+                return await asyncio.to_thread(self._in_thread, stage.step, batch, state)
             return stage.step(batch, state)
         since, answers = time.monotonic(), 0
 
@@ -205,6 +205,16 @@ class Stepper:
             return await self._call_out(batch, state)
 
         return await self._patience.call(call, give_up)
+
+    def _in_thread(
+        self, step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
+    ) -> Effects:
+        """Run a step where nothing but its outcome comes back, and that one error does not."""
+        with self._lane.runtime.health.working(f"step of {self._stage.name}"):
+            try:
+                return step(batch, state)
+            except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
+                raise RuntimeError("the step raised StopIteration") from exc
 
     async def _call_out(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Make one call, and remember it as answered if it did something or had to wait for something."""
@@ -289,13 +299,3 @@ class Stepper:
             packed = publisher.pack(outputs, self._stamp)
         self._packed = _NOTHING
         return Prepared(effects.account(), packed, self._values)
-
-
-def _in_thread(
-    step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
-) -> Effects:
-    """Run a step where nothing but its outcome comes back, and that one error does not."""
-    try:
-        return step(batch, state)
-    except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
-        raise RuntimeError("the step raised StopIteration") from exc

@@ -2,8 +2,8 @@
 
 The thread answers even when the event loop hangs, which is when the answer matters most:
 
-* ``/healthz`` is 503 when the loop has not called :meth:`HealthState.beat` for ``hang_timeout_seconds``,
-  or when the worker said that it stops.  Restart it.
+* ``/healthz`` is 503 when the loop has not called :meth:`HealthState.beat` for ``hang_timeout_seconds``, when
+  a step in a thread has not ended for as long, or when the worker said that it stops.  Restart it.
 * ``/readyz`` is 503 while anything keeps the worker from its work ("recovering state: 12,000 of 370,000
   records", "waiting for qdrant for 12 s").  Leave it alone.
 
@@ -19,8 +19,8 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -39,6 +39,9 @@ Detail = str | int | float | bool | list[str] | dict[str, int] | None
 
 #: The detail of a service that builds an index anew: how far it is, and what to do once it is whole.
 INDEX_REBUILD = "index_rebuild"
+
+#: The detail of a service that could not let go of what is kept no longer.
+EXPIRY = "expiry"
 
 #: What one client may cost: a thread each, for as long as its request and the answer take.
 _REQUEST_SECONDS = 10.0
@@ -72,6 +75,7 @@ class HealthState:
         self._blocks: dict[str, str] = {"starting": "starting"}
         self._waiting: dict[str, tuple[int, float]] = {}
         self._details: dict[str, Detail] = {}
+        self._working: dict[object, tuple[str, float]] = {}
 
     def spare(self, spare: bool) -> None:
         """Say whether this worker has no partitions because others have them all."""
@@ -89,6 +93,25 @@ class HealthState:
     def silence(self) -> float:
         """Return for how long the event loop has not beaten (seconds)."""
         return self._clock() - self._last_beat
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Note that a thread works at ``what``: one that does not end hangs as much as a loop that does not."""
+        this = object()
+        with self._lock:
+            self._working[this] = what, self._clock()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._working[this]
+
+    def longest_silence(self) -> tuple[float, str]:
+        """Return for how long the event loop, or a thread that works, has told nothing (seconds), and which."""
+        now = self._clock()
+        with self._lock:
+            working = [(now - since, what) for what, since in self._working.values()]
+        return max([(self.silence(), "event loop"), *working])
 
     def fail(self, reason: str) -> None:
         """The worker is stopping for good, and why; `/healthz` says so until the process ends."""
@@ -131,13 +154,13 @@ class HealthState:
 
     def why_unhealthy(self) -> list[str]:
         """Return the reasons to restart this worker; none when it is alive."""
-        silence = self.silence()
+        silence, what = self.longest_silence()
         reasons = []
         with self._lock:
             if self._failure is not None:
                 reasons.append(self._failure)
         if silence > self._hang_timeout:
-            reasons.append(f"the event loop has not answered for {silence:.0f} s")
+            reasons.append(f"the {what} has not answered for {silence:.0f} s")
         return reasons
 
     def why_not_ready(self) -> list[str]:

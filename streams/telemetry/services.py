@@ -14,7 +14,7 @@ from models.errors import ConfigurationError
 from streams.processes import most_processes, port_of
 from streams.services import SERVICES
 from streams.settings import Settings
-from streams.telemetry.health import INDEX_REBUILD, health_port
+from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
 from streams.topics import catalog_for
 from streams.whereabouts import notes
 
@@ -164,13 +164,13 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
         answer = ready.json()
         details, reasons = dict(answer["details"]), list(answer["reasons"])
         spare = answer["status"] == "spare"
+        names, sums = totals(metrics.text)
     except httpx.ConnectError:
         return Report(service, port, False, False, ["does not run"], {}, {})
     except httpx.TransportError as error:
         return Report(service, port, False, False, [f"does not answer ({type(error).__name__})"], {}, {})
-    except (ValueError, KeyError, TypeError):
+    except (httpx.DecodingError, ValueError, KeyError, TypeError):
         return Report(service, port, False, False, ["something else answers on this port"], {}, {})
-    names, sums = totals(metrics.text)
     names |= {details["service"]} if "service" in details else set()
     if names and service not in names:
         found = " and ".join(sorted(names))
@@ -179,8 +179,7 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
     if whose != settings.topic_prefix:
         reason = f"that of another deployment (topic prefix {whose!r}) answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
-    if rebuild := details.get(INDEX_REBUILD):
-        reasons.append(str(rebuild))
+    reasons += [str(details[name]) for name in (INDEX_REBUILD, EXPIRY) if details.get(name)]
     if spare:
         reasons.append("other workers have all the partitions; it takes over when one goes")
     return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)

@@ -119,12 +119,26 @@ async def test_nobody_on_the_port(settings: Settings) -> None:
     assert (report.running, report.reasons) == (False, ["does not run"])
 
 
-async def test_a_stranger_on_the_port(settings: Settings) -> None:
+_READY = b'{"status": "ready", "reasons": [], "details": {}}'
+
+
+@pytest.mark.parametrize(
+    ("encoding", "ready", "metrics"),
+    [
+        ("identity", b"<html>", b""),
+        ("identity", b"[]", b""),
+        ("gzip", _READY, b""),
+        ("identity", _READY, b"switchboard_records_total{ ="),
+        ("identity", _READY, b"switchboard_records_total nothing"),
+    ],
+)
+async def test_a_stranger_on_the_port(settings: Settings, encoding: str, ready: bytes, metrics: bytes) -> None:
     class Stranger(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200)
+            self.send_header("content-encoding", encoding)
             self.end_headers()
-            self.wfile.write(b"<html>")
+            self.wfile.write(metrics if self.path == "/metrics" else ready)
 
         def log_message(self, format: str, *args: object) -> None: ...
 

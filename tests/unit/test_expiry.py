@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from models.errors import DependencyUnavailable
 from models.index import TurnFilter, VectorSpace
 from models.messages import Role
 from models.turns import Turn, TurnSource
+from streams import expiry as module
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS
 from streams.expiry import Expiry
+from streams.telemetry.health import EXPIRY, HealthState
 
 SPACE = VectorSpace("words-1", 4)
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -74,25 +77,42 @@ async def test_what_came_too_long_ago_goes_with_its_vector_and_the_rest_stays(
         await again.close()
 
 
-class Down:
-    """An index whose server answers the second time."""
+class Fails:
+    """An index that fails the first time."""
 
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
+    def __init__(self, error: Exception) -> None:
+        self.errors = [error]
+        self.answers = asyncio.Event()
 
     async def expire(self, field: str, before: datetime) -> int:
-        if not self.asked.is_set():
-            self.asked.set()
-            raise DependencyUnavailable("qdrant", "it is away")
+        if self.errors:
+            raise self.errors.pop()
+        self.answers.set()
         return 0
 
 
-async def test_a_server_that_is_down_ends_nothing() -> None:
-    down = Down()
-    expiry = Expiry({"turns": down}, timedelta(days=30))  # type: ignore[dict-item]
-    expiry.start()
-    await asyncio.wait_for(down.asked.wait(), 60)
-    await asyncio.sleep(0)
-    assert expiry._task is not None and not expiry._task.done()
-    await expiry.stop()
-    assert expiry._task.done()
+@pytest.mark.parametrize(
+    ("error", "shown"), [(DependencyUnavailable("qdrant", "it is away"), False), (KeyError("id"), True)]
+)
+async def test_what_fails_is_tried_again_and_what_is_a_mistake_is_shown(
+    error: Exception, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails, health = Fails(error), HealthState(60.0)
+    slept, may = asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        slept.set()
+        await may.wait()
+        may.clear()
+
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep, gather=asyncio.gather))
+    end = await Expiry({"turns": fails}, timedelta(days=30)).begin(health)  # type: ignore[dict-item]
+    async with asyncio.timeout(60):
+        await slept.wait()
+        assert ("KeyError" in str(health.details().get(EXPIRY))) is shown
+        assert not health.why_unhealthy()
+        may.set()
+        await fails.answers.wait()
+        while health.details().get(EXPIRY) is not None:
+            await asyncio.sleep(0)
+    await end()

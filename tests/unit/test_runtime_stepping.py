@@ -173,6 +173,24 @@ class TestInAThread:
         assert bench.letters() == [(b"poison", "step_failed")]
         assert threading.main_thread() not in threads
 
+    async def test_one_that_does_not_end_is_seen_while_the_event_loop_goes_on(self, service: Service) -> None:
+        go_on, began = threading.Event(), threading.Event()
+
+        def slow(batch: RecordBatch, state: StateReader) -> Effects:
+            began.set()
+            assert go_on.wait(60)
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
+        running = asyncio.create_task(bench.run(b"a"))
+        await bench.until(began.is_set)
+        service.now += 61
+        service.health.beat()
+        assert service.health.why_unhealthy() == ["the step of stage has not answered for 61 s"]
+        go_on.set()
+        await running
+        assert service.health.why_unhealthy() == []
+
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
         """A future takes any error but this one."""
 
