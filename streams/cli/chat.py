@@ -84,6 +84,7 @@ async def _turn(
     """Say something and show what is answered; an interrupt stops the answer, and nothing else."""
     path = f"/v1/conversations/{quote(conversation, safe='')}/turns"
     turn_id = ""
+    upcoming: asyncio.Future[Any] | None = None
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, ValueError):
@@ -96,7 +97,7 @@ async def _turn(
                 raise recall_api.refusal(answer, str(client.base_url))
             events = _events(answer)
             while True:
-                upcoming: asyncio.Task[Any] = asyncio.ensure_future(anext(events, None))
+                upcoming = asyncio.ensure_future(anext(events, None))
                 await asyncio.wait([upcoming, stopping], return_when=asyncio.FIRST_COMPLETED)
                 if stopping.done() and turn_id:
                     await client.post(f"/v1/turns/{turn_id}/stop", json=who)
@@ -117,7 +118,10 @@ async def _turn(
             "serve", f"the answer broke off ({type(error).__name__}); what you said is kept if it was confirmed"
         ) from error
     finally:
-        stopping.cancel()
+        waiting = [each for each in (upcoming, stopping) if each is not None]
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         with suppress(NotImplementedError, ValueError):
             loop.remove_signal_handler(signal.SIGINT)
 
