@@ -122,6 +122,11 @@ class TestTurns:
         assert await log.at("acme", {"c": [0, 1], "d": [0]}) == [turn(0, "c", tenant_id="acme")]
         assert await log.at("default", {}) == []
 
+    async def test_more_of_one_conversation_than_a_call_takes_arguments(self, log: ConversationLog) -> None:
+        turns = [turn(index) for index in (0, 999, 1000, 19_999)]
+        await log.write((each, each.index) for each in turns)
+        assert await log.at("default", {"c": range(20_000)}) == turns
+
     async def test_an_older_version_replaces_no_newer_one(self, log: ConversationLog) -> None:
         await log.write([(turn(0, text="new"), 7)])
         await log.write([(turn(0, text="old"), 3)])
