@@ -10,10 +10,14 @@ import asyncio
 import resource
 import secrets
 import sys
+from collections import OrderedDict
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import h11
 import msgspec
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from streams.api.problems import (
     HEADERS_TOO_LARGE,
@@ -26,8 +30,15 @@ from streams.api.problems import (
     body_of,
 )
 
-#: From the first moment of a connection, or the end of an answer, to the end of the next request.
+#: From the first moment of a connection, or the first byte of a later request, to the end of the request.
 REQUEST_SECONDS = 10.0
+
+#: How long a connection is kept that has been answered and asks nothing: longer than clients use one, or a
+#: request meets one that is being closed.
+IDLE_SECONDS = 75.0
+
+#: Connections that are kept so; of more than these the one goes that has been idle for the longest.
+MOST_IDLE = 1000
 
 #: Connections at once, where there are file descriptors for them (:func:`room`).
 MOST_CONNECTIONS = 4000
@@ -46,47 +57,82 @@ def room(most: int = MOST_CONNECTIONS) -> int:
     return most if allowed == resource.RLIM_INFINITY else max(1, min(most, allowed - _OTHER_FILES))
 
 
+#: The connections of each server that are idle, the one first that has been for the longest.
+_idle: WeakKeyDictionary[ServerState, OrderedDict[Connection, None]] = WeakKeyDictionary()
+
+
 class Connection(H11Protocol):
     """uvicorn's HTTP/1.1, with a deadline for each request and a limit on connections."""
 
     request_seconds = REQUEST_SECONDS
+    idle_seconds = IDLE_SECONDS
     most_connections = MOST_CONNECTIONS
+    most_idle = MOST_IDLE
 
     _deadline: asyncio.TimerHandle | None = None
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._idle = _idle.setdefault(self.server_state, OrderedDict())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """See :class:`asyncio.Protocol`."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        if len(self.connections) > self.most_connections and not self._make_room():
             self._refuse(TOO_MANY_CONNECTIONS, "Too many connections are open. Try again.")
             return
-        self._set_deadline()
+        self._set_deadline(self.request_seconds)
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""
         if self.transport.is_closing():
             return
+        if self in self._idle:
+            del self._idle[self]
+            self._set_deadline(self.request_seconds)
         super().data_received(data)
         if not self._request_expected():
             self._clear_deadline()
 
     def on_response_complete(self) -> None:
-        """The answer is written: whatever comes next has the time that a first request has."""
+        """The answer is written: a next request may take its time to come, and not to end once it has begun."""
         super().on_response_complete()
         self._clear_deadline()
         if self._request_expected():
-            self._set_deadline()
+            self._expect_next()
+
+    def _expect_next(self) -> None:
+        if self.conn.trailing_data[0] or self.conn.their_state is not h11.IDLE or self._is_writing():
+            self._set_deadline(self.request_seconds)
+            return
+        self._set_deadline(self.idle_seconds)
+        self._idle[self] = None
+        if len(self._idle) > self.most_idle:
+            self._make_room()
+
+    def _is_writing(self) -> bool:
+        return self.transport.is_closing() or self.transport.get_write_buffer_size() > 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See :class:`asyncio.Protocol`."""
+        self._idle.pop(self, None)
         self._clear_deadline()
         super().connection_lost(exc)
+
+    def _make_room(self) -> bool:
+        """Let go of the connection that has been idle for the longest, if any is."""
+        if not self._idle:
+            return False
+        idle, _ = self._idle.popitem(last=False)
+        idle.transport.abort()
+        return True
 
     def _request_expected(self) -> bool:
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.transport.is_closing()
 
-    def _set_deadline(self) -> None:
-        self._deadline = self.loop.call_later(self.request_seconds, self._on_deadline)
+    def _set_deadline(self, seconds: float) -> None:
+        self._clear_deadline()
+        self._deadline = self.loop.call_later(seconds, self._on_deadline)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:

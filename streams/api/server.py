@@ -94,8 +94,7 @@ async def serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        # Longer than clients keep an idle connection (httpx: 5 s), or a request meets one that is being closed.
-        timeout_keep_alive=ceil(connection.request_seconds),
+        timeout_keep_alive=ceil(connection.idle_seconds),
     )
     server = _QuietServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name="http-api")

@@ -38,20 +38,27 @@ HALF_SENT = {
 class Hasty(Connection):
     """With less patience and less room than the real one, so that a test need not wait for it."""
 
-    request_seconds = 0.3
+    request_seconds = idle_seconds = 0.3
     most_connections = 20
 
 
 class Calm(Connection):
     """With time enough to ask on a busy machine."""
 
-    request_seconds = 1.5
+    request_seconds = idle_seconds = 1.5
 
 
 class Small(Hasty):
     """With as little room, and the time to fill it on any machine."""
 
-    request_seconds = 60.0
+    request_seconds = idle_seconds = 60.0
+
+
+class Lasting(Hasty):
+    """It keeps connections for longer than it waits for the end of a request, but not many."""
+
+    idle_seconds = 600.0
+    most_connections, most_idle = 4, 3
 
 
 async def short(_: Request) -> PlainTextResponse:
@@ -174,9 +181,81 @@ async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> N
     await server.stop()
 
 
-async def test_an_idle_connection_is_kept_for_longer_than_clients_use_it() -> None:
+@pytest.fixture
+async def lasting() -> AsyncIterator[ApiServer]:
+    server = await serve(app(), "127.0.0.1", 0, Lasting)
+    yield server
+    await server.stop()
+
+
+_GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def asked(server: ApiServer, stream: _Stream | None = None) -> _Stream:
+    """Ask, on a new connection unless one is given, and read the answer; return the connection."""
+    reader, writer = stream or await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(_GET)
+    async with asyncio.timeout(30):
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b" 200 " in head
+        [length] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+        await reader.readexactly(int(length.partition(b":")[2]))
+    return reader, writer
+
+
+async def passed(server: ApiServer) -> None:
+    """Wait for as long as the server waits for the end of a request."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async with asyncio.timeout(30):
+        assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_connection_that_was_answered_is_kept_and_a_request_on_it_ends_in_time(
+    lasting: ApiServer,
+) -> None:
     """Whoever closes it first: if it is the server, a request may be on its way to it."""
+    stream = await asked(lasting)
+    await passed(lasting)
+    await passed(lasting)
+    reader, writer = await asked(lasting, stream)
+    writer.write(_GET[:-2])
+    async with asyncio.timeout(30):
+        assert b" 408 " in await reader.readline()
+    writer.close()
+
+
+async def test_of_idle_connections_those_used_last_are_kept(lasting: ApiServer) -> None:
+    first, *others = [await asked(lasting) for _ in range(Lasting.most_idle)]
+    await asked(lasting, first)
+    others.append(await asked(lasting))
+    reader, writer = others.pop(0)
+    async with asyncio.timeout(30):
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+    for each in (first, *others):
+        await asked(lasting, each)
+        each[1].close()
+    writer.close()
+
+
+async def test_who_is_idle_makes_room_for_who_asks(lasting: ApiServer) -> None:
+    idle = [await asked(lasting) for _ in range(Lasting.most_idle)]
+    more = [await asked(lasting) for _ in range(Lasting.most_connections)]
+    async with asyncio.timeout(30):
+        for reader, writer in idle:
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+    for _, writer in more:
+        writer.close()
+
+
+async def test_an_idle_connection_is_not_closed_before_its_time() -> None:
+    """Clients keep them for seconds (httpx: 5), proxies for a minute (nginx)."""
     server = await serve(app(), "127.0.0.1", 0)
     kept = server._server.config.timeout_keep_alive
     await server.stop()
-    assert kept > (httpx.Limits().keepalive_expiry or 0) + 1
+    assert min(kept, Connection.idle_seconds) > 60
