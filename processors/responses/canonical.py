@@ -33,21 +33,20 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _STOPS = frozenset(".!…。！｡")
 _ENDINGS = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 
-#: Ways to begin that only say that something is said again.
-_LEADS = frozenset(
-    (*words.split(), ",")
+#: Ways to begin that only say that something is said again, canonically.
+_LEADS = tuple(
+    f"{words} , "
     for words in (
-        "again", "once again", "to repeat", "to reiterate",
+        *("again", "once again", "to repeat", "to reiterate"),
         *(f"as {who} {verb}{when}"
           for who in ("i", "i have", "i already", "i have already", "we", "we have")
           for verb in ("said", "mentioned", "noted", "explained", "stated")
           for when in ("", " before", " earlier", " above", " previously", " already")),
     )
 )  # fmt: skip
-_LEAD_WORDS = frozenset(lead[0] for lead in _LEADS)
-_LEAD_LETTERS = frozenset(word[:end] for word in _LEAD_WORDS for end in range(len(word) + 1))
-_LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(1, len(lead) + 1))
-_LONGEST_LEAD = max(map(len, _LEADS))
+_LEAD = re.compile("|".join(_LEADS), re.IGNORECASE)
+_LEAD_LETTERS = tuple("aotAOT")
+_LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(len(lead) + 1))
 
 _OPEN_WORD = re.compile(rf"(?:(?![{UNSPACED}])\S)*\Z")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -56,11 +55,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 @lru_cache(maxsize=8192)
 def canonical(text: str) -> str:
     """Return what all harmless variants of ``text`` share: its words, parted by single spaces."""
-    words = _words(text)
-    while words and words[-1] in _STOPS:
-        words.pop()
-    words = _without_lead(words)
-    return _joined(words)
+    return _without_lead(_without_stop(_words(text)))
 
 
 class Beginning:
@@ -72,19 +67,15 @@ class Beginning:
         found = _OPEN_WORD.search(text)
         at = found.start() if found else len(text)
         words = _words(text[:at])
-        self._lead = len(words) <= _LONGEST_LEAD and _lowered(words) in _LEAD_BEGINNINGS
-        words = _without_lead(words)
-        self._certain, begins = _joined(words), not words
-        while words and words[-1] in _STOPS:
-            words.pop()
-        self._stopped = _joined(words)
-        rest = _QUOTES.sub("", text[at:]).lstrip("*~")
+        certain = "".join([f"{word} " for word in words])
         # Letters begin a word, whatever follows them ("Note:*"): what need not wait never waits again.
-        letters = _LETTERS.match(rest)
-        rest = letters[0] if letters else ""
-        self._open = rest[:1].lower() + rest[1:] if begins else rest
-        if begins and self._open.lower() in _LEAD_LETTERS:
-            self._lead = True
+        letters = _LETTERS.match(_QUOTES.sub("", text[at:]).lstrip("*~"))
+        self._open = letters[0] if letters else ""
+        self._lead = (certain + self._open).lower() in _LEAD_BEGINNINGS
+        self._certain = _without_lead(certain)
+        if not self._certain:
+            self._open = self._open[:1].lower() + self._open[1:]
+        self._stopped = _without_lead(_without_stop(words))
         #: What every text begins with that it may become, if that is certain; else "".
         self.initial = "" if self._lead else self._certain[:1]
 
@@ -92,20 +83,10 @@ class Beginning:
         """Say whether a text that begins so may be ``said``, canonically.  Never wrongly says no."""
         if self._lead or self._stopped == said:
             return True
-        certain = self._certain
-        if not certain:
-            return self._fits(said, 0)
-        return (
-            said.startswith(certain)
-            and said[len(certain) : len(certain) + 1] == " "
-            and self._fits(said, len(certain) + 1)
-        )
-
-    def _fits(self, said: str, at: int) -> bool:
-        """Say whether the open word may become the word at ``at``, or begin with it ("can", "cannot")."""
-        if not self._open:
-            return True
-        following = said[at:].partition(" ")[0]
+        if not said.startswith(self._certain):
+            return False
+        # The open word may become the next one, or begin with it ("can", "cannot").
+        following = said[len(self._certain) :].partition(" ")[0]
         return (
             not _LETTERS.fullmatch(following)
             or following.startswith(self._open)
@@ -143,18 +124,14 @@ def _expanded(word: str) -> list[str]:
     return [head, ending] if ending else [plain]
 
 
-def _without_lead(words: list[str]) -> list[str]:
-    if words and words[0].lower() in _LEAD_WORDS:
-        for length in range(min(_LONGEST_LEAD, len(words)), 0, -1):
-            if _lowered(words[:length]) in _LEADS:
-                return words[length:]
-    return words
+def _without_stop(words: list[str]) -> str:
+    end = len(words)
+    while end and words[end - 1] in _STOPS:
+        end -= 1
+    return " ".join(words[:end])
 
 
-def _lowered(words: list[str]) -> tuple[str, ...]:
-    return tuple([word.lower() for word in words])
-
-
-def _joined(words: list[str]) -> str:
-    joined = " ".join(words)
-    return joined[:1].lower() + joined[1:]
+def _without_lead(words: str) -> str:
+    if words[:1] in _LEAD_LETTERS and (lead := _LEAD.match(words)):
+        words = words[lead.end() :]
+    return words[:1].lower() + words[1:]

@@ -11,22 +11,16 @@ import re
 
 import msgspec
 
-from processors.responses.lines import TABLE_BLOCK, Kind, code_after, line_end, line_kind
-from processors.responses.sentences import LONGEST_SENTENCE, read_sentence
+from processors.responses.lines import Kind, code_after, line_end, line_kind
+from processors.responses.sentences import LONGEST_GAP, LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
 _CODE_INDENT = 4
 #: What is indented more is no prose of its own: it stands under an item, is verse, or set apart.
 _INDENT_MOST = 2
+#: A bold line without a stop serves as a heading.
 _BOLD_LINE = re.compile(r"(\*\*|__)(?:(?!\1)[^.!?。！？\n])+\1:?")
-_BOLD_BEGINNING = re.compile(r"[*_]|(\*\*|__)(?:(?!\1)[^.!?。！？\n])*(?:\1:?)?")
-
-#: The level of a bold line that serves as a heading: below all others.
-BOLD_LEVEL = 7
-#: What becomes of kinds that only a line may be.
-_IS = {Kind.TABLE: Kind.ROW, Kind.UNDERLINE: Kind.RULE}
-_MAY_END_LINE = re.compile(r"[^\S\n]*\n?\Z")
-_EMPTY_LINE = re.compile(r"\s*\n[^\S\n]*\n")
+_MAY_END_LINE = re.compile(rf"[^\S\n]{{0,{LONGEST_GAP}}}\n?\Z")
 
 
 class Context(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -40,9 +34,8 @@ class Context(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Element(msgspec.Struct, frozen=True, gc=False):
     """The element at the beginning of a text: ``gap`` characters of white space, and itself up to ``end``.
 
-    ``first``: it begins a block (a paragraph, a list, a table, ...).  ``level``: of a heading, 1 is
-    the highest; 0 if only the next line makes it one.  ``inside``: the block that is open behind it.
-    ``long``: too long to be kept in mind, with all that follows in its line.
+    ``first``: it begins a block (a paragraph, a list, a table, ...).  ``inside``: the fence of the block that
+    is open behind it.  ``long``: too long to be kept in mind, with all that follows in its line.
     """
 
     kind: Kind
@@ -50,79 +43,64 @@ class Element(msgspec.Struct, frozen=True, gc=False):
     end: int
     settled: bool
     first: bool = False
-    level: int = 0
     inside: str = ""
     long: bool = False
 
-    @property
-    def is_line(self) -> bool:
-        """Whether it is a line, whatever it says: only the line's end ends it."""
-        return self.kind > Kind.HEADING or self.kind is Kind.LINE or 0 < self.level < BOLD_LEVEL
-
 
 def read_element(text: str, context: Context, *, final: bool) -> Element:
-    """Return the first element of ``text``; unless ``final`` it may grow."""
+    """Return the first element of ``text``; unless ``final`` it may grow.
+
+    White space without end is settled in pieces of ``LONGEST_GAP``.
+    """
     inside = context.inside
-    if inside == TABLE_BLOCK and _EMPTY_LINE.match(text):
-        inside = ""
     gap = len(text) - len(text.lstrip())
+    if gap >= LONGEST_GAP:
+        return Element(Kind.SPACE, LONGEST_GAP, LONGEST_GAP, True, inside=inside)
     if gap == len(text):
-        return Element(Kind.SPACE, gap, gap, final)
-    if inside == TABLE_BLOCK:
-        return _line(text, gap, Kind.ROW, final, inside=inside)
+        return Element(Kind.SPACE, gap, gap, False)
     line = text.rfind("\n", 0, gap) + 1
     if inside:
         return _line(text, line, Kind.CODE, final, inside=inside)
     if not line and not context.line_begins:
         return _sentence(text, gap, context, final, begins=False)
-    kind, mark_end = line_kind(text, gap, final)
+    kind, _ = line_kind(text, gap, final)
     if kind is Kind.UNDECIDED:
         return Element(kind, gap, len(text.rstrip()), settled=False)
     indent = len(text[line:gap].expandtabs(_TAB))
-    under_item = context.before == Kind.ITEM and (indent >= _INDENT_MOST or text.count("\n", 0, gap) == 1)
-    if kind is Kind.TEXT and indent < _INDENT_MOST and not under_item:
-        return _sentence(text, gap, context, final, begins=True)
-    level = mark_end - gap if kind is Kind.HEADING else 0
-    if kind is Kind.TEXT and under_item:
-        return _line(text, gap, Kind.ITEM, final, first=text.count("\n", 0, gap) > 1)
-    if kind is Kind.TEXT or (level and indent >= _CODE_INDENT):
-        kind, level = Kind.CODE if indent >= _CODE_INDENT else Kind.LINE, 0
-    table = TABLE_BLOCK if kind is Kind.TABLE else ""
-    kind = _IS.get(kind, kind)
-    return _line(text, gap, kind, final, _begins_block(text, gap, kind, context), level, table)
+    one_line_end = text.count("\n", 0, gap) == 1
+    if kind is Kind.TEXT:
+        if context.before == Kind.ITEM and (indent >= _INDENT_MOST or one_line_end):
+            return _line(text, gap, Kind.ITEM, final, first=not one_line_end)
+        if indent < _INDENT_MOST:
+            return _sentence(text, gap, context, final, begins=True)
+        kind = Kind.LINE
+    if kind in (Kind.LINE, Kind.HEADING) and indent >= _CODE_INDENT:
+        kind = Kind.CODE
+    return _line(text, gap, kind, final, _begins_block(text, gap, kind, context))
 
 
-def may_be_bold_line(text: str) -> bool:
-    """Say whether a line that begins with ``text`` may become a bold line without a stop, a heading."""
-    return _BOLD_BEGINNING.fullmatch(text.rstrip()) is not None
-
-
-def _line(
-    text: str, at: int, kind: Kind, final: bool, first: bool = False, level: int = 0, inside: str = ""
-) -> Element:
-    """Return the line that begins at ``at``; ``inside``: the block that it stands in, or opens."""
+def _line(text: str, at: int, kind: Kind, final: bool, first: bool = False, inside: str = "") -> Element:
+    """Return the line that begins at ``at``, in the block of code that ``inside`` has opened, if any."""
     found = line_end(text, at)
-    settled = found is not None or final
     end = found if found is not None else len(text) if final else len(text.rstrip("\r"))
     if end - at > LONGEST_SENTENCE:
-        return Element(kind, at, at + LONGEST_SENTENCE, False, first, 0, inside, long=True)
+        return Element(kind, at, at + LONGEST_SENTENCE, False, first, inside, long=True)
+    settled = found is not None or final
     if settled and kind is Kind.CODE:
         inside = code_after(text[at:end], inside)
-    return Element(kind, at, end, settled, first, level, inside)
+    return Element(kind, at, end, settled, first, inside)
 
 
 def _sentence(text: str, gap: int, context: Context, final: bool, *, begins: bool) -> Element:
-    extent = read_sentence(text, gap, final)
-    sentence = text[gap : extent.end].rstrip()
+    end, settled = read_sentence(text, gap, final)
     first = begins and _begins_block(text, gap, Kind.SENTENCE, context)
-    if len(sentence) > LONGEST_SENTENCE:
+    if end - gap > LONGEST_SENTENCE:
         return Element(Kind.SENTENCE, gap, gap + LONGEST_SENTENCE, settled=False, first=first, long=True)
-    if begins and (extent.underlined or _BOLD_LINE.fullmatch(sentence)):
-        level = 0 if extent.underlined else BOLD_LEVEL
-        return Element(Kind.HEADING, gap, extent.end, extent.settled, first or level > 0, level)
+    if begins and _BOLD_LINE.fullmatch(text[gap:end].rstrip()):
+        return Element(Kind.HEADING, gap, end, settled, first=True)
     # What follows its line says whether it is one of several short ones.
-    settled = extent.settled and (final or not _MAY_END_LINE.match(text, extent.end))
-    return Element(Kind.SENTENCE, gap, extent.end, settled, first)
+    settled = settled and (final or not _MAY_END_LINE.match(text, end))
+    return Element(Kind.SENTENCE, gap, end, settled, first)
 
 
 def _begins_block(text: str, gap: int, kind: Kind, context: Context) -> bool:

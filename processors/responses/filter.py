@@ -4,11 +4,11 @@ What is a repetition
     A *sentence* of prose whose words were all said before, in the same order, but for harmless variants
     (:mod:`.canonical`), goes by itself.  Everything else (headings, list items, rows, labels, lines that end in
     ":", verse, code) goes only in a *passage*: element by element it repeats what stands together above, from
-    the line that introduces it to the end of its block (:mod:`.passages`).  A heading goes with what stands
-    under it; if anything else under it is kept, it comes back.  What a new heading or a line that ends in ":"
-    announces is shown again on purpose (a draft, and the draft revised): it stays, and so does what goes on
-    with it in the order in which it was said first.  The seed's similarity proposes; what it finds and the
-    words do not bear out is told and kept (``FilterPolicy.fuzzy`` takes it out).
+    the line that introduces it to the end of its block.  A heading goes with what stands under it; if anything
+    else under it is kept, it comes back.  What a new heading or a line that ends in ":" announces is shown
+    again on purpose (a draft, and the draft revised): it stays, and so does what goes on with it in the order
+    in which it was said first.  The seed's similarity proposes; what it finds and the words do not bear out is
+    told and kept (``FilterPolicy.fuzzy`` takes it out).
 
 How long text waits
     Text that runs along something said before waits to the end of its sentence or block, for its reader has
@@ -27,12 +27,7 @@ import re
 from processors.responses.decisions import Decisions
 from processors.responses.duplicates import find_duplicate
 from processors.responses.elements import Context, read_element
-from processors.responses.filter_state import (
-    Filtered,
-    FilterPolicy,
-    FilterState,
-    FindDuplicate,
-)
+from processors.responses.filter_state import Filtered, FilterPolicy, FilterState, FindDuplicate
 from processors.responses.history import Said
 from processors.responses.lines import Kind, line_end
 from processors.responses.release import Release
@@ -41,12 +36,6 @@ from processors.responses.sentences import LONGEST_SENTENCE, MAY_END
 #: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
 #: one takes as long as it is: a response in one chunk would take quadratic time.
 _BITE = 4096
-
-#: Characters of white space in a row after which what came before is settled, as if the response ended there.
-#: Or a model that writes nothing but line ends would make a state that fits into no record.
-LONGEST_GAP = 1000
-# White space before the line's end may belong to what stands before it.
-_LONG_GAP = re.compile(rf"\n\s{{{LONGEST_GAP - 1}}}|[^\S\n]{{{LONGEST_GAP}}}")
 
 #: Before the block in which a line is open that was too long to be kept: the rest of it passes.
 _REST = "line"
@@ -98,8 +87,6 @@ def _goes_on(state: FilterState, text: str) -> bool:
     length = len(state.text)
     if not 0 < state.sent == length < LONGEST_SENTENCE - len(text):
         return False
-    if state.line:
-        return "\n" not in text and "\r" not in text
     return MAY_END.search(text) is None and _IN_WORDS.search(state.text, length - 3) is not None
 
 
@@ -126,7 +113,6 @@ class _Step:
         visible = len(text.rstrip())
         if visible > self.state.sent:
             self._decisions.leave(len(text) - len(text.lstrip()), visible)
-            self.state.line = False
 
     def take(self, text: str, now: float, final: bool) -> Filtered:
         """Go on with ``text`` and return what came of it all."""
@@ -134,57 +120,27 @@ class _Step:
             self._pass_on(text, final)
             return self._result(len(text), now)
         for at in range(0, len(text), _BITE):
-            self._add(text[at : at + _BITE])
+            self.state.text += text[at : at + _BITE]
+            self._advance_all(final=False)
         if final or not text:  # what was let go goes on even if nothing was added
             self._advance_all(final)
         if final:
             self._decisions.end_block(None)
             self._decisions.break_off()
             self._release.end()
-            self._release.drop_owed(0)
+            self._release.close_sections(0)
         return self._result(len(text), now)
-
-    def _add(self, text: str) -> None:
-        state = self.state
-        state.text += text
-        while len(state.text) >= LONGEST_GAP and (gap := _LONG_GAP.search(state.text)):
-            state.text, rest = state.text[: gap.end()], state.text[gap.end() :]
-            self._advance_all(final=False)
-            self._end_before_gap()
-            state.text += rest
-        self._advance_all(final=False)
 
     def _pass_on(self, text: str, final: bool) -> None:
         """Send ``text`` as it is, and before it what an earlier setting held back."""
         state = self.state
         state.text += text
-        visible = bool(state.text.strip())
-        if state.gap is None and not state.owed:
-            self._release.send(len(state.text))
-        elif visible:
-            self._decisions.leave(len(state.text) - len(state.text.lstrip()), len(state.text))
+        gap = len(state.text) - len(state.text.lstrip())
+        if state.gap is None or gap < len(state.text):
+            self._decisions.leave(gap, len(state.text))
+            self._release.consume(len(state.text))
         elif final:
             self._release.end()
-        else:
-            return
-        self._release.consume(len(state.text))
-
-    def _end_before_gap(self) -> None:
-        """After endless white space: what stands before it is settled, and the white space leaves."""
-        state = self.state
-        visible = len(state.text.rstrip())
-        space, sent = state.text[visible:], max(0, state.sent - visible)
-        state.text, state.sent = state.text[:visible], min(state.sent, visible)
-        self._advance_all(final=True)
-        self._decisions.break_off()
-        state.text, state.sent = space, sent
-        self._release.write_gap(space[sent:], space)
-        self._release.consume(len(space))
-        inside = state.context.inside
-        if "\n" in space:
-            inside = inside.removeprefix(_REST)
-        begins = "\n" in space or (state.context.line_begins and not visible)
-        state.context = Context(begins, inside, state.context.before)
 
     def _advance_all(self, final: bool) -> None:
         while self.state.text and self._advance(final):
@@ -197,9 +153,7 @@ class _Step:
             return self._rest_of_line(final)
         element = read_element(state.text, state.context, final=final)
         if element.kind is Kind.SPACE:
-            if not final and not state.said and state.gap is None and not state.held:
-                self._release.send(len(state.text))
-            return False
+            return element.settled and self._gap_without_end(element.end)
         waiting = state.sent <= element.gap
         if waiting:
             self._decisions.end_before(element)
@@ -215,20 +169,27 @@ class _Step:
             return self._release.consume(element.end)
         if not (waiting and self._decisions.waits(element)):
             self._decisions.leave(element.gap, element.end)
-            state.line = element.is_line
         return False
+
+    def _gap_without_end(self, end: int) -> bool:
+        """Let ``end`` characters of white space leave: they begin a block, if a line ends in them."""
+        state = self.state
+        self._decisions.break_off()
+        space = state.text[:end]
+        self._release.write_gap(space[state.sent :], space)
+        if "\n" in space:
+            state.context = Context(True, state.context.inside, Kind.SPACE)
+        return self._release.consume(end)
 
     def _rest_of_line(self, final: bool) -> bool:
         state = self.state
-        end = line_end(state.text, 0)
-        over = end is not None
-        if end is None:
-            end = len(state.text) if final else len(state.text.rstrip("\r"))
+        found = line_end(state.text, 0)
+        end = found if found is not None else len(state.text) if final else len(state.text.rstrip("\r"))
         self._release.send(end)
         self._release.consume(end)
-        if over:
+        if found is not None:
             state.context = Context(False, state.context.inside.removeprefix(_REST), Kind.LINE)
-        return over
+        return found is not None
 
     def _waiting_at(self) -> int | None:
         """Return the position of what the hold time is counted for: the last sentence or element that waits."""

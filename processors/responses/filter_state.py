@@ -60,16 +60,17 @@ class Duplicate(msgspec.Struct, frozen=True):
 class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A settled element that waits for the end of its block, at character ``position`` of the response.
 
-    ``tail``: white space that belongs to it.  ``said``: the text of what it repeats by itself, or "".
-    ``goes_on``: what stood before it was taken out, and stood before it when it was said first.
+    ``tail``: white space that belongs to it.  ``similar``: the text of what it repeats by itself, or "", and
+    how well (``score``).  ``goes_on``: what stood before it was taken out, and stood before it when it was
+    said first.
     """
 
     element: Said
     tail: str
     gap: str
     position: int
-    level: int = 0
-    said: str = ""
+    similar: str = ""
+    score: float = 1.0
     goes_on: bool = False
 
 
@@ -78,14 +79,13 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
 
     ``said``: what a reader has seen, oldest first.  ``text``: what is not settled, from character ``position``
     of the response on; its first ``sent`` characters have left.  ``context``: what came before it.  ``held``:
-    what is settled and waits.  ``run``: the places in ``said`` that the last element repeated (it waits, or
-    went).  ``owed``: headings that went with what stood under them, and come back if anything else does.
-    ``gap``: the white space around what was taken out.  ``after``: what was kept last, if it must not stand
-    alone: a heading, or a line that introduces something; ``verse``: it was a short line.  ``shown``: a
-    draft is shown again on purpose: the place in ``said`` that it has come to, the one where it began, and the
-    level of the headings that end it.  ``held_since``: when the element at ``held_at``, the last that waits,
-    began to (epoch seconds), if any does; ``similar``: it waits because it may become similar, no more.
-    ``line``: what is leaving is a line, which only the line's end ends.
+    elements that may belong to a passage; ``run``: where the last element that waits or went was said.
+    ``owed``: headings taken out that come back if anything under them stays.  ``gap``: white space around what
+    was taken out, if it was just now; ``began``: any text has left.  ``after``: what the last element that left
+    is to what follows.  ``verse``: the line before stands in verse.  ``shown``: a draft is shown again on
+    purpose: the place in ``said`` that it has come to, the one where it began, and the level of the headings
+    that end it.  ``held_since``: when the element at ``held_at``, the last that waits, began to (epoch
+    seconds), if any does; ``similar``: it waits because it may become similar, no more.
     """
 
     said: tuple[Said, ...] = ()
@@ -103,9 +103,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     held_since: float | None = None
     held_at: int = 0
     similar: bool = False
-    unused: int = 0
     shown: tuple[int, ...] | None = None
-    line: bool = False
 
 
 class Filtered(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from enum import IntEnum, auto
 
 
 class Kind(IntEnum):
-    """What an element is; below ``RULE``, what only a line may be that is being read."""
+    """What an element is.  Stored by number."""
 
     SPACE = auto()  # white space, and nothing yet that follows it
     UNDECIDED = auto()  # a line that has only just begun
@@ -19,33 +19,26 @@ class Kind(IntEnum):
     CODE = auto()  # a line of a block of code, or of displayed mathematics
     QUOTE = auto()
     RULE = auto()
-    TEXT = auto()  # prose, or what goes on with the line before
-    TABLE = auto()  # the row under the head of a table
-    UNDERLINE = auto()  # a rule that makes a heading of the line before it
+    TEXT = auto()  # of a line that is read: prose, or what goes on with the line before
 
 
 #: Characters in a row that decide nothing: rules, indents and fences are shorter.  Bounds what is kept.
-_ENDLESS = re.compile(r"[-*_=+:| \t]{1000}")
+_ENDLESS = re.compile(r"[-*_=+| \t]{1000}")
 
 #: All that a text may end with and still become structure.
 _UNDECIDED = re.compile(
-    r"(?:#{1,6}|`{1,2}|~{1,2}|\\|\$|<|[A-Za-z]\)?|\d{1,9}|(?:[A-Za-z]\)|\d{1,9}[.)]|[>•‣·–])[ \t]*"
-    r"|[-*_=+][-*_=+ \t]*\r?|[-:][-:| \t]*\r?)?\Z"
+    r"(?:#{1,6}|`{1,2}|~{1,2}|\\|\$|<|[A-Za-z]\)?|\d{1,9}|(?:[A-Za-z]\)|\d{1,9}[.)]|[>•‣·–])[ \t]{0,1000}"
+    r"|[-*_=+][-*_=+ \t]*\r?)?\Z"
 )
 _LINE = re.compile(
     r"(?P<HEADING>#{1,6}(?=\s|\Z))"
     r"|(?P<ROW>\|)"
     r"|(?P<LINE></?[A-Za-z]|<!|\r?\n|\Z)"
-    r"|(?P<TABLE>:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*(?=\r?\n|\Z))"
-    r"|(?P<UNDERLINE>(?:=+|-+)[ \t]*(?=\r?\n|\Z))"
-    r"|(?P<RULE>(?P<mark>[-*_])[ \t]*(?:(?P=mark)[ \t]*){2,}(?=\r?\n|\Z))"
+    r"|(?P<RULE>(?P<mark>[-*_=])[ \t]*(?:(?P=mark)[ \t]*){2,}(?=\r?\n|\Z))"
     r"|(?P<CODE>`{3,}|~{3,}|\$\$|\\\[)"
     r"|(?P<ITEM>(?:[-*+•‣·–]|\d{1,9}[.)]|[A-Za-z]\))[ \t]+(?=\S))"
     r"|(?P<QUOTE>>[ \t]*)"
 )
-
-#: The block of a table whose rows need not begin with a bar; it ends with an empty line.
-TABLE_BLOCK = "table"
 
 #: What ends displayed mathematics, by what opens it.
 _MATHEMATICS = {"$$": "$$", "\\[": "\\]"}

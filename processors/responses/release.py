@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from processors.responses.duplicates import Match
-from processors.responses.elements import BOLD_LEVEL
 from processors.responses.filter_state import Duplicate, FilterState, Held
-from processors.responses.history import MEMORY, Said, after, sentences_of
+from processors.responses.history import MEMORY, Said, announces, level_of, sentences_of
 from processors.responses.lines import Kind
 
 
@@ -41,44 +37,34 @@ class Release:
         """Remember an element that has left."""
         self.remember(said)
         if said.kind != Kind.RULE:  # what follows it is announced all the same
-            self._state.after = after(said)
+            self._state.after = announces(said)
 
     def remember(self, said: Said) -> None:
+        """Add an element to what was said."""
         state = self._state
         sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
         gone = len(state.said) + 1 - MEMORY
         state.said, state.run = (*state.said, said)[-MEMORY:], ()
         if gone > 0 and state.shown:
-            state.shown = state.shown[0] - gone, state.shown[1] - gone, *state.shown[2:]
+            state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
 
-    def drop(self, held: Held, similar: Match) -> None:
-        """Take an element out."""
-        if held.element.kind != Kind.RULE:
-            self.duplicates.append(Duplicate(held.element.text, similar.sentence, similar.score, held.position))
-        self._take_gap(held)
+    def drop(self, held: Held) -> None:
+        """Take an element out; a heading comes back if anything under it stays."""
+        state = self._state
+        if held.element.kind == Kind.HEADING:
+            self.close_sections(level_of(held.element.kind, held.element.text))
+            state.owed = (*state.owed, held)
+        elif held.element.kind != Kind.RULE:
+            self._tell(held)
+        state.gap = held.gap if state.gap is None else join_gaps(state.gap, held.gap, leads=not state.began)
 
-    def owe(self, held: Held, similar: str) -> None:
-        """Take a heading out, which comes back if anything under it stays."""
-        if not held.level:  # one that is underlined closes no section, but another like it
-            self.drop_owed(BOLD_LEVEL + 1)
-        owed = msgspec.structs.replace(held, said=similar, level=held.level or BOLD_LEVEL + 1)
-        self._state.owed = (*self._state.owed, owed)
-        self._take_gap(held)
-
-    def owe_underline(self, line: Held) -> None:
-        """Take out the line that makes the last heading that is owed one: they come back together."""
-        *others, heading = self._state.owed
-        tail = f"{heading.tail}{line.gap}{line.element.text}{line.tail}"
-        self._state.owed = (*others, msgspec.structs.replace(heading, tail=tail))
-        self._take_gap(line)
-
-    def drop_owed(self, level: int) -> None:
+    def close_sections(self, level: int) -> None:
         """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
-        owed = self._state.owed
-        for each in owed:
-            if each.level >= level:
-                self.duplicates.append(Duplicate(each.element.text, each.said, 1.0, each.position))
-        self._state.owed = tuple([each for each in owed if each.level < level])
+        state = self._state
+        closed = [held for held in state.owed if level_of(held.element.kind, held.element.text) >= level]
+        for held in closed:
+            self._tell(held)
+        state.owed = state.owed[: len(state.owed) - len(closed)]
 
     def end(self) -> None:
         """Nothing but white space follows."""
@@ -98,9 +84,11 @@ class Release:
         state.position += end
         return bool(state.text)
 
-    def _take_gap(self, held: Held) -> None:
+    def write_gap(self, unsent: str, gap: str) -> None:
+        """Let white space leave, ``unsent`` of which has not left, joined with that around what went."""
         state = self._state
-        state.gap = held.gap if state.gap is None else join_gaps(state.gap, held.gap, leads=not state.began)
+        self.out.append(unsent if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
+        state.gap = None
 
     def _write(self, unsent: str, gap: str, text: str) -> None:
         """Write an element that stays, behind the headings that it brings back."""
@@ -114,11 +102,8 @@ class Release:
         self.out.append(text)
         state.began, state.run = True, ()
 
-    def write_gap(self, unsent: str, gap: str) -> None:
-        """Let white space leave, ``unsent`` of which has not left, joined with that around what went."""
-        state = self._state
-        self.out.append(unsent if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
-        state.gap = None
+    def _tell(self, held: Held) -> None:
+        self.duplicates.append(Duplicate(held.element.text, held.similar, held.score, held.position))
 
 
 def join_gaps(before: str, after: str, *, leads: bool) -> str:

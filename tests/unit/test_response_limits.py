@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from processors.responses.filter import LONGEST_GAP, ResponseFilter, filter_text
+from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterPolicy, FilterState
 from processors.responses.history import Said, before_response
+from processors.responses.sentences import LONGEST_GAP
 
 OPENING = "The museum opens at nine in the morning."
 TICKETS = "Tickets are sold at the old town hall."

@@ -6,7 +6,7 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterState
-from processors.responses.history import MEMORY, START, Said, section_level
+from processors.responses.history import BOLD_LEVEL, Said, section_of
 from processors.responses.lines import Kind
 
 OPENING = "The museum opens at nine in the morning."
@@ -40,6 +40,7 @@ SHORT = "Bring some warm water. Take some bread too."
             "Bye.",
         ),
         (f"{SHORT}\n\n{GARDEN}", SHORT, "Bye."),
+        (f"{TICKETS}\n\n{SHORT}\n\n{GARDEN}", SHORT, "Bye."),
         # A section, wherever it stands, with the code or quotation that it ends with.
         (
             f"# A\n\n- {OPENING}\n- {PARKING}\n\n# B\n\n{TICKETS}",
@@ -56,7 +57,6 @@ SHORT = "Bring some warm water. Take some bread too."
             f"# A\n\nHe wrote us this.\n\n“{OPENING}”",
             "# C\n\nBye.",
         ),
-        (f"Hello.\n\n# A\n\n{PARKING} {STEPS}", f"# A\n\n{PARKING} {STEPS}", "# C\n\nBye."),
         # Code and quotations go where what stands before and after them goes.
         (f"{TICKETS}\n\n{STEPS}\n\n{PARKING}\n\n{GARDEN}", f"{STEPS}\n\n{PARKING}", "Bye."),
         (
@@ -83,8 +83,13 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
         # Under another heading it is about another thing.
         f"# A\n\n{OPENING}\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n{WAY}\n\nBye.",
         f"# A\n\n{OPENING}\n\n**Way**\n\n{WAY}\n\n# B\n\n{TICKETS}\n\n**Way**\n\n{WAY}\n\nBye.",
-        # Sentences that are too short to go by themselves.
-        f"{TICKETS}\n\n{SHORT}\n\n{GARDEN}\n\n{SHORT}\n\nBye.",
+        # Of sentences that are too short to go by themselves, not those of another paragraph.
+        f"{TICKETS}\n\n{SHORT}\n\n{GARDEN}\n\n{SHORT} Bye.",
+        # A chorus, a paragraph with a correction, with a label, of a few words.
+        f"{OPENING}\n\nRow the boat,\nrow it.\nDown the stream.\n\n{GARDEN}\n\nRow the boat,\nrow it.\n"
+        "Down the stream.\n\nBye.",
+        f"{TICKETS}\n\nSorry! It should read ten.\n\n{GARDEN}\n\nSorry! It should read ten.\n\nBye.",
+        f"{TICKETS}\n\nYes. Well.\n\n{GARDEN}\n\nYes. Well.\n\nBye.",
         # Code ends no passage, unless its section ends with it.
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n# B\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
@@ -92,8 +97,6 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
         f"# A\n\n{PARKING} So:\n\n  $$\n  x = 1\n  $$\n\n{GARDEN}\n\n"
         f"# A\n\n{PARKING} So:\n\n  $$\n  x = 1\n  $$\n\n{TICKETS}",
         f"# A\n\n- {PARKING}\n- {STEPS}\n\n{GARDEN}\n\n# A\n\n- {PARKING}\n- {STEPS}\n\n{TICKETS}",
-        f"# A\n\nHe wrote us this today.\n\n“{OPENING}”\n\n{GARDEN}\n\n"
-        f"# A\n\nHe wrote us this today.\n\n“{OPENING}”\n\n{TICKETS}",
     ],
 )
 def test_what_belongs_to_something_else_stays(text: str) -> None:
@@ -107,36 +110,6 @@ def test_a_quotation_begins_no_passage() -> None:
     assert filter_text(f"{said}\n\n{again}\n\nBye.").text == f"{said}\n\n“Come in,” said the guide.\n\nBye."
 
 
-@pytest.mark.parametrize("label", ["**Body**", "He wrote this to us:"])
-@pytest.mark.parametrize("quoted", [f"“{OPENING}”", f"> {OPENING}"])
-def test_a_quotation_under_a_label_does_not_wait(label: str, quoted: str) -> None:
-    """It would stay whatever follows: its reader need not wait for it."""
-    response_filter = ResponseFilter()
-    said = f"{PARKING}\n\n{label}\n\n{quoted}\n\n{TICKETS}\n\n{label}\n\n"
-    step = response_filter.push(FilterState(), said, 0.0)
-    assert response_filter.push(step.state, quoted[:14], 0.0).text.endswith(quoted[:14])
-
-
-@pytest.mark.parametrize("earlier", ["", f"{TICKETS}\n\n{OPENING}"])
-def test_what_another_response_began_with_goes(earlier: str) -> None:
-    """Where a memory spans a conversation, each of its responses has a beginning of its own."""
-    said = (*filter_text(earlier).state.said, START, *filter_text(f"{SHORT}\n\n{GARDEN}").state.said, START)
-    step = ResponseFilter().push(FilterState(said), f"{PARKING}\n\n{SHORT}\n\nBye.", 0.0, final=True)
-    assert step.text == f"{PARKING}\n\nBye."
-    said = (*filter_text(earlier).state.said, START, *filter_text(f"{GARDEN}\n\n{SHORT}").state.said, START)
-    step = ResponseFilter().push(FilterState(said), f"{PARKING}\n\n{SHORT}\n\nBye.", 0.0, final=True)
-    assert step.text == f"{PARKING}\n\n{SHORT}\n\nBye."
-
-
-def test_the_oldest_that_is_remembered_is_no_beginning() -> None:
-    """What stood before it may only have been forgotten."""
-    said = filter_text(f"{SHORT}\n\n{GARDEN}").state.said
-    text = f"{SHORT}\n\nBye."
-    for many, kept in ((MEMORY - 1, "Bye."), (MEMORY, text)):
-        more = tuple(Said(f"Line {number} of it.", first=True) for number in range(many - len(said)))
-        assert ResponseFilter().push(FilterState((*said, *more)), text, 0.0, final=True).text == kept
-
-
 def test_nothing_repeats_what_was_too_long_to_be_kept() -> None:
     response_filter = ResponseFilter()
     said = f"{OPENING}\n\n{'word ' * 1000}\n\n{OPENING}\n\n"
@@ -144,7 +117,8 @@ def test_nothing_repeats_what_was_too_long_to_be_kept() -> None:
     assert response_filter.push(step.state, "Hello there", 0.0).text.endswith("Hello there")
 
 
-def test_a_section_is_that_of_the_last_heading_with_a_level() -> None:
+def test_a_section_is_that_of_the_last_heading() -> None:
     said = (Said("## Way", Kind.HEADING), Said("**By bus**", Kind.HEADING), Said("#1 is red.", Kind.LINE))
-    assert section_level(said) == 2
-    assert section_level(said[1:]) == 0
+    assert section_of(said) == (1, BOLD_LEVEL)
+    assert section_of(said[:1]) == (0, 2)
+    assert section_of(said[2:]) == (-1, 0)
