@@ -24,7 +24,7 @@ from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
 from processors.extraction.values import clause_end, clean, with_article, without_article
-from processors.text.dates import FoundDate
+from processors.text.dates import FoundDate, find_dates
 
 _HABITUAL = words(
     "always usually generally normally typically regularly often rarely seldom strictly mostly mainly "
@@ -53,7 +53,7 @@ _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 _VAGUE = re.compile(
-    r"had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 
@@ -118,7 +118,7 @@ def _by_table(
         text = _WORKPLACE.split(text, maxsplit=1)[0]
     if row.attribute in ("plan", "event"):
         date, text = date_of(text, whole, said_at, ahead=ahead)
-        if "d" in flags and date is None:
+        if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
             return []
     if "g" in flags:
         text = f"{gerund((groups['g'] or '').lower())}{text}"
@@ -178,7 +178,7 @@ def _draft(
         adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
         frequency = _FREQUENCY.search(_of_clause(clause, whole))
         occasion = _OCCASION.match(whole)
-        if frequency and frequency[0].lower() not in value.lower():
+        if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
             says = f"{says} {frequency[0]}"
         elif occasion and (when := clean(occasion["when"], keep_article=True)):
             says = f"{says} during {when}"

@@ -64,7 +64,7 @@ _ASKING = (
 )
 _JOINT = re.compile(
     rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>and(?: also| so| yes| then| now)?|but|so|yet|because|'?cause|"
-    rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|(?:that|which|who)(?=\s+{_SELF})|then|or|"
+    rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|then|or|"
     rf"and if|but if|especially when|where|than|after|before|in case|(?:and |but |as )?you know(?: that)?|honestly)\s+)?(?={_SELF}|{_ASKING})",
     re.IGNORECASE,
 )

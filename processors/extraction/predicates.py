@@ -78,7 +78,7 @@ _COUNT = r"(?:an?|one|two|three|four|five|six|my own|some|several|\d+)"
 # A row is a line.
 # fmt: off
 LIKING = _rows(
-    (r"(?:like|love|enjoy|adore|appreciate|dig|cherish) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g"),
+    (r"(?:like|love|enjoy|adore|appreciate|dig|cherish) (?:to )(?:just |also |really )?(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g"),
     (r"(?:like|love|enjoy|adore|dig|fancy|savou?r) V", "like", "like {v}", LIKED, "l"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand|can't bear) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g-"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),

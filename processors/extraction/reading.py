@@ -31,6 +31,8 @@ from processors.text.sentences import sentence_spans
 _MOST_SENTENCES = 60
 #: How many words back "that's my favourite" may point.
 _REMEMBERED_WORDS = 40
+#: The end of an answer that may ask, in characters, and the words of a reply that is about what it asks.
+_LONGEST_QUESTION, _LONGEST_REPLY = 200, 15
 
 
 def read_window(window: Window) -> list[Statement]:
@@ -112,6 +114,9 @@ def _message(
 ) -> list[Found]:
     masked = mask_quotes(message.content).replace("’", "'")
     asking = before if before is not None and before.role is Role.ASSISTANT else None
+    is_reply = asking is not None and len(masked.split()) <= _LONGEST_REPLY
+    if asking is not None and is_reply and "?" in (question := asking.content[-_LONGEST_QUESTION:]):
+        context[message.user_id] = topic_of(question, context.get(message.user_id, ""))
     spans = sentence_spans(masked)[:_MOST_SENTENCES]
     if not spans or not is_english(masked):
         return []
@@ -243,7 +248,7 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     for told in (presupposed(text),) if piece.asked else (text, in_first_person(text), presupposed(text)):
         clause = read(told, joint=piece.joint)
         if clause is not None and (found := interpret(clause, message.sent_at, text)):
-            return found
+            return [_in_context(each, context.get(message.user_id, "")) for each in found]
     asked = asked_for(
         without_opener(text) or text,
         context.get(message.user_id, ""),
@@ -272,4 +277,15 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     ]
 
 
+def _in_context(draft: Draft, topic: str) -> Draft:
+    """ "I prefer Nordwind" is of what was spoken of, where a name is preferred."""
+    is_name = draft.sentence.startswith("Prefers ") and _NAME.fullmatch(draft.value) is not None
+    return (
+        replace(draft, attribute=f"favourite/{topic}")
+        if topic and is_name and draft.attribute == "like"
+        else draft
+    )
+
+
+_NAME = re.compile(r"[A-Z][\w&'-]*(?: (?:[A-Z][\w&'-]*|\d+(?:\.\d+)?))*")
 _NO_MORE = re.compile(r"\bany ?more\b|\bno longer\b|\bno more\b", re.IGNORECASE)

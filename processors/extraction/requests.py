@@ -54,7 +54,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),
-        (rf"(?:only|always|exclusively)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
+        (rf"(?:only|always|exclusively)(?! (?:in|at|on|for|from|there|here|been|a|an|one|two|three|four|five|\d+)\s)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
         (r"(?:make sure|ensure|be sure|please)(?: that| to| we| it| you| i| the \w+| my \w+)* (?:avoids?|excludes?|do not (?:use|take)|don't (?:use|take|get)|doesn't (?:have|use|include|take)|not|never|skips?|(?:is|are)n't) V", "avoid", "-"),
         (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our|all|any)(?: future)? [\w ]{3,30}? (?:has|have|is|are|offers?|accepts?|supports?))? V", "ask for", ""),
@@ -132,7 +132,7 @@ _GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|ty
 _NOT_BARE = re.compile(
     r"(?:no|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
     r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
-    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen)\b",
+    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or)\b",
     re.IGNORECASE,
 )
 

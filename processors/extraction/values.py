@@ -11,7 +11,7 @@ _CUT = re.compile(
     r"\s*(?:,(?!\d{3})|[;(\[{…!?]|:(?!\w)|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
     r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
-    r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|love|just|only|this|"
+    r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|(?:strongly |really )?(?:love|like|enjoy|prefer|dislike|hate)|just|only|this|"
     r"these|think|avoid|don't|make|find|please|get|look|keep)(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
     r"i've|especially|can you|could you|please|just (?:give|get|find|take|show|tell)|rather than|instead of|lol|haha)\b)",
     re.IGNORECASE,
@@ -40,7 +40,10 @@ _POINTS = re.compile(
     r"previous|so far|back)\b",
     re.IGNORECASE,
 )
-_DESCRIBED = re.compile(r"\b(?:an?|the|my|such|very|really) [\w-]+$", re.IGNORECASE)
+_DESCRIBED = re.compile(
+    r"\b(?:an?|the|my|such|very|really) [\w-]+$|\w{3,}(?:ional|ical|ive|ous|ful|able|ible|less)$", re.IGNORECASE
+)
+_ASIDE = re.compile(r" \([^()]{1,30}\)")
 _ADJECTIVE = re.compile(r"\s*[a-z-]+(?<!ing)\Z")
 _LISTING = re.compile(r"\s*[\w-]+, [\w-]+(?:,|(?: and| or)\b)")
 _NEW_CLAUSE = re.compile(
@@ -107,7 +110,7 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
     Cut at the next clause; trailing adverbs and leading determiners go; a phrase of more than ``words``
     words, or one that points at something else ("it", "your idea"), is none.
     """
-    text = _QUOTED.sub(r"\1", text)
+    text = _ASIDE.sub("", _QUOTED.sub(r"\1", text))
     cut = _CUT.search(text)
     if (
         cut is not None

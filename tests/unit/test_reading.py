@@ -509,6 +509,12 @@ def test_a_name_or_a_setting_has_one_subject_however_it_is_put(said: str, attrib
     assert (attribute, value) in [(each.attribute, each.value) for each in read_window(window(said))]
 
 
+def test_a_name_that_is_preferred_is_of_what_was_asked() -> None:
+    found = only((ASSISTANT, "Which podcast would you like to hear?"), "I prefer Nordwind.")
+    assert (found.attribute, found.value) == ("favourite/podcast", "Nordwind")
+    assert only("I prefer Nordwind.").attribute == "like"
+
+
 def test_a_station_is_of_what_was_spoken_of() -> None:
     found = read_window(window("My battery is low, I need charging.", "Find a Greenvolt station."))
     assert "favourite/charging" in {each.attribute for each in found}
@@ -684,6 +690,25 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("I practise and train every day.", []),
         ("Always avoid covered parking.", ["Avoids covered parking"]),
         ("Could we not limit the parking that we look for?", []),
+        ("I much prefer to learn using traditional, hand-made maps.", []),
+        ("I prefer learning by rowing and dislike dry, dusty books.", ["Prefers learning by rowing"]),
+        (
+            "I dislike night-time (NT) and early-morning trains.",
+            ["Does not like night-time and early-morning trains"],
+        ),
+        ("The regatta is on Friday... only two days away!", []),
+        ("Your job is fun and always in windy places.", []),
+        ("Read a novel or the timetable.", []),
+        ("I had no luck last Sunday.", []),
+        ("I lost the chance.", []),
+        ("We started chatting.", []),
+        ("I only listen to stories in a voice that I know.", []),
+        ("I like to just sit by the sea.", ["Likes sitting by the sea"]),
+        ("I often go to the quay when I am tired.", ["Often goes to the quay"]),
+        ("I'm preparing for the May 25 workshop.", ["Is preparing for the May 25 workshop"]),
+        ("I started rowing five years ago.", ["Started rowing in 2019"]),
+        ("I prefer black bread and strongly dislike toast.", ["Prefers black bread"]),
+        ("He never tires and always speaks up for the crew.", []),
         ("I lost 6 hours.", []),
         ("I spent about two days last week.", []),
         ("We don't sail often, usually only once a month.", []),
