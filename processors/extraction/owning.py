@@ -81,37 +81,20 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
     ]
 
 
-def favourite_of(topic: str, value: str, clause: Clause | None = None) -> Draft:
+def favourite_of(topic: str, value: str, clause: Clause) -> Draft:
     """A favourite by its subject: the named one, or that of the value."""
-    read = preference(value)
     topic = clean(topic.lower(), words=3)
-    if not topic and read is not None and read.topic:
-        topic = read.topic
-    named = preference(f"{value} {topic}")
-    if named is not None and named.topic and len(topic.split()) == 1:
+    named = preference(f"{value} {topic}".strip())
+    if named is not None and named.topic and len(topic.split()) <= 1:
         topic = named.topic
-    polarity = NEGATED if clause is not None and clause.negated else AFFIRMED
-    assertion = (
-        ENDED
-        if clause is not None and clause.ended
-        else CORRECTED
-        if clause is not None and clause.corrects
-        else HOLDS
-    )
+    polarity = NEGATED if clause.negated else AFFIRMED
+    assertion = ENDED if clause.ended else CORRECTED if clause.corrects else HOLDS
     if not topic:
-        return Draft(
-            "like",
-            value,
-            say(f"like {value}", polarity=polarity, assertion=assertion),
-            predicates.TOLD,
-            SELF,
-            polarity,
-            assertion,
-        )
+        sentence = say(f"like {value}", polarity=polarity, assertion=assertion)
+        return Draft("like", value, sentence, predicates.TOLD, SELF, polarity, assertion)
     slot = named_topic(value, topic) if topic in ("song", "album", "track", "tune", "station") else topic
-    sentence = {
-        ENDED: f"Favourite {topic} is no longer {value}",
-    }.get(assertion, f"Favourite {topic} is {'not ' if polarity is NEGATED else ''}{value}")
+    holds = "no longer " if assertion is ENDED else "not " if polarity is NEGATED else ""
+    sentence = f"Favourite {topic} is {holds}{value}"
     return Draft(f"favourite/{slot}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
 
 
