@@ -140,10 +140,8 @@ class MemorySearch:
         turns = self._turns if wanted.searches_turns else None
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
         question = read(query, await _speakers(named, query, wanted))
-        about = query if wanted.search_type is SearchType.FACTS else question.text
-        # Two texts at once take less than one after the other, by far where a model is asked over a network.
-        vectors = await self._embed(about, *([query] if wanted.searches_facts else []))
-        vector, whole = vectors.get(about), vectors.get(query)
+        # One vector for all that is searched: making it takes longer than anything else here.
+        vector = await self._embed(query if wanted.search_type is SearchType.FACTS else question.text)
         watch.lap("read")
         period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
@@ -151,7 +149,7 @@ class MemorySearch:
         around: Around = {}
         said, known = await asyncio.gather(
             _nothing() if turns is None else pools.turns(turns, question.text, vector, wanted),
-            pools.facts(self._facts, query, whole, wanted, period, now, self._rates)
+            pools.facts(self._facts, query, vector, wanted, period, now, self._rates)
             if wanted.searches_facts
             else _nothing(),
         )
@@ -238,14 +236,14 @@ class MemorySearch:
                 known.setdefault((turn.conversation_id, turn.index), turn)
         return known
 
-    async def _embed(self, *texts: str) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of texts; none while the embedder is down."""
-        distinct = [*dict.fromkeys(texts)]
+    async def _embed(self, text: str) -> NDArray[np.float32] | None:
+        """Return the vector of a text; none while the embedder is down."""
         try:
-            vectors = await asyncio.wait_for(self._embedder.embed(distinct), self._embed_timeout)
+            vectors = await asyncio.wait_for(self._embedder.embed([text]), self._embed_timeout)
         except (DependencyUnavailable, TimeoutError):
-            return {}
-        return dict(zip(distinct, vectors, strict=True))
+            return None
+        vector: NDArray[np.float32] = vectors[0]
+        return vector
 
 
 async def _speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[str]:

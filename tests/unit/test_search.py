@@ -42,8 +42,10 @@ class WordEmbedder:
         self.meanings = meanings or {}
         self.error: Exception | None = None
         self.hangs = False
+        self.asked: list[str] = []
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
         if self.error is not None:
             raise self.error
         if self.hangs:
@@ -293,6 +295,18 @@ async def test_turns_and_facts_are_found_together(
     assert {each.kind for each in await find(search, "coffee", search_type=SearchType.TURNS)} == {"turn"}
     with pytest.raises(InvalidQuestion, match="no episodes are kept here"):
         await find(search, "coffee", search_type=SearchType.EPISODES)
+
+
+async def test_one_vector_is_made_for_facts_and_turns(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    await store(index, embedder, make_fact("drinks coffee daily"))
+    await keep(turns, embedder, make_turn(0, "strong coffee keeps me awake"))
+    search = MemorySearch(index, embedder, turns)
+    embedder.asked.clear()
+    found = await find(search, "Can you remind me what I said about strong coffee?", limit=2)
+    assert {each.kind for each in found} == {"fact", "turn"}
+    assert embedder.asked == ["what about strong coffee?"], "without the words that only ask"
 
 
 async def test_turns_of_nobody_else(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:

@@ -44,7 +44,7 @@ _NAMES = """
 _WORDS = _NAMES.split()
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
-#: Every other question has words that only ask: what it is about is embedded, too.
+#: Every question has words that only ask: what it is about is embedded.
 _ASKED = ("what about {}?", "Can you remind me what I said about {}?")
 
 
