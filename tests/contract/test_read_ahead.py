@@ -1,0 +1,94 @@
+"""Files are read before they are needed: what is written of them, and no more than is wanted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fact_samples import SPACE, make_fact
+
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
+from streams.adapters.qdrant_kinds import FACTS
+from streams.adapters.read_ahead import read_ahead
+
+PAGE = os.sysconf("SC_PAGESIZE")
+FAR = 16 * 1024 * 1024
+
+
+def drop(path: Path) -> None:
+    """Have the system let go of a file's pages."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if is_at_hand(path, 0):
+        pytest.skip("this file system keeps its files in memory")
+
+
+def is_at_hand(path: Path, offset: int) -> bool:
+    """Say whether a page can be read without waiting for the disk."""
+    with path.open("rb") as file:
+        try:
+            return os.preadv(file.fileno(), [bytearray(PAGE)], offset, os.RWF_NOWAIT) == PAGE
+        except BlockingIOError:
+            return False
+
+
+@pytest.fixture
+def sparse(tmp_path: Path) -> Path:
+    """Two pages, far from each other."""
+    path = tmp_path / "segment" / "page.dat"
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        for offset in (0, FAR):
+            file.seek(offset)
+            file.write(os.urandom(PAGE))
+    return path
+
+
+def test_what_is_written_is_at_hand_and_holes_are_not_read(tmp_path: Path, sparse: Path) -> None:
+    drop(sparse)
+    assert 2 * PAGE <= read_ahead([tmp_path], 2 * FAR) < FAR
+    assert is_at_hand(sparse, 0)
+    assert is_at_hand(sparse, FAR)
+
+
+def test_no_more_is_read_than_is_wanted(tmp_path: Path, sparse: Path) -> None:
+    drop(sparse)
+    assert read_ahead([tmp_path], PAGE) == PAGE
+    assert is_at_hand(sparse, 0)
+    assert not is_at_hand(sparse, FAR)
+
+
+def test_an_empty_file_and_no_folder_are_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert read_ahead([tmp_path, tmp_path / "missing"], FAR) == 0
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken").write_bytes(b"x")
+
+    def fails(*_: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "lseek", fails)
+    with pytest.raises(OSError, match="Input/output error"):
+        read_ahead([tmp_path], FAR)
+
+
+def payloads_of(folder: Path) -> Path:
+    """Return the first file of an index's payloads."""
+    [found] = folder.glob("segments/*/payload_storage/page_0.dat")
+    return found
+
+
+async def test_what_an_index_holds_is_at_hand_once_it_is_open(tmp_path: Path) -> None:
+    index = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await index.upsert([make_fact(f"likes tea number {number}") for number in range(100)])
+    await index.close()
+    payloads = payloads_of(tmp_path)
+    drop(payloads)
+    again = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert is_at_hand(payloads, 0)
+    assert is_at_hand(payloads, 4 * PAGE)
+    await again.close()
