@@ -76,7 +76,7 @@ train: $(STAMP)  ## Fit the weights that come with the package anew: make train 
 CACHE ?= build/train
 
 mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
-	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)'" \
+	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)' --timeout=$(TEST_LIMIT)" \
 		$(BIN)/python -m mutmut run --max-children $(MUTANT_JOBS) $(PART)
 	$(BIN)/python -m tests.mutation.report --at-least $(AT_LEAST) $(PART)
 
@@ -86,6 +86,9 @@ AT_LEAST ?= 85
 # The files of tests that are asked, by name.  To see once which code all of them reach takes some ten minutes, and all
 # mutants of all modules two to four hours.
 TESTS ?= test_*.py
+# Seconds that one of them may take: a change that makes a loop endless is noticed by no more than that.  Far above what
+# the slowest of TESTS needs, or what merely takes long counts as noticed.
+TEST_LIMIT ?= 240
 
 soak: $(STAMP)  ## The long fault test
 	$(BIN)/python -m pytest -m soak --timeout=0
