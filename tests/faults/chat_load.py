@@ -110,7 +110,7 @@ class Load(threading.Thread):
         *,
         rate: float,
         total: int | None = None,
-        partition: Callable[[bytes], int] | None = None,
+        partition: Callable[[bytes | None], int] | None = None,
         compression: str | None = None,
     ) -> None:
         super().__init__(name="load", daemon=True)

@@ -40,7 +40,7 @@ def main(service: str, control: Path) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
         return pack_values(self, topic, partition, values)
 
-    Lane._finish = noting_finish  # type: ignore[method-assign]  # the moment lies inside
+    Lane._finish = noting_finish  # type: ignore[method-assign,assignment]  # the moment lies inside
     Publisher.pack_values = deadly_pack_values  # type: ignore[method-assign]  # see above
     be_patient()
     return run(service, load_settings())

@@ -27,6 +27,7 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.adapters.qdrant_payload import VECTOR, is_nobodys
 from streams.agents.message_log import MESSAGES
@@ -96,6 +97,7 @@ class RecallVerdict:
     async def index(self) -> None:
         """Compare the index with the topics, after its worker has stopped."""
         index = open_index(self._settings, KIND, VectorSpace(MODEL, DIMENSIONS))
+        assert isinstance(index, QdrantEdgeIndex)
         try:
             request = edge.ScrollRequest(limit=100_000, with_payload=True, with_vector=True)
             records, _ = index._shard.engine.scroll(request)
@@ -106,7 +108,7 @@ class RecallVerdict:
         for name, record in items.items():
             if KIND.from_payload(record.payload) != self.turns.get(name):
                 self._problem(f"point {name} is not the turn")
-            stored = (record.vector or {}).get(VECTOR)
+            stored = record.vector.get(VECTOR) if isinstance(record.vector, dict) else None
             if name in self.vectors and (
                 stored is None or not np.allclose(np.asarray(stored), self.vectors[name], atol=2e-3)
             ):

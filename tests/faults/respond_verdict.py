@@ -39,13 +39,14 @@ class Incoming:
     last: int | None = None
     count: int = 0
 
-    def add(self, chunk: ResponseChunk) -> None:
-        """Take a chunk; the first with its number counts."""
+    def add(self, chunk: ResponseChunk) -> bool:
+        """Take a chunk; the first with its number counts.  Say whether all are there now."""
         self.texts.setdefault(chunk.sequence, chunk.text)
         if chunk.final:
             self.last = chunk.sequence
         while self.count in self.texts and not self.ended:
             self.count += 1
+        return self.ended
 
     @property
     def ended(self) -> bool:
@@ -163,8 +164,7 @@ class RespondVerdict:
                 if incoming.last is not None and chunk.sequence > incoming.last:
                     letters.add(_letter(record, "late_chunk"))
                 continue
-            incoming.add(chunk)
-            if incoming.ended:
+            if incoming.add(chunk):
                 said = of_response(self._filtered(incoming).state.said)
                 if said:
                     memory[conversation] = (*memory[conversation], START, *said)[-MEMORY:]

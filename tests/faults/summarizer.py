@@ -29,7 +29,7 @@ class Summarizer:
         self._summaries = catalog.name(SUMMARIES)
         self._consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest")
         self._producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", enable_idempotence=True)
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None]
         self.answered = 0
 
     async def __aenter__(self) -> Self:

@@ -69,7 +69,7 @@ async def settled(stream: Deployment, summarizer: Summarizer) -> None:
     await eventually(calm, "everything is processed", 120 + MESSAGES_SENT / 500, poll=0.5)
 
 
-async def killed_at_times(worker: Worker, chance: random.Random, until: asyncio.Future[object]) -> int:
+async def killed_at_times(worker: Worker, chance: random.Random, until: asyncio.Future) -> int:
     kills = 0
     while not until.done():
         await worker.ready()

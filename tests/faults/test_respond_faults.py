@@ -47,12 +47,14 @@ class Responding(Deployment):
         }
         return super().settings(instance) | own | changes
 
-    def worker(self, instance: str = "a", *, dying: bool = False, **changes: object) -> Worker:
+    def worker(  # type: ignore[override]  # it misbehaves in another way
+        self, instance: str = "a", *, dying: bool = False, **changes: object
+    ) -> Worker:
         """Start a worker: ``switchboard worker respond``, or one that can be told to die (see dying.py)."""
         command = [sys.executable, str(Path(__file__).with_name("patient.py")), "worker", "respond"]
         if dying:
             command = dying_command("respond", self.control)
-        return self.start(command, instance, **changes)
+        return self.start(command, instance, host="", **changes)
 
     def chunks(self, *, rate: float, shape: Shape | None = None) -> Load:
         """Send chunks in the background."""
@@ -65,7 +67,9 @@ class Responding(Deployment):
         except KafkaError as error:  # the broker's own topic for commits may not be there yet
             return error
 
-    async def verdict(self, *, clock: bool = False) -> RespondVerdict:
+    async def verdict(  # type: ignore[override]  # on another service
+        self, *, clock: bool = False
+    ) -> RespondVerdict:
         """Wait until everything is processed, then account for every record in every topic."""
         await self.drained()
         spans = self.memory == "conversation"

@@ -29,7 +29,7 @@ Topics = dict[str, list[ConsumerRecord]]
 ARRIVED_MS = int(time.time() * 1000)
 
 
-def record(topic: str, partition: int, offset: int, key: bytes, value: bytes | None, headers=()):
+def record(topic: str, partition: int, offset: int, key: bytes | None, value: bytes | None, headers=()):
     return ConsumerRecord(topic, partition, offset, ARRIVED_MS, 1, key, value, None, 0, 0, tuple(headers))
 
 

@@ -195,7 +195,9 @@ class Verdict:
             for window in fold.windows:
                 called = f"{window.conversation_id} [{window.from_index}, {window.to_index}]"
                 expected.windows[window.window_id] = (_digest(_encode(window)), called)
-            expected.states[key] = fold.finish(0.0)
+            state = fold.finish(0.0)
+            assert state is not None, "a conversation that somebody wrote to is not forgotten"
+            expected.states[key] = state
 
     def _punctuate(self, folds: dict[bytes, Fold], punctuation: bytes, record: ConsumerRecord) -> None:
         """What the ingest service wrote among the messages is the log's as much as they are."""

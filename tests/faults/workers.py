@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 import urllib.error
@@ -50,20 +51,22 @@ class Worker:
         self._env = _environment(settings) | ({} if host is None else {"TMPDIR": str(host)})
         self.log = log
         self._life_starts_at = 0
-        self._process = None
-        self.start()
+        self._process = self._spawned()
 
     def start(self) -> None:
         """Start the process (again)."""
         assert not self.running, "it still runs"
+        self._process = self._spawned()
+
+    def _spawned(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as output:
             self._life_starts_at = output.tell()
-            self._process = leash.spawn(self._command, output=output, env=self._env)
+            return leash.spawn(self._command, output=output, env=self._env)
 
     @property
     def running(self) -> bool:
         """Whether the process exists (also while it is frozen)."""
-        return self._process is not None and self._process.poll() is None
+        return self._process.poll() is None
 
     @property
     def pid(self) -> int:
