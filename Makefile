@@ -22,7 +22,9 @@ $(STAMP): requirements-dev.lock pyproject.toml
 		"(python3 is $$(python3 --version 2>&1)). Install one, or name it: make install PYTHON=/path/to/python" >&2; exit 1; }
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "make install: $(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
-	$(PIP) install --quiet --require-hashes --only-binary :all: -r requirements-dev.lock
+	$(PIP) install --quiet --no-compile --require-hashes --only-binary :all: -r requirements-dev.lock
+	@# On all cores, which pip does on one; what cannot be compiled is for another Python and is imported by nobody.
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
