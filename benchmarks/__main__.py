@@ -18,7 +18,7 @@ def main() -> int:
     """Run the suite; return 0 whatever the figures are: a machine's speed is no error."""
     logging.disable(logging.WARNING)  # a topic that was just made has no leader yet, and aiokafka says so
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a tenth of the load: shows that it runs, no more")
+    parser.add_argument("--short", action="store_true", help="a fiftieth of the load: shows that it runs")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--only", nargs="*", default=[], help="names of the parts to run (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="how often the contenders take turns (default 3)")

@@ -40,14 +40,14 @@ _FIRST = 6000
 
 
 class Suite:
-    """Runs the parts on one broker.  ``short`` divides the loads by ten."""
+    """Runs the parts on one broker.  ``short`` divides the loads by fifty."""
 
     def __init__(self, kafka: LocalKafka, folder: Path, *, short: bool, rounds: int) -> None:
         self._servers = kafka.bootstrap_servers
         self._broker_pid = kafka.pid
         self._folder = folder
         self._short = short
-        self._scale = 0.1 if short else 1.0
+        self._scale = 0.02 if short else 1.0
         self._rounds = 1 if short else rounds
         self._turn = 0
 
