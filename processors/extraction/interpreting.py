@@ -50,6 +50,8 @@ _STRONG = words(
 )
 #: What is done now for a day to come: "I signed up for the race on 8 November".
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
+#: What happens in the head or all the time, but not where it has a date.
+_DATED = frozenset(("had", "saw", "got", "found", "heard", "stayed", "made"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 _VAGUE = re.compile(
@@ -94,69 +96,60 @@ def _by_table(
     clause: Clause, subject: str, rows: tuple[predicates.Row, ...], said_at: datetime, whole: str
 ) -> list[Draft]:
     found = predicates.first(rows, clause.rest)
-    if found is None:
+    if found is None or not _is_meant(found[0], clause, whole):
         return []
     row, match = found
-    flags, groups = row.flags, match.groupdict()
-    if (
-        (("n" in flags) and not clause.negated)
-        or ("p" in flags and clause.negated)
-        or ("e" in flags and not clause.ended)
-    ):
-        return []
-    if "h" in flags and not (
-        clause.adverbs & _HABITUAL
-        or _FREQUENCY.search(whole)
-        or (clause.negated and "never" in clause.adverbs)
-        or ((clause.negated or clause.ended) and row.says.startswith("{verb}"))
-    ):
-        return []
-    ahead = row.attribute == "plan"
-    date = None
-    text = groups.get("v") or ""
-    if row.attribute == "occupation":
+    flags, groups, attribute = row.flags, match.groupdict(), row.attribute
+    happens, date, text = attribute in ("plan", "event"), None, groups.get("v") or ""
+    if attribute == "occupation":
         text = _WORKPLACE.split(text, maxsplit=1)[0]
-    if row.attribute in ("plan", "event"):
+    if happens:
+        ahead = attribute == "plan"
         date, text = date_of(text, whole, said_at, ahead=ahead)
         if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
             return []
     if "g" in flags:
         text = f"{gerund((groups['g'] or '').lower())}{text}"
-    value = clean(
-        text, words=14 if "w" in flags or row.attribute in ("plan", "event") else 7, keep_article="a" in flags
-    )
-    if "s" in flags:
-        value = third_person(text)
-    if row.attribute in _PLACES and (place := _PLACE.match(text)) is not None:
+    value = third_person(text) if "s" in flags else ""
+    value = value or clean(text, words=14 if "w" in flags or happens else 7, keep_article="a" in flags)
+    if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
         value = place[0].strip(" .,'")
     if "r" in flags:
         value = row.says.partition(" ")[2]
-    if row.attribute == "habit" and _TWO_VERBS.match(value):
-        return []  # "practise and train every day": only the first would be brought into its form
-    if " " not in value and (row.attribute in ("plan", "event") or (not row.attribute and "w" in flags)):
+    if not value or _says_nothing(row, value):
         return []
-    if not value or (row.attribute == "like" and (_VAGUE.match(value) or BARE_NOUN.fullmatch(value))):
-        return []
-    if (
-        row.attribute == "habit"
-        and row.pattern.pattern.startswith("(?P<v>(?!")
-        and len(_FREQUENCY.sub("", value).split()) < 2
-    ):
-        return []
-    values = [
-        each
-        for each in (listed(value) if "l" in flags else [value])
-        if row.attribute != "like" or not BARE_NOUN.fullmatch(each)
-    ]
-    polarity = NEGATED if clause.negated != ("-" in flags) else AFFIRMED
+    values = listed(value) if "l" in flags else [value]
+    if attribute == "like":
+        values = [each for each in values if not BARE_NOUN.fullmatch(each)]
+        if "g" not in flags and values:
+            values[0] = with_article(text, values[0])
     assertion = ENDED if clause.ended or "x" in flags else HOLDS
-    if "n" in flags:
-        polarity = AFFIRMED if "c" in flags or "!" in flags else NEGATED
+    denied = clause.negated != ("-" in flags) if "n" not in flags else not {"c", "!"} & set(flags)
     if assertion is ENDED:
-        polarity = NEGATED if "-" in flags and clause.ended else AFFIRMED
-    if row.attribute == "like" and "g" not in flags and values:
-        values[0] = with_article(text, values[0])
-    return [_draft(row, clause, subject, each, polarity, assertion, date, groups, whole) for each in values]
+        denied = "-" in flags and clause.ended
+    polarity = NEGATED if denied else AFFIRMED
+    return [_draft(row, clause, subject, each, polarity, assertion, date, whole) for each in values]
+
+
+def _is_meant(row: predicates.Row, clause: Clause, whole: str) -> bool:
+    """Whether a clause is denied, ended or habitual as its row wants it."""
+    wanted = {"n": clause.negated, "p": not clause.negated, "e": clause.ended, "h": True}
+    if "h" in row.flags:
+        is_one = (clause.negated or clause.ended) and row.says.startswith("{verb}")
+        is_habit = clause.adverbs & _HABITUAL or _FREQUENCY.search(whole)
+        wanted["h"] = bool(is_one or is_habit or (clause.negated and "never" in clause.adverbs))
+    return all(is_so for flag, is_so in wanted.items() if flag in row.flags)
+
+
+def _says_nothing(row: predicates.Row, value: str) -> bool:
+    if row.attribute == "like":
+        return _VAGUE.match(value) is not None or BARE_NOUN.fullmatch(value) is not None
+    if row.attribute == "habit":
+        # "practise and train every day": only the first would be brought into its form
+        bare = row.pattern.pattern.startswith("(?P<v>(?!") and len(_FREQUENCY.sub("", value).split()) < 2
+        return bare or _TWO_VERBS.match(value) is not None
+    whole_phrase = row.attribute in ("plan", "event") or (not row.attribute and "w" in row.flags)
+    return whole_phrase and " " not in value
 
 
 def _draft(
@@ -167,60 +160,56 @@ def _draft(
     polarity: Polarity,
     assertion: Assertion,
     date: FoundDate | None,
-    groups: dict[str, str | None],
     whole: str,
 ) -> Draft:
+    if "j" in row.flags:
+        return Draft("employer", "", "Left the job", row.confidence, subject, AFFIRMED, ENDED, date)
     verb = clause.rest.split(" ", 1)[0].lower()
     says = row.says.format(v=value, verb=verb)
+    sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
     if row.attribute == "habit":
         verb, _, rest = says.partition(" ")
-        says = f"{verb.lower()} {rest}".strip()
-        adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
-        frequency = _FREQUENCY.search(_of_clause(clause, whole))
-        occasion = _OCCASION.match(whole)
-        if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
-            says = f"{says} {frequency[0]}"
-        elif occasion and (when := clean(occasion["when"], keep_article=True)):
-            says = f"{says} during {when}"
-        if adverb and polarity is AFFIRMED and assertion is HOLDS:
-            sentence = say(says, subject=subject)
-            sentence = f"{adverb} {sentence[0].lower()}{sentence[1:]}" if subject == SELF else sentence
-            sentence = f"{sentence[0].upper()}{sentence[1:]}"
-        else:
-            sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
+        sentence = _of_habit(
+            f"{verb.lower()} {rest}".strip(), clause, subject, value, polarity, assertion, whole
+        )
+        value = f"{gerund(verb.lower())} {rest}".strip() if verb.lower() not in ("gave", "be") else value
     elif row.attribute == "constraint" and "c" in row.flags:
         sentence = f"Cannot {verb} {value}"
-    elif row.attribute == "occupation" and "j" in row.flags:
-        value, sentence = "", "No longer works there"
-        return Draft("employer", "", "Left the job", row.confidence, subject, AFFIRMED, ENDED, date)
     elif "q" in row.flags:
-        sentence = f"Plans {value if value.startswith(('to ', 'a ', 'an ')) else _to(value)}"
-    else:
-        sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
-    if date is not None:
-        sentence = f"{sentence} {dated(date)}"
-    if row.attribute == "habit" and verb not in ("gave", "be"):
-        value = f"{gerund(verb)} {rest}".strip()
+        begins = value.startswith(("to ", "a ", "an ")) or value.split(" ", 1)[0].endswith("ing")
+        sentence = f"Plans {value if begins else f'to {value}'}"
     return Draft(
-        attribute=row.attribute,
-        value=value if row.attribute in ("plan", "event") else without_article(value),
-        sentence=sentence,
-        confidence=round(row.confidence * (0.8 if clause.hedged else 1.0), 3),
-        subject=subject,
-        polarity=polarity,
-        assertion=CORRECTED if clause.corrects and assertion is HOLDS else assertion,
-        date=date,
+        row.attribute,
+        value if row.attribute in ("plan", "event") else without_article(value),
+        sentence if date is None else f"{sentence} {dated(date)}",
+        round(row.confidence * (0.8 if clause.hedged else 1.0), 3),
+        subject,
+        polarity,
+        CORRECTED if clause.corrects and assertion is HOLDS else assertion,
+        date,
     )
+
+
+def _of_habit(
+    says: str, clause: Clause, subject: str, value: str, polarity: Polarity, assertion: Assertion, whole: str
+) -> str:
+    """The sentence of a habit, with how often or when it is one."""
+    adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
+    frequency, occasion = _FREQUENCY.search(_of_clause(clause, whole)), _OCCASION.match(whole)
+    if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
+        says = f"{says} {frequency[0]}"
+    elif occasion and (when := clean(occasion["when"], keep_article=True)):
+        says = f"{says} during {when}"
+    if not adverb or polarity is NEGATED or assertion is not HOLDS:
+        return say(says, polarity=polarity, assertion=assertion, subject=subject)
+    sentence = say(says, subject=subject)
+    return f"{adverb.capitalize()} {sentence[0].lower()}{sentence[1:]}" if subject == SELF else sentence
 
 
 def _of_clause(clause: Clause, whole: str) -> str:
     """What stands before the subject, and the clause to its end: "closed on Mondays" behind it is another one."""
     lead = whole[: max(0, whole.find(clause.rest))]
     return f"{lead} {clause.rest[: clause_end(clause.rest)]}"
-
-
-def _to(value: str) -> str:
-    return value if value.split(" ", 1)[0].endswith("ing") else f"to {value}"
 
 
 def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draft | None:
@@ -231,31 +220,15 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
     date, text = date_of(clause.rest, whole, said_at, ahead=verb in _AHEAD)
     if clause.negated:
         date, text = None, clause.rest
-    if verb in NO_EVENT and not (
-        date is not None
-        and verb in ("had", "saw", "got" if not perfect else "", "found", "heard", "stayed", "made")
-    ):
+    if verb in NO_EVENT and (date is None or verb not in _DATED or (verb == "got" and perfect)):
         return None
     if not (date is not None or verb in _STRONG or (clause.negated and perfect) or verb == "been"):
         return None
-    if len(text.split()) < 2 or _VAGUE.match(text):
-        return None
-    value = clean(text, words=14, keep_article=True)
+    value = "" if _VAGUE.match(text) else clean(text, words=14, keep_article=True)
     if len(value.split()) < 2 or _VAGUE.match(value):
         return None
-    polarity = NEGATED if clause.negated else AFFIRMED
-    sentence = f"Has never {value}" if clause.negated else f"{value[0].upper()}{value[1:]}"
-    if verb in PARTICIPLES:
-        sentence = f"Has {'never ' if clause.negated else ''}{value}"
-    if date is not None:
-        sentence = f"{sentence} {dated(date)}"
-    return Draft(
-        "event",
-        value,
-        sentence,
-        predicates.HAPPENED * (0.8 if clause.hedged else 1),
-        SELF,
-        polarity,
-        HOLDS,
-        date,
-    )
+    has = f"Has {'never ' if clause.negated else ''}" if clause.negated or verb in PARTICIPLES else ""
+    sentence = f"{has}{value}" if has else f"{value[0].upper()}{value[1:]}"
+    sentence = sentence if date is None else f"{sentence} {dated(date)}"
+    sure = predicates.HAPPENED * (0.8 if clause.hedged else 1)
+    return Draft("event", value, sentence, sure, SELF, NEGATED if clause.negated else AFFIRMED, HOLDS, date)
