@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from models.statements import SELF, Assertion
+from models.statements import SELF
 from models.windows import WindowMessage
 from processors.extraction.answers import PRAISE, answer, bare
 from processors.extraction.drafts import Draft
@@ -39,17 +39,8 @@ def answered(
         return []
     clause = read(sentence)
     drafts = interpret(clause, message.sent_at, sentence) if clause is not None else []
-    used = [
-        each
-        for each in (
-            own
-            if sentence.lower().startswith("i ") and own is not None and announced and "what" in announced
-            else None,
-            asking,
-            message,
-        )
-        if each is not None
-    ]
+    is_announced = sentence.lower().startswith("i ") and "what" in announced
+    used = [each for each in (own if is_announced else None, asking, message) if each is not None]
     quote = "\n".join(
         each.content.strip() for each in used if len(each.content) <= LONGEST_QUOTED or each is message
     )
@@ -65,37 +56,21 @@ def completed(
     quote: str,
 ) -> Found | None:
     """What was said before with ``rest`` added, if it was something liked."""
-    if (
-        mine is not None
-        and mine.draft.attribute in ("like", "habit")
-        and message.index - mine.messages[-1].index <= 2
-    ):
-        draft = replace(
-            mine.draft,
-            value=f"{mine.draft.value}, {rest}",
-            sentence=f"{mine.draft.sentence}, {rest}",
-            completes=mine.draft.value,
-        )
-        between = [asking] if asking is not None and mine.messages[-1] is not message else []
-        return Found(
-            draft,
-            [*mine.messages, *between, message] if mine.messages[-1] is not message else mine.messages,
-            f"{mine.quote}\n{quote}",
-        )
+    if mine is not None:
+        old = mine.draft
+        if old.attribute not in ("like", "habit") or message.index - mine.messages[-1].index > 2:
+            return None
+        value, sentence = f"{old.value}, {rest}", f"{old.sentence}, {rest}"
+        draft = replace(old, value=value, sentence=sentence, completes=old.value)
+        if mine.messages[-1] is message:
+            return Found(draft, mine.messages, f"{mine.quote}\n{quote}")
+        between = [asking] if asking is not None else []
+        return Found(draft, [*mine.messages, *between, message], f"{mine.quote}\n{quote}")
     # The question is out of sight; nobody goes on with "especially" about what is praised, unless he likes it.
-    if (
-        mine is None
-        and own is not None
-        and asking is not None
-        and PRAISE.match(asking.content)
-        and (core := bare(own.content))
-    ):
-        value = f"{core}, {rest}"
-        quote = f"{own.content.strip()}\n{quote}"
-        return Found(
-            Draft("like", value, f"Likes {value}", 0.55, completes=core), [own, asking, message], quote
-        )
-    return None
+    if own is None or asking is None or not PRAISE.match(asking.content) or not (core := bare(own.content)):
+        return None
+    draft = Draft("like", f"{core}, {rest}", f"Likes {core}, {rest}", 0.55, completes=core)
+    return Found(draft, [own, asking, message], f"{own.content.strip()}\n{quote}")
 
 
 _CORRECTION = re.compile(
@@ -116,12 +91,5 @@ def corrected(text: str, mine: Found | None, message: WindowMessage, quote: str)
     old = mine.draft
     if old.value not in old.sentence or not old.value or (old.subject != SELF and old.attribute == "name"):
         return None
-    draft = replace(
-        old,
-        value=value,
-        sentence=old.sentence.replace(old.value, value),
-        assertion=Assertion.CORRECTED,
-        completes="",
-    )
     earlier = [each for each in mine.messages if each is not message]
-    return Found(draft, [*earlier, message], f"{mine.quote}\n{quote}")
+    return Found(old.corrected(value), [*earlier, message], f"{mine.quote}\n{quote}")

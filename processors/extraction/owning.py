@@ -53,31 +53,19 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return [favourite_of(favourite["x"] or "", value, clause)]
     base, _, possessed = clause.subject.partition("'s ")
     noun = predicates.NOUNS.get(possessed or clause.subject)
-    subject = base if possessed else SELF
-    if noun is None or (
-        possessed
-        and not (
-            predicates.RELATIVE.fullmatch(base) or (possessed == "name" and predicates.PET.fullmatch(base))
-        )
-    ):
+    is_named = possessed == "name" and predicates.PET.fullmatch(base) is not None
+    if noun is None or (possessed and not is_named and not predicates.RELATIVE.fullmatch(base)):
         return None
-    attribute, says = noun
+    (attribute, says), subject = noun, base if possessed else SELF
     value = clean(clause.rest, words=4, keep_article=attribute == "occupation")
     if not value or clause.negated or (attribute == "name" and not value[0].isupper()):
         return []
     values = listed(value) if attribute in ("like", "language", "allergy") else [value]
-    assertion = CORRECTED if clause.corrects else HOLDS
+    assertion, sure = CORRECTED if clause.corrects else HOLDS, predicates.TOLD
+    sentences = [say(says.format(v=each), subject=subject) for each in values]
     return [
-        Draft(
-            attribute,
-            each,
-            say(says.format(v=each), subject=subject),
-            predicates.TOLD,
-            subject,
-            AFFIRMED,
-            assertion,
-        )
-        for each in values
+        Draft(attribute, each, sentence, sure, subject, AFFIRMED, assertion)
+        for each, sentence in zip(values, sentences, strict=True)
     ]
 
 
@@ -122,14 +110,11 @@ def prefers(clause: Clause) -> list[Draft] | None:
     value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=10)
     if not value or (" " not in value and BARE_NOUN.fullmatch(value)):
         return []
-    read, groups = preferred(value), match.groupdict()
+    read, groups, verb = preferred(value), match.groupdict(), value.split(" ", 1)[0]
     turned = groups.get("not") or ""  # "I prefer to avoid motorways", "I prefer not to drive"
     polarity = NEGATED if clause.negated is not bool(turned) else AFFIRMED
     assertion = ENDED if clause.ended else HOLDS
-    verb = value.split(" ", 1)[0]
-    is_verb = bool((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get(
-        "verb"
-    )
+    is_verb = ((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get("verb")
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
         shown = read.phrase if read.phrase.startswith("to ") else with_article(match["v"], value)
         attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD
@@ -139,10 +124,9 @@ def prefers(clause: Clause) -> list[Draft] | None:
         attribute, sure = "like", predicates.LIKED
         value = f"{gerund(verb.lower())}{value[len(verb) :]}" if is_verb else value
         shown = value if is_verb else with_article(match["v"], value)
+    sentence = say(f"prefer {shown}", polarity=polarity, assertion=assertion)
     if turned and polarity is NEGATED:
-        sentence = f"Avoids {shown}" if not shown.startswith("to ") else f"Prefers not {shown}"
-    else:
-        sentence = say(f"prefer {shown}", polarity=polarity, assertion=assertion)
+        sentence = f"Prefers not {shown}" if shown.startswith("to ") else f"Avoids {shown}"
     return [Draft(attribute, value, sentence, sure, SELF, polarity, assertion)]
 
 
@@ -156,16 +140,15 @@ def own_occasion(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     ):
         value = f"{clause.subject} named {named['v']}"
         return [Draft("pet", value, f"Has a {value}", predicates.TOLD)]
-    if clause.mood in (Mood.BE, Mood.WAS, Mood.DO, Mood.DID) and predicates.OCCASION.fullmatch(clause.subject):
-        date, left = date_of(clause.rest, clause.rest, said_at, ahead=clause.mood is Mood.BE)
-        verb = clause.rest.split(" ", 1)[0].lower()
-        if (
-            date is not None
-            and len(left.split()) <= 3
-            and not clause.negated
-            and (clause.mood is not Mood.DO or verb in ("starts", "begins"))
-        ):
-            attribute = "event" if clause.mood is Mood.WAS or date.at < said_at.replace(hour=0) else "plan"
-            sentence = f"{clause.subject[0].upper()}{clause.subject[1:]} {dated(date)}"
-            return [Draft(attribute, clause.subject, sentence, predicates.HAPPENED, date=date)]
-    return []
+    if clause.negated or clause.mood not in _HELD or not predicates.OCCASION.fullmatch(clause.subject):
+        return []
+    date, left = date_of(clause.rest, clause.rest, said_at, ahead=clause.mood is Mood.BE)
+    begins = clause.rest.split(" ", 1)[0].lower() in ("starts", "begins")
+    if date is None or len(left.split()) > 3 or (clause.mood is Mood.DO and not begins):
+        return []
+    attribute = "event" if clause.mood is Mood.WAS or date.at < said_at.replace(hour=0) else "plan"
+    sentence = f"{clause.subject[0].upper()}{clause.subject[1:]} {dated(date)}"
+    return [Draft(attribute, clause.subject, sentence, predicates.HAPPENED, date=date)]
+
+
+_HELD = frozenset((Mood.BE, Mood.WAS, Mood.DO, Mood.DID))

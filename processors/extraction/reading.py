@@ -43,30 +43,17 @@ def read_window(window: Window) -> list[Statement]:
         if message.role is not Role.USER:
             continue
         before = window.messages[at - 1] if at else None
+        earlier = reversed(window.messages[: max(0, at - 1)])
         own = next(
-            (
-                each
-                for each in reversed(window.messages[: max(0, at - 1)])
-                if each.user_id == message.user_id and each.role is Role.USER
-            ),
-            None,
+            (each for each in earlier if (each.user_id, each.role) == (message.user_id, Role.USER)), None
         )
         found.extend(_message(message, before, own, found, context))
     kept: dict[tuple[str, ...], Found] = {}
     for each in found:
-        draft = each.draft
-        key = (
-            each.messages[-1].user_id,
-            draft.subject,
-            draft.attribute,
-            draft.value.lower(),
-            draft.polarity,
-            draft.assertion,
-        )
-        if key not in kept:
-            kept[key] = each
-        else:
-            _join(kept[key], each)
+        draft, person = each.draft, each.messages[-1].user_id
+        says = draft.subject, draft.attribute, draft.value.lower(), draft.polarity, draft.assertion
+        if (first := kept.setdefault((person, *says), each)) is not each:
+            _join(first, each)
     # What a message turns down comes before what it puts there: the one ended, whatever took its place.
     ordered = sorted(kept.values(), key=lambda each: (each.messages[-1].index, not _turns_down(each.draft)))
     return [_statement(each) for each in ordered]
@@ -160,16 +147,22 @@ def _message(
 
 # --- one sentence ----------------------------------------------------------------------------------------
 
-#: Relative clauses that say no more than a preposition does.
-_HAVING = re.compile(
-    r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)",
-    re.IGNORECASE,
+#: What says the same in fewer words: relative clauses that are no more than a preposition, "kinds of".
+_PLAINER = tuple(
+    (re.compile(pattern, re.IGNORECASE), plain)
+    for pattern, plain in (
+        (r"\bsomething (?:more )?on the (\w+) side\b", r"\1 options"),
+        (
+            r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)",
+            " with ",
+        ),
+        (
+            r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ",
+            " about ",
+        ),
+        (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
+    )
 )
-_ABOUT = re.compile(
-    r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", re.IGNORECASE
-)
-_SIDE = re.compile(r"\bsomething (?:more )?on the (\w+) side\b", re.IGNORECASE)
-_KIND = re.compile(r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", re.IGNORECASE)
 _FOND = re.compile(
     r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
     r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
@@ -184,28 +177,18 @@ _INLINE = re.compile(
 def _sentence(
     text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
 ) -> list[Draft]:
-    text = _SIDE.sub(r"\1 options", text)
-    text = _KIND.sub(" ", _ABOUT.sub(" about ", _HAVING.sub(" with ", text)))
+    for pattern, plain in _PLAINER:
+        text = pattern.sub(plain, text)
     pieces = list(parts(text))
     if not pieces:
         return []
-    if (
-        told := to_assistant(
-            text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text, after_answer=after_answer
-        )
-    ) is not None and not _is_of_taste(told, context.get(message.user_id, "")):
+    command = text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text
+    told = to_assistant(command, after_answer=after_answer)
+    if told is not None and not _is_of_taste(told, context.get(message.user_id, "")):
         return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED)]
     if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
         first = _sentence(inline["a"], message, context, after_answer=False)
-        return [
-            replace(
-                each,
-                value=value,
-                sentence=each.sentence.replace(each.value, value),
-                assertion=Assertion.CORRECTED,
-            )
-            for each in first[-1:]
-        ]
+        return [each.corrected(value) for each in first[-1:]]
     drafts: list[Draft] = []
     for piece in pieces:
         drafts.extend(_piece(piece, text, message, context))
@@ -230,17 +213,17 @@ _TURNS_DOWN = re.compile(r"(?:avoid|stop|never|don't|do not)\b", re.IGNORECASE)
 
 def _of_name(found: Named, text: str) -> Draft:
     attribute = f"favourite/{found.topic}" if found.topic else "like"
+    if found.ended:
+        says = f"No longer likes {found.name}"
+        return Draft(attribute, found.name, says, predicates.LIKED, assertion=Assertion.ENDED)
     if found.denied:
-        assertion = Assertion.ENDED if found.ended else Assertion.HOLDS
-        polarity = Polarity.AFFIRMED if found.ended else Polarity.NEGATED
-        says = f"No longer likes {found.name}" if found.ended else f"Avoids {found.name}"
-        return Draft(attribute, found.name, says, predicates.LIKED, polarity=polarity, assertion=assertion)
+        says = f"Avoids {found.name}"
+        return Draft(attribute, found.name, says, predicates.LIKED, polarity=Polarity.NEGATED)
     if found.told:
         says = f"Favourite {found.topic} is {found.name}" if found.topic else f"Likes {found.name}"
         return Draft(attribute, found.name, says, predicates.TOLD)
-    if _FOND.search(text):
-        return Draft(attribute, found.name, f"Likes {found.name}", predicates.LIKED)
-    return Draft(attribute, found.name, f"Asks for {found.name}", predicates.ASKED)
+    says, sure = ("Likes", predicates.LIKED) if _FOND.search(text) else ("Asks for", predicates.ASKED)
+    return Draft(attribute, found.name, f"{says} {found.name}", sure)
 
 
 def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str, str]) -> list[Draft]:
@@ -263,18 +246,12 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
     if asked.denied and not what.topic and (of := topic_of(what.value)) in SET_TOPICS:
         says = f"No longer wants {what.value}"  # "turn off the seat heating for good": no setting of it
         return [Draft(f"favourite/{of}", "", says, asked.sure, assertion=Assertion.ENDED)]
-    ended = asked.denied and _NO_MORE.search(text) is not None
-    denied = asked.denied and not ended
-    return [
-        Draft(
-            f"favourite/{topic}" if topic else "like",
-            what.value,
-            f"No longer wants {what.value}" if ended else say(f"{asked.says} {what.phrase}"),
-            asked.sure,
-            polarity=Polarity.NEGATED if denied else Polarity.AFFIRMED,
-            assertion=Assertion.ENDED if ended else Assertion.HOLDS,
-        )
-    ]
+    attribute = f"favourite/{topic}" if topic else "like"
+    if asked.denied and _NO_MORE.search(text) is not None:
+        says = f"No longer wants {what.value}"
+        return [Draft(attribute, what.value, says, asked.sure, assertion=Assertion.ENDED)]
+    polarity = Polarity.NEGATED if asked.denied else Polarity.AFFIRMED
+    return [Draft(attribute, what.value, say(f"{asked.says} {what.phrase}"), asked.sure, polarity=polarity)]
 
 
 def _in_context(draft: Draft, topic: str) -> Draft:

@@ -147,32 +147,20 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
         return None
     lasting = _LASTING.search(text) is not None
     for pattern in (_BUT_NOT, _NEEDLESS):
-        if (
-            (turned := pattern.search(text)) is not None
-            and (found := preference(turned["v"], topic_of(text))) is not None
-            and found.topic
-        ):
-            says = "do without" if pattern is _NEEDLESS or _NEEDED.search(turned[0]) else "avoid"
-            return Asked(found, says, True, LIKED if lasting else SET)
-    if (paid := _PAYS.search(text)) is not None:
-        means = (paid["v"] or paid["w"] or paid["x"] or paid["y"]).lower()
-        denied = _NOT_BEFORE.search(text[: paid.end()]) is not None
-        if (found := preference(means, "payment")) is not None:
-            sure = LIKED if lasting else SET if denied else ASKED
-            says, way = ("avoid", "paying") if denied else ("want", "to pay")
-            return Asked(found._replace(phrase=f"{way} with {means}"), says, denied, sure)
+        turned = pattern.search(text)
+        found = preference(turned["v"], topic_of(text)) if turned is not None else None
+        if turned is not None and found is not None and found.topic:
+            is_needless = pattern is _NEEDLESS or _NEEDED.search(turned[0])
+            return Asked(found, "do without" if is_needless else "avoid", True, LIKED if lasting else SET)
+    if (paid := _paid(text, lasting)) is not None:
+        return paid
     polite = _POLITE.match(text)
     for rest in (text, text[polite.end() :]) if polite else (text,):
         for pattern, says, flag in _ASKED:
             if (match := pattern.match(rest)) is None:
                 continue
-            sure = (
-                LIKED
-                if lasting or flag in ("!", "f")
-                else SET
-                if flag in ("s", "-") or _SETS.match(rest)
-                else ASKED
-            )
+            is_set = flag in ("s", "-") or _SETS.match(rest)
+            sure = LIKED if lasting or flag in ("!", "f") else SET if is_set else ASKED
             found = _read_object(match, flag, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flag, lasting)):
                 if (excluded := _NON.match(found.value)) is not None and flag != "-":
@@ -181,6 +169,22 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
     if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
         return Asked(named, "ask for", False, LIKED if lasting else ASKED)  # "fast food", said of restaurants
     return None
+
+
+def _paid(text: str, lasting: bool) -> Asked | None:
+    if (paid := _PAYS.search(text)) is None:
+        return None
+    means = next(filter(None, paid.groups())).lower()
+    if (found := preference(means, "payment")) is None:
+        return None
+    denied = _NOT_BEFORE.search(text[: paid.end()]) is not None
+    says, way = ("avoid", "paying") if denied else ("want", "to pay")
+    return Asked(
+        found._replace(phrase=f"{way} with {means}"),
+        says,
+        denied,
+        LIKED if lasting else SET if denied else ASKED,
+    )
 
 
 #: "A non-smoking room" turns smoking down.
@@ -214,13 +218,10 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
         value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
-        if _LIST.fullmatch(match["x"].strip()):  # "my favourites list" says not of what
+        if not value or _LIST.fullmatch(match["x"].strip()):  # "my favourites list" says not of what
             return Preference(named_topic(value, ""), value, value) if value else None
-        return (
-            Preference(topic, value, f"{value} as {PHRASE_END.split(match['x'].strip())[0]}")
-            if value and topic
-            else None
-        )
+        shown = f"{value} as {PHRASE_END.split(match['x'].strip())[0]}"
+        return Preference(topic, value, shown) if topic else None
     if flag in ("m", "n"):
         return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
     context = topic_of(match.string[: match.start("v")], context)
