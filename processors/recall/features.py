@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from models.messages import Role
 from processors.recall.feature_weights import WEIGHTS
-from processors.recall.question import Question
+from processors.recall.question import Question, words_of
 from processors.recall.rarity import Rarity
 
 #: Two turns at most so many apart are about the same thing, perhaps.
@@ -49,6 +49,10 @@ _ON_AN_OCCASION = re.compile(r"\bwhen(?:ever)? (?:i|we|you)\b|\bif i\b", re.IGNO
 _WHEN_ASKED = re.compile(r"\bwhen(?:ever)? i (?:ask|request|mention|talk|want|say)\b", re.IGNORECASE)
 _PART_ENDS = re.compile(r"[.?!\n]")
 
+#: What somebody answers is asked in the last so many characters before it.
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?？。！\n])")
+_ASKED_IN = 400
+
 
 class Feature(NamedTuple):
     """How much one spread of a feature counts, and what it is like among candidates."""
@@ -68,9 +72,11 @@ GRAPH = "graph"
 #: its session, and the mean one; ``session_words``: the share of the question's words (by rarity) that stand in
 #: its session; ``instruction``: the person says what every answer shall be like; ``recounted_instruction``: the
 #: same where it is asked what was said, which an instruction does not bear on; ``graph``: says what is tied to
-#: whom the question names (chosen: what is tied is too rare for a fit).  ``requested_...``: the same as the
-#: feature of that name where something is requested rather than asked, else 0: the words of a request say what
-#: is wanted, less what was said.
+#: whom the question names (chosen: what is tied is too rare for a fit); ``answers``: the share of the
+#: question's words that the turn before asks with and the turn itself leaves out, unless something is
+#: requested.  ``broad_...``, where something as a whole is asked for: ``later``, log of 1 + turns since its
+#: session began, and ``instruction``.  ``requested_...``: the same as the feature of that name where something
+#: is requested rather than asked, else 0: the words of a request say what is wanted, less what was said.
 FEATURES: Mapping[str, Feature] = {name: Feature(*row) for name, row in WEIGHTS.items()} | {
     GRAPH: Feature(1.0, 0.0, 1.0)
 }
@@ -153,9 +159,12 @@ def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
         "time": [float(question.when and _TIME.search(each.text) is not None) for each in candidates],
         "near": _near(candidates, cosines) if known else [_UNKNOWN] * len(candidates),
         **_of_sessions(candidates, cosines, words, bool(known)),
+        "broad_later": _later(candidates) if question.broad else [0.0] * len(candidates),
         "instruction": instruction,
         "recounted_instruction": [value * question.recounts for value in instruction],
         GRAPH: [float(each.tied) for each in candidates],
+        "answers": [0.0] * len(candidates) if question.request else _answers(candidates, words),
+        "broad_instruction": [value * question.broad for value in instruction],
         "requested_speaker": [value * question.request for value in speaker],
         "requested_words": [value * question.request for value in alone],
         "requested_around": [value * question.request for value in around],
@@ -200,6 +209,18 @@ def _length(candidate: Candidate, words: int) -> float:
     return _UNKNOWN if candidate.index is None else math.log1p(min(words, _LONG_ENOUGH))
 
 
+def _answers(candidates: Sequence[Candidate], words: Rarity) -> list[float]:
+    """Return which share of the question's words stands in what each answers, and not in itself."""
+    found = [0.0] * len(candidates)
+    for at, each in enumerate(candidates):
+        left_out = words.held_before[at] - words.held[at]
+        if left_out and ("?" in each.before or "？" in each.before):
+            sentences = _SENTENCE_ENDS.split(each.before[-_ASKED_IN:])
+            asked = "".join(sentence for sentence in sentences if sentence.endswith(("?", "？")))
+            found[at] = words.share(left_out.intersection(words_of(asked)))
+    return found
+
+
 def _near(candidates: Sequence[Candidate], cosines: Sequence[float]) -> list[float]:
     """Return the best cosine of another candidate nearby; 0 if there is none.
 
@@ -240,6 +261,18 @@ def sessions(candidates: Sequence[Candidate]) -> list[list[int]]:
             last = current[each.conversation_id] = []
             found.append(last)
         last.append(at)
+    return found
+
+
+def _later(candidates: Sequence[Candidate]) -> list[float]:
+    """Return how far each stands behind the first candidate of its session: what a session is about is said
+    at its beginning.
+    """
+    found = [_UNKNOWN] * len(candidates)
+    for session in sessions(candidates):
+        first = candidates[session[0]].index or 0
+        for at in session:
+            found[at] = math.log1p(max(0, (candidates[at].index or 0) - first))
     return found
 
 

@@ -32,7 +32,11 @@ _SAME_VALUE, _LEAST_SHARED = 0.5, 0.25
 _CHANGED_VALUE, _CHANGED_OF = 0.35, 12
 
 #: A session that is all there is is cut into so many spans, and each further turn from a span costs so much.
-_SPANS, _SPAN_COST, _SPREAD = 5, 1.0, 12
+_SPANS, _SPAN_COST, _SPREAD = 5, 0.5, 12
+
+#: Asked for what both said, a reply stands behind what it replies to (and that before its reply) if it is worth
+#: that much less at most.
+_EXCHANGE_WITHIN = 1.0
 
 _VALUE = re.compile(
     r"\b(?:how (?:many|much|long|often|old|far|big|high|fast)|when|what time"
@@ -44,12 +48,6 @@ _VALUE = re.compile(
 _PAST = re.compile(
     r"\b(?:did|was|were|originally|initially|used to|ago|earlier|previous(?:ly)?|between|across|order"
     r"|throughout|summar\w+|increased?)\b",
-    re.IGNORECASE,
-)
-_BROAD = re.compile(
-    r"\b(?:summar\w+|overview|(?:in (?:what|which)|the) order|in order|throughout|across|over time"
-    r"|progress(?:ed|ion)?|evol(?:ved?|ution)|walk me through|sequence|timeline|comprehensive"
-    r"|journey|so far|developed)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
@@ -74,8 +72,8 @@ def put_in_order(
     _facts_first(candidates, seen, order)
     if _VALUE.search(question.query) and not _PAST.search(question.query):
         _latest_first(candidates, seen, order)
-    elif _BROAD.search(question.query):
-        _spread(candidates, order)
+    elif question.broad:
+        _spread(question, candidates, order)
     return order.sums, order.changes
 
 
@@ -157,27 +155,49 @@ def _value(seen: Seen, text: str) -> _Value:
     return found
 
 
-def _spread(candidates: Sequence[Candidate], order: _Order) -> None:
+def _spread(question: Question, candidates: Sequence[Candidate], order: _Order) -> None:
     """Let each session, or each span of a long one, have its turn."""
     spans = _spans(candidates)
+    beside = _exchanges(candidates) if question.role is None and not question.asked else {}
     taken: Counter[int] = Counter()
-    left = set(range(len(candidates)))
+    left = dict.fromkeys(range(len(candidates)))
     floor = float("inf")
-    for _ in range(min(_SPREAD, len(candidates))):
+    # what is chosen later stands below what was chosen before
+    put = 0
+    while left and put < _SPREAD:
         cost = {at: _SPAN_COST * taken[spans[at]] if at in spans else 0.0 for at in left}
         chosen = max(left, key=lambda at: (order.sums[at] - cost[at], -at))
-        left.remove(chosen)
         if chosen in spans:
             taken[spans[chosen]] += 1
-        # what is chosen later stands below what was chosen before
-        worth = min(order.sums[chosen] - cost[chosen], floor - _STEP)
-        if worth != order.sums[chosen]:
-            order.set(chosen, "spread", worth)
-        floor = worth
+        other = beside.get(chosen, -1)
+        both = other in left and order.sums[other] >= order.sums[chosen] - _EXCHANGE_WITHIN
+        for at in (chosen, other) if both else (chosen,):
+            floor = _put_below(order, at, order.sums[at] - cost[at], floor)
+            del left[at]
+            put += 1
     for at in sorted(left, key=lambda at: (-order.sums[at], at)):
-        floor = min(order.sums[at], floor - _STEP)
-        if floor != order.sums[at]:
-            order.set(at, "spread", floor)
+        floor = _put_below(order, at, order.sums[at], floor)
+
+
+def _put_below(order: _Order, at: int, worth: float, floor: float) -> float:
+    worth = min(worth, floor - _STEP)
+    if worth != order.sums[at]:
+        order.set(at, "spread", worth)
+    return worth
+
+
+def _exchanges(candidates: Sequence[Candidate]) -> dict[int, int]:
+    """Return the reply to each turn of the person, and the turn that each reply of the assistant is to."""
+    places = {
+        (each.conversation_id, each.index): at for at, each in enumerate(candidates) if each.index is not None
+    }
+    found = {}
+    for (conversation_id, index), at in places.items():
+        step = 1 if candidates[at].role is Role.USER else -1
+        other = places.get((conversation_id, index + step))
+        if other is not None and candidates[other].role is not candidates[at].role:
+            found[at] = other
+    return found
 
 
 def _spans(candidates: Sequence[Candidate]) -> dict[int, int]:

@@ -54,6 +54,13 @@ _OF_TALK = re.compile(
     r"|\b(?:i|we|you)(?:['’]ve| have| had)? (?:covered|asked)\b",
     re.IGNORECASE,
 )
+#: Asked how something went as a whole, or in which order: what was said here and there answers.
+_BROAD = re.compile(
+    r"\b(?:summar\w+|overview|(?:in (?:what|which)|the) order|in order|throughout|across|over time"
+    r"|progress(?:ed|ion)?|evol(?:ved?|ution)|walk me through|sequence|timeline|comprehensive"
+    r"|journey|so far|developed)\b",
+    re.IGNORECASE,
+)
 #: What the assistant said is asked for, or what both did.
 _OF_BOTH = re.compile(
     r"\b(?:did|have|had|were) you (?:\w+ )?(?:recommend|suggest|advi[sc]|propos|g[ia]ve|sa(?:y|id)|t[eo]ld?l?\b"
@@ -78,7 +85,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     and the words that only ask: what is embedded, and compared by words.
     ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
     ``when``: it asks for a time; ``request``: it wants something to be done, or recommended; ``recounts``: it
-    asks for what was said or done.
+    asks for what was said or done; ``broad``: for how something went as a whole, or in which order.
     """
 
     query: str
@@ -88,6 +95,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     when: bool = False
     request: bool = False
     recounts: bool = False
+    broad: bool = False
 
 
 def cleaned(query: str) -> str:
@@ -150,6 +158,7 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
         when=_WHEN.match(query) is not None,
         request=_REQUEST.search(query) is not None and not of_the_past,
         recounts=of_the_past or _OF_TALK.search(query) is not None,
+        broad=_BROAD.search(query) is not None,
     )
 
 

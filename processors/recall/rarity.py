@@ -17,8 +17,9 @@ class Rarity:
 
     ``places``: of each candidate the text before it, its own and the one after it; ``""`` where there is none.
     ``alone`` and ``around`` are BM25 of its text, and of all three; ``counts`` the words of its text that say
-    something; ``held`` and ``held_around`` which of the question's words stand in its text, and in all three;
-    ``coverage`` their share in its text, by ``rarity`` (inverse document frequency).
+    something; ``held``, ``held_before`` and ``held_around`` which of the question's words stand in its text, in
+    the one before it, and in all three; ``coverage`` their share in its text, by ``rarity`` (inverse document
+    frequency).
     """
 
     def __init__(self, query: str, places: Sequence[tuple[str, str, str]]) -> None:
@@ -59,6 +60,7 @@ class Rarity:
         ]
         self.counts = [length[text] for _, text, _ in places]
         self.held = [held.get(text, nothing) for _, text, _ in places]
+        self.held_before = [held.get(text, nothing) for text, _, _ in places]
         self.held_around = [nothing.union(*(held[text] for text in place if text in held)) for place in places]
         self.coverage = [self.share(each) for each in self.held]
 

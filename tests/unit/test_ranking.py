@@ -140,6 +140,12 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
         ("words", "green tea", turn("green teas"), turn("black coffee")),
         ("around", "green tea", turn("yes", before="green tea?"), turn("yes", before="coffee?")),
         ("around", "green tea", turn("yes", after="green tea?"), turn("yes", after="coffee?")),
+        (
+            "answers",
+            "green tea",
+            turn("yes", before="is it green tea?"),
+            turn("yes", before="it is green tea."),
+        ),
         ("speaker", "What does Mara drink", turn("tea", speaker="Mara"), turn("tea", speaker="Ben")),
         ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
         ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
@@ -230,6 +236,81 @@ def test_an_instruction_does_not_answer_what_was_said(query: str, recounts: bool
     assert FEATURES["recounted_instruction"].weight < 0 < FEATURES["instruction"].weight
 
 
+def test_what_was_asked_before_a_turn_says_what_it_answers() -> None:
+    candidates = [
+        turn("Three crowns.", 1, before="Green hills here. What did the kettle cost?"),
+        turn("The kettle was cheap.", 3, before="What did the kettle cost?"),
+        turn("Three crowns.", 5, before="The kettle. Cost what it may. Really?"),
+        turn("Three crowns.", 7, before="The kettle did cost a lot."),
+        turn("Three crowns.", 9, before="What did the kettle cost? " + "Never mind. " * 60),
+        turn("kettle kettle", 11),
+    ]
+    query = "What did the green kettle cost?"
+    whole, rest, *nothing = values(query, *candidates, name="answers")
+    rarity = features(read(query), candidates).rarity
+    kettle, cost = (rarity[stem_of(word)] / sum(rarity.values()) for word in ("kettle", "cost"))
+    assert whole == pytest.approx(kettle + cost)
+    assert rest == pytest.approx(cost)
+    assert nothing == [0.0] * 4
+    assert values("Find a green kettle at a low cost.", *candidates, name="answers") == [0.0] * 6
+
+
+@pytest.mark.parametrize(
+    ("query", "broad"),
+    [("Sum up in which order I built the boat", True), ("Which boat did I build?", False)],
+)
+def test_what_is_asked_as_a_whole_is_told_at_the_beginning_of_sessions(query: str, broad: bool) -> None:
+    candidates = [
+        turn("a", 4, said_at=0.0),
+        turn("b", 9, said_at=60.0),
+        turn("c", 12, said_at=SESSION_GAP * 2),
+        turn("Always say it in knots when I ask about the boat.", 13, said_at=SESSION_GAP * 2),
+    ]
+    assert read(query).broad is broad
+    later = [0.0, math.log1p(5), 0.0, math.log1p(1)] if broad else [0.0] * 4
+    assert values(query, *candidates, name="broad_later") == pytest.approx(later)
+    assert values(query, *candidates, name="broad_instruction") == [0.0, 0.0, 0.0, float(broad)]
+    fact = Candidate(text="e", role=Role.USER, cosine=0.8)
+    assert math.isnan(values(query, *candidates, fact, name="broad_later")[4]) is broad
+    assert FEATURES["broad_later"].weight < 0 and FEATURES["broad_instruction"].weight < 0
+
+
+@pytest.mark.parametrize(
+    ("query", "speakers", "together"),
+    [
+        ("Summarize what came of the boat", ("", ""), True),
+        # the person's own words are asked for
+        ("In which order did I build the boat", ("", ""), False),
+        # somebody's, who is named
+        ("Summarize what Mara did to the boat", ("Mara", "Ben"), False),
+    ],
+)
+def test_a_summary_rests_on_replies_beside_what_they_reply_to(
+    query: str, speakers: tuple[str, str], together: bool
+) -> None:
+    person, other = speakers
+    candidates = [
+        turn(f"the boat {at}", 2 * at, 0.6 - 0.01 * at, speaker=person, said_at=at, before="so", after="well")
+        for at in range(6)
+    ]
+    candidates += [
+        turn(
+            f"that boat {at}",
+            2 * at + 1,
+            0.58 - 0.01 * at,
+            role=Role.ASSISTANT,
+            speaker=other,
+            said_at=at,
+            before="so",
+            after="well",
+        )
+        for at in range(6)
+    ]
+    names = {*speakers} - {""}
+    first, second = (candidates[each.position].index for each in rank(read(query, names), candidates)[:2])
+    assert ({first, second} in [{2 * at, 2 * at + 1} for at in range(6)]) is together
+
+
 @pytest.mark.parametrize(
     ("query", "requests"),
     [
@@ -264,12 +345,12 @@ def test_broad_questions_go_through_the_sessions() -> None:
         turn(f"the boat {at}", at, 0.6 - 0.01 * at, said_at=day * (at // 4), before="so", after="yes")
         for at in range(12)
     ]
-    first = [
-        each.position // 4 for each in rank(read("Sum up in which order I built the boat"), candidates)[:3]
-    ]
-    assert sorted(first) == [0, 1, 2]
-    narrow = [each.position // 4 for each in rank(read("Which boat do I like?"), candidates)[:3]]
-    assert sorted(narrow) != [0, 1, 2]
+    broad, narrow = (
+        [each.position // 4 for each in rank(read(query), candidates)[:5]]
+        for query in ("Sum up in which order I built the boat", "Which boat do I like?")
+    )
+    assert {*broad} == {0, 1, 2}
+    assert {*narrow} != {0, 1, 2}
 
 
 def first_of(query: str, *texts: str, cosines: tuple[float, ...]) -> str:
