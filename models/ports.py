@@ -42,10 +42,13 @@ class Embedder(Protocol):
 class VectorSource(Protocol):
     """Makes the vectors that were asked for, where a call costs money: what the log holds is taken from it."""
 
-    async def vectors(self, partition: int, asked: Mapping[bytes, EmbeddingRequest]) -> Mapping[bytes, bytes]:
+    async def vectors(
+        self, partition: int, asked: Mapping[bytes, EmbeddingRequest], *, some: bool = False
+    ) -> Mapping[bytes, bytes]:
         """Return the packed vector of each request, by the key of both records.
 
-        ``partition``: that of the requests, and of the log of vectors.
+        ``partition``: that of the requests, and of the log of vectors.  ``some``: what is above the budget of
+        its tenant is left out, and all the rest is returned.
         """
         ...
 

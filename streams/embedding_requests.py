@@ -38,15 +38,25 @@ def read_key(key: bytes) -> tuple[VectorKind, str]:
     return VectorKind(kind), wanted_id
 
 
-def ask(effects: Effects, request: EmbeddingRequest, source: str) -> None:
-    """Ask for a vector; ``source`` is the CloudEvents source of who asks (``/switchboard/memory``)."""
+def ask(
+    effects: Effects,
+    request: EmbeddingRequest,
+    source: str,
+    *more: tuple[str, bytes],
+    partition: int | None = None,
+) -> None:
+    """Ask for a vector; ``source`` is the CloudEvents source of who asks (``/switchboard/memory``).
+
+    ``more``: further headers.  ``partition``: where it stood before, if it is asked again.
+    """
     event_id = f"{request.kind}/{request.id}/{request.text_hash}"
     effects.emit(
         REQUESTS,
         key_of(request),
         _encode(request),
-        cloudevents.outgoing(_EVENT, source, event_id, subject=request.user_id),
-        route=request.user_id.encode(),
+        [*cloudevents.outgoing(_EVENT, source, event_id, subject=request.user_id), *more],
+        route=request.user_id.encode() if partition is None else None,
+        partition=partition,
     )
 
 

@@ -94,7 +94,7 @@ def rewind(
 
 
 def _plan(catalog: Catalog, settings: Settings, service: str) -> list[tuple[str, str]]:
-    rows = [("forgets", spec.name) for spec in reset.changelogs_of(catalog, service)]
+    rows = [("forgets", spec.name) for spec in reset.forgotten_by_reset(catalog, service)]
     rows += [("reads again", spec.name) for spec in reset.reread_by_reset(catalog, service)]
     if folder := reset.index_folder(settings, service):
         rows.append(("empties", f"{folder} (the index; fills again)"))

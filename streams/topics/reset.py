@@ -42,6 +42,9 @@ _FACTS_SERVICE, _INDEX_SERVICE = "memory", "recall"
 #: What ``recall`` is asked to embed.
 _REQUESTS = "memory.embedding-requests.v1"
 
+#: What of that waits for a budget: kept as long as it is not asked for again.
+_WAITING = "switchboard-recall-embedding-changelog"
+
 
 class ResetDone(NamedTuple):
     """What :func:`reset_state` did.
@@ -67,12 +70,12 @@ def changelogs_of(catalog: Catalog, service: str) -> list[TopicSpec]:
 
 
 def changelog_of(catalog: Catalog, service: str, source: TopicSpec) -> TopicSpec | None:
-    """Return the changelog of the table that ``source`` is folded into, ``None`` if its stage has no table.
+    """Return the changelog of the table that ``source`` is folded into, ``None`` if there is none.
 
     A changelog lines up with the first source of its stage, and that with the stage's other ones.
     """
     names = {source.contract_name, *source.co_partitioned_with}
-    tables = changelogs_of(catalog, service)
+    tables = [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
     return next((spec for spec in tables if not names.isdisjoint(spec.co_partitioned_with)), None)
 
 
@@ -104,7 +107,7 @@ async def reset_state(
     The facts of ``memory`` are kept (see :mod:`.reset_facts`), and so is what was erased
     (:mod:`.reset_conversations`).  The embedded index of ``recall`` is emptied; a collection on a Qdrant server
     is left alone (see :func:`index_collection`).  What ``recall`` was asked to embed is not asked for again,
-    unless the requests themselves were made again.
+    and what waits there for a budget is kept, unless the requests themselves were made again.
     """
     sources, changelogs = sources_of(catalog, service), changelogs_of(catalog, service)
     folder, facts = index_folder(settings, service), None
@@ -118,9 +121,10 @@ async def reset_state(
             rewound = await rewind_group(settings, service, again)
         if service == _FACTS_SERVICE:
             facts = await reset_facts.read(catalog, settings)
+        forgotten = forgotten_by_reset(catalog, service) if asked else changelogs
         known = await reset_conversations.read(catalog, settings, service, asked=asked)
         async with _asking(settings) as admin:
-            await _delete(admin, changelogs)
+            await _delete(admin, forgotten)
         # No worker starts while one of them is missing, so the last is made when all else is done.
         if facts is not None:
             async with _asking(settings) as admin:
@@ -133,8 +137,13 @@ async def reset_state(
         emptied = folder is not None and await asyncio.to_thread(_empty, folder)
         async with _asking(settings) as admin:
             await create_missing(admin, changelogs, settings.replication_factor)
-    names = [spec.name for spec in changelogs]
+    names = [spec.name for spec in forgotten]
     return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
+
+
+def forgotten_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:
+    """Return the changelogs that a reset of ``service`` empties, whatever state its topics are in."""
+    return [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
 
 
 def reread_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:

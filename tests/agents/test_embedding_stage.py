@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,12 +15,13 @@ from models.ids import text_fact_id, text_hash
 from models.index import Vectors
 from models.ports import Embedder
 from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
-from processors.embedding.vectors import unpack
+from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
-from streams.agents.recall.embedding import Embedding
+from streams.agents.recall.embedding import Building, Embedding
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.embedding_requests import EMBEDDINGS
+from streams.embedding_requests import EMBEDDINGS, REQUESTS
+from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -200,3 +201,127 @@ async def test_where_topics_do_not_matter_it_does_not(embedder: WordEmbedder) ->
     wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
     assert await sent_on(embedder, wanted) == []
     assert await sent_on(embedder, request(CELLO), episodes="adaptive") == []
+
+
+class Purse:
+    """Makes vectors for whom there is money; asks for all or some."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.broke: set[str] = set()
+        self.asked: list[str] = []
+
+    async def vectors(
+        self, partition: int, asked: Mapping[bytes, EmbeddingRequest], *, some: bool = False
+    ) -> dict[bytes, bytes]:
+        if not some and self.broke & {request.tenant_id for request in asked.values()}:
+            raise DependencyUnavailable("budget", "spent")
+        paid = {key: request for key, request in asked.items() if request.tenant_id not in self.broke}
+        self.asked += [request.text for request in paid.values()]
+        made = await self.embedder.embed([request.text for request in paid.values()]) if paid else []
+        return {key: pack(vector) for key, vector in zip(paid, made, strict=True)}
+
+
+class Marks:
+    """As much of an index as a stage asks for that waits: up to where it is filled."""
+
+    async def marks(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return dict.fromkeys(places, 0)
+
+
+class TestOverBudget:
+    """A tenant that has spent its budget waits; nobody else does."""
+
+    NIGHT = (datetime(2026, 3, 2, tzinfo=UTC)).timestamp()
+
+    @pytest.fixture
+    def purse(self, embedder: WordEmbedder) -> Purse:
+        purse = Purse(embedder)
+        purse.broke.add("acme")
+        return purse
+
+    @pytest.fixture
+    def harness(self, embedder: WordEmbedder, purse: Purse) -> StageHarness:
+        stage = Embedding(
+            Settings(), embedder, purse, clock=lambda: datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
+        ).stage()
+        return StageHarness(stage)
+
+    def embedded(self, harness: StageHarness) -> list[str]:
+        return [each.text_hash for each in harness.values(EMBEDDINGS, EmbeddingResult)]
+
+    def copies(self, harness: StageHarness) -> list[Record]:
+        """What the stage has asked for again so far, as it will read it."""
+        asked = [each for each in harness.outputs if each.topic == REQUESTS]
+        assert all(each.partition == harness.partition for each in asked)
+        return [harness.record(each.value, key=each.key, headers=list(each.headers)) for each in asked]
+
+    async def test_its_neighbours_go_on_and_it_is_asked_again_at_midnight(
+        self, harness: StageHarness, purse: Purse
+    ) -> None:
+        theirs = request(CELLO, tenant="acme")
+        await harness.call(harness.record(theirs), harness.record(request(ESPRESSO)))
+        await harness.call(harness.record(request(ENGINEER)))
+        assert self.embedded(harness) == [text_hash(ESPRESSO), text_hash(ENGINEER)]
+        assert harness.timers == {f"fact/{theirs.id}".encode(): self.NIGHT}
+        purse.broke.clear()
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        await harness.call(*self.copies(harness))
+        assert self.embedded(harness)[2:] == [text_hash(CELLO)]
+        assert not [*harness.state.items()] and not harness.timers
+
+    async def test_still_over_it_waits_for_the_next_day(self, harness: StageHarness) -> None:
+        await harness.call(harness.record(request(CELLO, tenant="acme")))
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        first = self.copies(harness)
+        await harness.call(*first)
+        assert len(harness.timers) == 1
+        await harness.call(*self.copies(harness))  # read again: it is another one that waits now
+        assert len(harness.values(REQUESTS, EmbeddingRequest)) == 1 and not self.embedded(harness)
+
+    async def test_after_a_restart_it_is_asked_again_at_once(self, harness: StageHarness) -> None:
+        theirs = request(CELLO, tenant="acme")
+        await harness.call(harness.record(theirs))
+        harness.recover()
+        assert harness.timers == {f"fact/{theirs.id}".encode(): 0.0}
+
+    @pytest.mark.parametrize("in_one_batch", [True, False])
+    @pytest.mark.parametrize("erased", [True, False])
+    async def test_what_came_of_it_since_is_not_undone(
+        self, harness: StageHarness, purse: Purse, in_one_batch: bool, erased: bool
+    ) -> None:
+        theirs = request(CELLO, about="it", tenant="acme")
+        await harness.call(harness.record(theirs))
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        purse.broke.clear()
+        newer = (
+            harness.record(None, key=f"fact/{theirs.id}".encode())
+            if erased
+            else harness.record(request(ESPRESSO, about="it", tenant="acme"))
+        )
+        batches = [[newer, *self.copies(harness)]] if in_one_batch else [[newer], self.copies(harness)]
+        for batch in batches:
+            await harness.call(*batch)
+        assert purse.asked == ([] if erased else [ESPRESSO])
+        (told,) = [each for each in harness.outputs if each.topic == EMBEDDINGS]
+        assert (told.value is None) is erased
+        assert not [*harness.state.items()]
+
+    async def test_what_is_asked_for_later_waits_in_its_place(
+        self, harness: StageHarness, purse: Purse
+    ) -> None:
+        for text in (CELLO, ESPRESSO):
+            await harness.call(harness.record(request(text, about="it", tenant="acme")))
+        purse.broke.clear()
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        await harness.call(*self.copies(harness))
+        assert purse.asked == [ESPRESSO]
+
+    async def test_while_an_index_is_built_anew_it_waits_in_place(
+        self, embedder: WordEmbedder, purse: Purse
+    ) -> None:
+        built = Building(Marks(), "build")
+        harness = StageHarness(Embedding(Settings(), embedder, purse, built).stage())
+        with pytest.raises(DependencyUnavailable, match="spent"):
+            await harness.call(harness.record(request(CELLO, tenant="acme")))
+        assert harness.spec.table is None

@@ -24,7 +24,7 @@ from models.graph import EntityType, GraphSource, GraphStatement, Mention
 from models.responses import ResponseChunk
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
-from models.vectors import Saying
+from models.vectors import EmbeddingRequest, Saying, TurnPlace, VectorKind
 from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
@@ -45,7 +45,7 @@ from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph
-from streams.agents.recall import episodes, turns
+from streams.agents.recall import episodes, turns, waiting
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
@@ -175,6 +175,24 @@ VALUES: dict[Codec[Any], Any] = {
     summary_ledger.LEDGER: (summary_ledger.Listed("s-1", "acme", 1772359200.5),),
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
     turns.ASKED: turns.Asked(1772359201.25),
+    waiting.WAITING: waiting.Waiting(
+        7,
+        EmbeddingRequest(
+            kind=VectorKind.TURN,
+            id="t-7",
+            user_id="ada",
+            text="I love blueberries.",
+            text_hash="0a1b",
+            tenant_id="acme",
+            place=TurnPlace(conversation_id="c-1", began_at=datetime(2026, 3, 1, 9, tzinfo=UTC), index=7),
+            saying=Saying(
+                conversation_id="c-1",
+                sent_at=datetime(2026, 3, 1, 10, tzinfo=UTC),
+                arrived_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+                denies=True,
+            ),
+        ),
+    ),
     turns.STATE: TurnsState(
         SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),
         1772359000.5,

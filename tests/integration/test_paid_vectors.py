@@ -14,6 +14,7 @@ from deploy.local.model_faults import Fault
 from models.errors import DependencyUnavailable
 from models.ids import text_fact_id
 from models.memo import Memo, Outcome, memo_id
+from models.ports import Embedder
 from models.vectors import EmbeddingRequest, VectorKind
 from processors.embedding.wording import request_for
 from streams.adapters.embedders import open_vectors
@@ -22,7 +23,7 @@ from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.vectors import VECTORS
 from streams.agents.recall.embedding import Embedding
 from streams.cli.costs import By, Costs, costs
-from streams.embedding_requests import key_of
+from streams.embedding_requests import REQUESTS, key_of
 from streams.runtime.testing import StageHarness
 from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for
@@ -50,10 +51,15 @@ class Recall:
     async def start(self, at: datetime = NOON, **changes: Any) -> StageHarness:
         """Return the stage of a worker that has just started; ``at``: when it is."""
         settings = self.settings.model_copy(update=changes)
+        embedder, paid = await self.opened(at, **changes)
+        return StageHarness(Embedding(settings, embedder, paid, clock=lambda: at).stage())
+
+    async def opened(self, at: datetime = NOON, **changes: Any) -> tuple[Embedder, GeminiVectors]:
+        settings = self.settings.model_copy(update=changes)
         embedder, paid = await open_vectors(settings, self._resources, self._rig.metrics)
         assert isinstance(paid, GeminiVectors)
         paid._account.clock = lambda: at
-        return StageHarness(Embedding(settings, embedder, paid).stage())
+        return embedder, paid
 
     async def embed(self, stage: StageHarness, *requests: EmbeddingRequest) -> dict[bytes | None, bytes | None]:
         """Return what the stage makes of requests, by key; it is not in the log yet."""
@@ -144,34 +150,38 @@ async def test_another_text_and_what_was_erased_since_are_made_anew(recall: Reca
     assert recall.calls == 4, "the log has the vector of another text by now"
 
 
-async def test_above_the_budget_it_waits_for_the_next_day_and_says_so(recall: Recall) -> None:
+async def test_above_the_budget_it_waits_for_the_next_day(recall: Recall) -> None:
     await recall.spend(1.0)
     stage = await recall.start(model_budget_usd=1.0)
-    for _ in range(2):
-        with pytest.raises(DependencyUnavailable, match="SWITCHBOARD_MODEL_BUDGET_USD") as waiting:
-            await recall.embed(stage, TEA, CELLO)
-        assert waiting.value.dependency == "budget"
-    assert recall.calls == 0 and not stage.outputs
-    assert recall.counted("over_budget") == 2, "each request once, however often it is tried"
+    assert await recall.embed(stage, TEA, CELLO) == {}
+    assert recall.calls == 0 and len(stage.timers) == 2
+    assert recall.counted("over_budget") == 2
+    stage.tick(NOON + timedelta(hours=12), *stage.timers)
     tomorrow = await recall.start(NOON + timedelta(hours=12), model_budget_usd=1.0)
-    assert len(await recall.embed(tomorrow, TEA, CELLO)) == 2
+    assert len(await recall.embed(tomorrow, *stage.values(REQUESTS, EmbeddingRequest))) == 2
     assert recall.calls == 1
 
 
-async def test_the_budget_is_of_a_tenant(recall: Recall) -> None:
+async def test_a_tenant_over_its_budget_keeps_nobody_else_waiting(recall: Recall) -> None:
     await recall.spend(1.0)
     tight = await recall.start(model_budget_usd=1.0)
-    assert await recall.embed(tight, request("drinks green tea", "acme"))
-    with pytest.raises(DependencyUnavailable, match="tenant default"):
-        await recall.embed(tight, CELLO)
+    theirs = request("drinks green tea", "acme")
+    assert [*await recall.embed(tight, CELLO, theirs)] == [key_of(theirs)]
+    assert [*tight.timers] == [key_of(CELLO)]
 
 
-async def test_while_one_tenant_waits_nothing_of_its_batch_is_called_for(recall: Recall) -> None:
+async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recall) -> None:
     await recall.spend(1.0)
-    tight = await recall.start(model_budget_usd=1.0)
-    with pytest.raises(DependencyUnavailable, match="tenant default"):
-        await recall.embed(tight, request("drinks green tea", "acme"), CELLO)
+    _, paid = await recall.opened(model_budget_usd=1.0)
+    theirs = request("drinks green tea", "acme")
+    for _ in range(2):
+        with pytest.raises(
+            DependencyUnavailable, match=r"tenant default .* SWITCHBOARD_MODEL_BUDGET_USD"
+        ) as waiting:
+            await paid.vectors(0, {key_of(each): each for each in (theirs, CELLO)})
+        assert waiting.value.dependency == "budget"
     assert recall.calls == 0
+    assert recall.counted("over_budget") == 1, "each request once, however often it is tried"
 
 
 async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:

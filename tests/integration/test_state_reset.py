@@ -309,6 +309,24 @@ async def test_an_index_folder_in_use_is_left_alone(place):
     assert (folder / "segments").exists()
 
 
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_again(place, is_read):
+    requests = place.catalog.get("memory.embedding-requests.v1")
+    waits = "switchboard-recall-embedding-changelog"
+    await place.send(requests.contract_name, [("ada", b"asked")])
+    await place.send(waits, [("ada", b"waits")])
+    if is_read:
+        places = [TopicPartition(requests.name, number) for number in range(requests.partitions)]
+        async with AIOKafkaConsumer(
+            bootstrap_servers=place.settings.bootstrap_servers, group_id=place.settings.group("recall")
+        ) as consumer:
+            consumer.assign(places)
+            await consumer.commit(await consumer.end_offsets(places))
+    done = await reset.reset_state(place.catalog, place.settings, "recall")
+    assert (place.catalog.name(waits) in done.changelogs) is not is_read
+    assert [value for _, value in await place.records(waits)] == ([b"waits"] if is_read else [])
+
+
 async def test_every_partition_of_every_source_is_read_from_what_it_still_has(place):
     names = (MESSAGES, "memory.commands.v1", "memory.summaries.v1")
     sources = [place.catalog.get(name) for name in names]

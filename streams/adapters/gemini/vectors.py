@@ -5,15 +5,17 @@
     requests ─► a receipt in the memo? ─► its vector in the log? ─► no: budget ─► limiter ─► call ─► receipt
 
 The vector itself stands in ``memory.embeddings.v1`` alone; the memo has what it cost, and whom.  No other model
-can stand in above the budget, since vectors of two models cannot be compared: what is asked for then waits.
+can stand in above the budget, since vectors of two models cannot be compared: what is asked for then waits, and
+what other tenants ask for goes on (:mod:`streams.agents.recall.waiting`).
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import date
 
 import structlog
 
@@ -56,13 +58,17 @@ class GeminiVectors:
         self._count = metrics.model_questions_total
         #: Requests that wait for another day, so that each is counted once.
         self._waiting: set[str] = set()
+        #: On which day it was said last that a tenant's wait.
+        self._said: dict[str, date] = {}
 
-    async def vectors(self, partition: int, asked: Mapping[bytes, EmbeddingRequest]) -> dict[bytes, bytes]:
+    async def vectors(
+        self, partition: int, asked: Mapping[bytes, EmbeddingRequest], *, some: bool = False
+    ) -> dict[bytes, bytes]:
         """See the port.
 
         Raises:
-            DependencyUnavailable: "budget": a tenant's is spent for today, and its vectors wait.  Otherwise
-                Gemini, the broker or Redis is down, slow or throttling.
+            DependencyUnavailable: "budget": a tenant's is spent for today, and not ``some`` are enough.
+                Otherwise Gemini, the broker or Redis is down, slow or throttling.
         """
         ids = {key: self._id(key, request) for key, request in asked.items()}
         receipts = await self._memos.find([*ids.values()])
@@ -77,22 +83,28 @@ class GeminiVectors:
             if key not in found:
                 by_tenant[request.tenant_id][key] = request
         async with AsyncExitStack() as reserved:
-            # Before any call: what one tenant waits for, the whole batch waits for.
+            # Before any call: of a batch that waits nothing is called for.
             spent = [
                 tenant
                 for tenant, theirs in by_tenant.items()
                 if not await reserved.enter_async_context(self._within_budget(tenant, theirs, ids))
             ]
-            if spent:
-                raise DependencyUnavailable(
-                    BUDGET,
-                    f"the budget of tenant {', '.join(spent)} for today (UTC) is spent: new vectors wait, and "
-                    "what waits is found by its words; SWITCHBOARD_MODEL_BUDGET_USD raises it",
-                )
+            if spent and not some:
+                raise DependencyUnavailable(BUDGET, _spent(spent))
+            for tenant in spent:
+                del by_tenant[tenant]
+                self._say_spent(tenant)
             for theirs in by_tenant.values():
                 found |= await self._make(theirs, ids, receipts)
         self._count.labels(PURPOSE, "memo").inc(known)
         return found
+
+    def _say_spent(self, tenant: str) -> None:
+        """Say once a day that a tenant's vectors wait."""
+        today = self._account.clock().date()
+        if self._said.get(tenant) != today:
+            self._said[tenant] = today
+            log.warning(_spent([tenant]), tenant=tenant)
 
     @asynccontextmanager
     async def _within_budget(self, tenant: str, asked: _Asked, ids: Mapping[bytes, str]) -> AsyncIterator[bool]:
@@ -149,6 +161,13 @@ class GeminiVectors:
     def _id(self, key: bytes, request: EmbeddingRequest) -> str:
         asked = f"{key.decode()}/{request.text_hash}"
         return memo_id(_VERSION, self._embedder.model, "", request.tenant_id, request.user_id, asked)
+
+
+def _spent(tenants: Sequence[str]) -> str:
+    return (
+        f"the budget of tenant {', '.join(tenants)} for today (UTC) is spent: new vectors wait, and what waits "
+        "is found by its words; SWITCHBOARD_MODEL_BUDGET_USD raises it"
+    )
 
 
 def _texts(asked: _Asked) -> list[str]:

@@ -1,14 +1,16 @@
 """recall/embedding: texts become vectors, in batches, and the vectors go into the log.
 
-It stores nothing: the views of vectors are filled from the log (:mod:`.vectors`), so whatever becomes of them,
-nothing is embedded twice.  Embedder down, or its budget spent: the batch waits in place; what waits is found by
-its words meanwhile.
+The views of vectors are filled from the log (:mod:`.vectors`), so whatever becomes of them, nothing is embedded
+twice.  Embedder down: the batch waits in place.  What a tenant has no budget left for waits aside
+(:mod:`.waiting`), unless an index is being built anew: then the batch waits in place for that, too.  What waits
+is found by its words meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -21,10 +23,12 @@ from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
+from streams.agents.recall.waiting import WAITING, ask_again, at_once, is_over, settle, wait
 from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
+from streams.runtime.work import Work
 from streams.settings import Settings
 
 #: Of the last vector of a batch while an index is being built anew: for which build, and up to which offset
@@ -56,41 +60,54 @@ class Embedding:
         embedder: Embedder,
         paid: VectorSource | None = None,
         built: Building | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._paid = paid
         self._built = built
+        self._clock = clock
 
     def stage(self) -> Stage:
         """Return the stage."""
-        return Stage(
+        stage = Stage(
             name="embedding",
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
-            view_marks=None if self._built is None else self._built.index.marks,
             decided_by={"embedder": self._embedder.model, **self._settings.chosen("episodes")},
         )
+        if self._built is not None:  # all requests are read again, those that wait as well
+            return replace(stage, view_marks=self._built.index.marks)
+        return replace(stage, table="embedding", on_timer=ask_again, timer_at=at_once, codecs=(WAITING,))
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Embed the batch's texts in one call, each once, and publish the vectors; hand erasures on."""
-        effects = Effects()
+        effects = Work("embedding", state)
         latest: dict[bytes, EmbeddingRequest | None] = {}
+        offsets: dict[bytes, int] = {}
         for record in batch.records:
             try:
                 if record.value is None and record.key is not None:
                     read_key(record.key)
-                    latest[record.key] = None
+                    latest[record.key], offsets[record.key] = None, record.offset
                     continue
                 request = decode(EmbeddingRequest, record.value)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            latest[key_of(request)] = request
+            key = key_of(request)
+            if self._built is None and is_over(record, key, latest, effects):
+                effects.skip("replayed")
+                continue
+            latest[key], offsets[key] = request, record.offset
         asked = {key: request for key, request in latest.items() if request is not None}
         vectors = await self._vectors(batch.partition, asked)
         for key, wanted in latest.items():
+            if wanted is not None and key not in vectors:
+                wait(key, wanted, offsets[key], self._clock(), effects)
+                continue
+            settle(key, offsets[key], effects)
             if wanted is None:
                 headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{key.decode()}/erased")
                 effects.emit(EMBEDDINGS, key, None, headers, partition=batch.partition)
@@ -113,6 +130,7 @@ class Embedding:
                 send_on(effects, result, wanted.place)
         if self._built is not None and not _say_how_far(effects, batch, self._built.build):
             await self._pass_over(self._built.index, batch)
+        effects.flush()
         return effects
 
     @staticmethod
@@ -126,7 +144,7 @@ class Embedding:
         if not asked:
             return {}
         if self._paid is not None:
-            return await self._paid.vectors(partition, asked)
+            return await self._paid.vectors(partition, asked, some=self._built is None)
         texts = dict.fromkeys(request.text for request in asked.values())
         found = dict(zip(texts, await self._embedder.embed(list(texts)), strict=True))
         return {key: pack(found[request.text]) for key, request in asked.items()}
