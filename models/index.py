@@ -43,11 +43,21 @@ class AnyOf(NamedTuple):
 
 
 class Within(NamedTuple):
-    """The field, a number or a time, must be at least ``start`` and below ``end``; ``None`` bounds nothing."""
+    """The field, a number or a time, must be at least ``start`` and below ``end``; ``None`` bounds nothing.
+
+    ``usual``: every item has the field, and most are within, so that an engine does better to leave out what is
+    not than to look up what is.
+    """
 
     field: str
     start: float | datetime | None = None
     end: float | datetime | None = None
+    usual: bool = False
+
+    def beyond(self) -> list[Within]:
+        """Return the ranges of which an item is in one exactly if it is not in this one."""
+        below = [] if self.start is None else [Within(self.field, None, self.start)]
+        return below if self.end is None else [*below, Within(self.field, self.end)]
 
 
 class Where(Protocol):
@@ -58,11 +68,24 @@ class Where(Protocol):
         ...
 
 
+def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within]]:
+    """Return a filter's conditions as those that must all hold and those of which none may."""
+    must: list[AnyOf | Within] = []
+    must_not: list[Within] = []
+    for each in where.conditions():
+        if isinstance(each, Within) and each.usual:
+            must_not += each.beyond()
+        else:
+            must.append(each)
+    return must, must_not
+
+
 class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which facts a search may return.  ``statuses`` and ``kinds`` empty mean any.
 
     ``minimum_confidence`` is that of the latest evidence.  ``active_at``, ``passive_at``: only facts that are
-    sure enough then to answer a search, or to be offered unasked (:mod:`processors.facts.confidence`).
+    sure enough then to answer a search, or to be offered unasked (:mod:`processors.facts.confidence`), as most
+    are.  ``lasting_until``: the few that are offered unasked until long after.
     """
 
     user_id: str
@@ -72,6 +95,7 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
     minimum_confidence: float = 0.0
     active_at: datetime | None = None
     passive_at: datetime | None = None
+    lasting_until: datetime | None = None
 
     def conditions(self) -> list[AnyOf | Within]:
         """See :class:`Where`."""
@@ -82,10 +106,12 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
             AnyOf("kind", self.kinds),
         ]
         if self.minimum_confidence > 0.0:
-            wanted.append(Within("confidence", self.minimum_confidence))
+            wanted.append(Within("confidence", self.minimum_confidence, usual=True))
         for field, at in (("active_until", self.active_at), ("passive_until", self.passive_at)):
             if at is not None:
-                wanted.append(Within(field, at))
+                wanted.append(Within(field, at, usual=True))
+        if self.lasting_until is not None:
+            wanted.append(Within("passive_until", self.lasting_until))
         return [each for each in wanted if isinstance(each, Within) or each.values]
 
 

@@ -165,7 +165,7 @@ class ContextMaker:
             user_id=last.user_id, tenant_id=last.tenant_id, kinds=(Kind.INSTRUCTION,), passive_at=now
         )
         past = TurnFilter(user_id=last.user_id, tenant_id=last.tenant_id)
-        sure = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, passive_at=_NEVER_FADES)
+        sure = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, lasting_until=_NEVER_FADES)
         query = query_of(said.latest)
         found_facts, found_turns, episodes, (instructions, _), (lasting, _) = await asyncio.gather(
             _find(self._facts, query, said.vector, known),

@@ -19,7 +19,7 @@ import structlog
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
-from models.index import AnyOf, Found, Place, VectorSpace, Where, Within
+from models.index import AnyOf, Found, Place, VectorSpace, Where, Within, must_and_must_not
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 from streams.adapters.read_ahead import read_ahead
@@ -293,7 +293,8 @@ def _check_tally(shard: edge.EdgeShard, folder: Path) -> None:
 
 
 def _filter(where: Where) -> edge.Filter:
-    return edge.Filter(must=[_condition(each) for each in where.conditions()])
+    must, must_not = must_and_must_not(where)
+    return edge.Filter(must=[*map(_condition, must)], must_not=[*map(_condition, must_not)])
 
 
 def _condition(wanted: AnyOf | Within) -> edge.FieldCondition:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from qdrant_client import models as q
 
-from models.index import AnyOf, Where, Within
+from models.index import AnyOf, Where, Within, must_and_must_not
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 
@@ -27,7 +27,8 @@ def replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.Overw
 
 def filter_of(where: Where) -> q.Filter:
     """Return what selects the points that meet all conditions."""
-    return q.Filter(must=[condition_of(each) for each in where.conditions()])
+    must, must_not = must_and_must_not(where)
+    return q.Filter(must=[*map(condition_of, must)], must_not=[*map(condition_of, must_not)])
 
 
 def condition_of(wanted: AnyOf | Within) -> q.FieldCondition:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -282,25 +282,49 @@ async def test_one_search_finds_what_two_find(index: FactIndex) -> None:
     assert [each.item.fact_id for each in by_meaning] == nearest
 
 
+#: When the facts were last heard of.
+HEARD = make_fact().last_evidence_at
+
 FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
     "user": (FactFilter(user_id="bob"), {"of bob"}),
     "unknown user": (FactFilter(user_id="nobody"), set()),
     "tenant": (FactFilter(user_id="ada", tenant_id="acme"), {"of acme"}),
-    "default statuses": (ADA, {"active", "profile", "unsure"}),
+    "default statuses": (ADA, {"active", "profile", "unsure", "lasting"}),
     "one status": (FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,)), {"deprecated"}),
     "any status": (
         FactFilter(user_id="ada", statuses=()),
-        {"active", "profile", "unsure", "deprecated", "merged"},
+        {"active", "profile", "unsure", "lasting", "deprecated", "merged"},
     ),
     "kind": (FactFilter(user_id="ada", kinds=(StatementKind.PROFILE,)), {"profile"}),
     "two kinds": (
         FactFilter(user_id="ada", kinds=(StatementKind.PROFILE, StatementKind.EVENT)),
         {"profile", "unsure"},
     ),
-    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"active", "profile"}),
+    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"active", "profile", "lasting"}),
     "confidence is inclusive": (
         FactFilter(user_id="ada", minimum_confidence=0.7),
-        {"active", "profile"},
+        {"active", "profile", "lasting"},
+    ),
+    "the last moment that counts": (
+        FactFilter(user_id="ada", active_at=HEARD),
+        {"active", "profile", "unsure", "lasting"},
+    ),
+    "one that never counted": (
+        FactFilter(user_id="ada", active_at=HEARD + timedelta(microseconds=1)),
+        {"active", "profile", "lasting"},
+    ),
+    "faded for who is not asked": (
+        FactFilter(user_id="ada", passive_at=HEARD + timedelta(days=40)),
+        {"lasting"},
+    ),
+    "not faded for who asks": (
+        FactFilter(user_id="ada", active_at=HEARD + timedelta(days=40)),
+        {"active", "profile", "lasting"},
+    ),
+    "lasting": (FactFilter(user_id="ada", lasting_until=HEARD + timedelta(days=100_000)), {"lasting"}),
+    "sure, and not faded": (
+        FactFilter(user_id="ada", minimum_confidence=0.3, active_at=HEARD + timedelta(days=90)),
+        {"lasting"},
     ),
     "all together": (
         FactFilter(
@@ -322,6 +346,7 @@ async def varied(index: FactIndex) -> FactIndex:
         "active": active,
         "profile": {**active, "kind": StatementKind.PROFILE},
         "unsure": {**active, "kind": StatementKind.EVENT, "confidence": 0.29},
+        "lasting": {**active, "kind": StatementKind.INSTRUCTION},
         "deprecated": {"status": FactStatus.DEPRECATED},
         "merged": {"status": FactStatus.MERGED_INTO},
         "of bob": {**active, "user_id": "bob"},
