@@ -39,6 +39,11 @@ What is a good gift for my brother?
 What is the tallest mountain in Africa?
 What is the boiling point of water?
 What is 17 times 24?
+What is 7 times 8?
+What is 6 times 14?
+What is 15 plus 27?
+What is 100 divided by 4?
+What is 31 minus 12?
 What is the difference between a virus and a bacterium?
 What is the best way to learn to swim?
 What is the weather like today?

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -21,13 +22,14 @@ import processors.understanding
 from benchmarks.quality import everyday
 from models.understanding import Reason
 from processors.understanding.clarity import HEADS, WHETHER, built_in
-from processors.understanding.features import PLACES, measures, places
+from processors.understanding.features import PLACES, WORD_PLACES, measures, places, word_places
 
 Array = NDArray[np.float64]
 
 _FOLDS, _SEEDS = 10, 3
-#: Chosen by cross-validation: how freely weights may grow, and how much a measure counts beside a run of words.
-_FREEDOM, _MEASURE = 0.1, 0.3
+#: Chosen by cross-validation: how freely weights may grow, and how much a measure and all the words together
+#: count beside a run of words.
+_FREEDOM, _MEASURE, _WORDS = 0.1, 0.3, 3.0
 
 _REASONS = {
     "co-reference": Reason.REFERENCE,
@@ -70,7 +72,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 class Data:
-    """Questions as numbers: ``frame`` (questions, PLACES) of 0 and 1, ``form`` (questions, measures)."""
+    """Questions as numbers, a row each: ``frame`` (PLACES columns) of 0 and 1, ``words`` (WORD_PLACES columns)
+    of length 1, ``form`` (a column per measure)."""
 
     def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
         texts = [row["question"] for row in rows]
@@ -81,25 +84,31 @@ class Data:
         self.frame = np.zeros((len(rows), PLACES), dtype=np.float32)
         for n, text in enumerate(texts):
             self.frame[n, places(text)] = 1
+        self.words = np.zeros((len(rows), WORD_PLACES), dtype=np.float32)
+        for n, text in enumerate(texts):
+            if found := word_places(text):
+                self.words[n, found] = 1 / math.sqrt(len(found))
         raw = np.array([measures(text) for text in texts], dtype=np.float32)
         self.mean, self.deviation = raw.mean(axis=0), raw.std(axis=0) + np.float32(1e-6)
         self.form = (raw - self.mean) / self.deviation
         # In float64: the normal equations below are nearly singular.
-        self.kernel = (self.frame @ self.frame.T + _MEASURE**2 * (self.form @ self.form.T)).astype(np.float64)
+        form, words = _MEASURE**2 * (self.form @ self.form.T), _WORDS**2 * (self.words @ self.words.T)
+        self.kernel = (self.frame @ self.frame.T + form + words).astype(np.float64)
 
     def fitted(self) -> dict[str, Any]:
         """Return the arrays of a :class:`Clarity`; the heads of the reasons learn from open questions only."""
-        frame, form, bias = [], [], []
+        frame, words, form, bias = [], [], [], []
         is_open = np.flatnonzero(self.open)
         for head in HEADS:
             of = np.arange(len(self.open)) if head == WHETHER else is_open
             wanted = self.open if head == WHETHER else np.array([reason == head for reason in self.reasons])
             dual, constant = fit(self.kernel[np.ix_(of, of)], wanted[of])
             frame.append(dual @ self.frame[of])
+            words.append(_WORDS**2 * (dual @ self.words[of]))
             form.append(_MEASURE**2 * (dual @ self.form[of]))
             bias.append(constant)
-        arrays = {"frame": np.array(frame), "measures": np.array(form), "bias": np.array(bias)}
-        half = {name: array.astype(np.float16) for name, array in arrays.items()}
+        arrays = {"frame": frame, "words": words, "measures": form, "bias": bias}
+        half = {name: np.array(array, dtype=np.float16) for name, array in arrays.items()}
         return {**half, "mean": self.mean, "deviation": self.deviation}
 
 

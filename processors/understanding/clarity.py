@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.understanding import Reason
-from processors.understanding.features import MEASURES, PLACES, measures, places
+from processors.understanding.features import MEASURES, PLACES, WORD_PLACES, measures, places, word_places
 
 #: The head that says whether; the others say why.
 WHETHER: Final = "whether"
@@ -21,15 +21,21 @@ _WEIGHTS: Final = "weights.npz"
 
 
 class Clarity:
-    """The model.  Weights, all floats: ``frame`` (heads, PLACES), ``measures`` (heads, measures),
-    ``bias`` (heads), ``mean`` and ``deviation`` (measures)."""
+    """The model.  Weights, all floats: ``frame`` (heads, PLACES), ``words`` (heads, WORD_PLACES), ``measures``
+    (heads, measures), ``bias`` (heads), ``mean`` and ``deviation`` (measures)."""
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         heads = len(HEADS)
-        shapes = {"frame": (heads, PLACES), "measures": (heads, len(MEASURES)), "bias": (heads,)}
+        shapes = {
+            "frame": (heads, PLACES),
+            "words": (heads, WORD_PLACES),
+            "measures": (heads, len(MEASURES)),
+            "bias": (heads,),
+        }
         for name, shape in shapes.items():
-            if weights[name].shape != shape:
-                raise ValueError(f"{name} has the shape {weights[name].shape}, not {shape}: run make train")
+            found = weights[name].shape if name in weights else ()
+            if found != shape:
+                raise ValueError(f"{name} has the shape {found}, not {shape}: run make train")
         self._weights = {name: np.asarray(weights[name], dtype=np.float32) for name in weights}
 
     def scores(self, question: str) -> dict[str, float]:
@@ -37,6 +43,9 @@ class Clarity:
         own = self._weights
         form = (np.asarray(measures(question), dtype=np.float32) - own["mean"]) / own["deviation"]
         found = own["frame"][:, places(question)].sum(axis=1) + own["measures"] @ form + own["bias"]
+        words = word_places(question)
+        # As long in all as one word is alone: a long question has no louder words.
+        found += own["words"][:, words].sum(axis=1) / math.sqrt(max(len(words), 1))
         return {head: float(score) for head, score in zip(HEADS, found, strict=True)}
 
     def probability(self, question: str) -> float:

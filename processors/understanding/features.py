@@ -1,8 +1,8 @@
 """What a question is made of, as numbers: the features of the model that says whether it needs to be clarified.
 
-Two families, each counted once per question: the *frame* (runs of one to four closed-class words, with every
-other word replaced by its kind), hashed (the hashing trick, Weinberger et al. 2009), and a few *measures*.
-What a question is about is no feature, so the weights hold nothing of the questions they were trained on.
+Three families, each counted once per question: the *frame* (runs of one to four closed-class words, with every
+other word replaced by its kind), the *words* by themselves, and a few *measures*.  Runs and words are hashed
+(the hashing trick, Weinberger et al. 2009), so that the weights name no word and hold no question.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import re
 import zlib
 from collections.abc import Iterator
 
+from processors.text.stemming import stem_of
+from processors.understanding.word_kinds import kind_of
+
 #: Places for the hashed runs.
 PLACES = 1 << 13
 _LONGEST_RUN = 4
+#: Places for the hashed words, and how many words are looked at.
+WORD_PLACES = 1 << 13
+_MOST_WORDS = 60
 
 #: Characters of a question that are looked at: what it asks stands at its beginning.
 _LONGEST = 4_000
@@ -70,7 +76,9 @@ def _kind(token: str, *, first: bool) -> str:
         return "<number>"
     if not token[0].isalpha():
         return token
-    return "<name>" if token[0].isupper() and not first else "<word>"
+    if token[0].isupper() and not first:
+        return "<name>"
+    return f"<{kind_of(lower) or 'word'}>"
 
 
 def places(question: str) -> list[int]:
@@ -79,11 +87,21 @@ def places(question: str) -> list[int]:
     return sorted(set(_hashed(parts)))
 
 
+def word_places(question: str) -> list[int]:
+    """Return the places, in 0..WORD_PLACES-1, of the question's words, sorted and each once."""
+    found = ("0" if word.isdigit() else stem_of(word.lower()) for word in tokens(question)[:_MOST_WORDS])
+    return sorted({_place(word, WORD_PLACES) for word in found})
+
+
 def _hashed(parts: list[str]) -> Iterator[int]:
     for length in range(1, _LONGEST_RUN + 1):
         for begin in range(len(parts) - length + 1):
             run = " ".join(parts[begin : begin + length])
-            yield zlib.crc32(run.encode("utf-8", "surrogatepass")) % PLACES
+            yield _place(run, PLACES)
+
+
+def _place(text: str, among: int) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % among
 
 
 def measures(question: str) -> list[float]:

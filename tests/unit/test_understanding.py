@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from models.understanding import Reason
 from processors.understanding.clarity import HEADS, WHETHER, Clarity, built_in
-from processors.understanding.features import MEASURES, PLACES, measures, places
+from processors.understanding.features import MEASURES, PLACES, WORD_PLACES, measures, places, word_places
 from processors.understanding.reading import understand
 from processors.understanding.references import references
+from processors.understanding.word_kinds import kind_of
 
 
 def clarity(**bias: float) -> Clarity:
@@ -19,6 +20,7 @@ def clarity(**bias: float) -> Clarity:
     return Clarity(
         {
             "frame": np.zeros((len(HEADS), PLACES), np.float32),
+            "words": np.zeros((len(HEADS), WORD_PLACES), np.float32),
             "measures": np.zeros((len(HEADS), len(MEASURES)), np.float32),
             "bias": np.array([bias.get(head, 0.0) for head in HEADS], np.float32),
             "mean": np.zeros(len(MEASURES), np.float32),
@@ -148,3 +150,56 @@ class TestWeights:
         model = built_in()
         named = model.probability('Who is the performer of the song "Slow Water"?')
         assert named < model.probability("Give me some tips on how to train.")
+
+
+class TestVerbs:
+    """Whom a pronoun means can be told by whether the verb says what somebody feels, and of whom."""
+
+    @pytest.mark.parametrize(
+        ("word", "kind"),
+        [
+            ("annoyed", "amuses"),
+            ("surprises", "amuses"),
+            ("admired", "admires"),
+            ("fears", "admires"),
+            ("asked", "says"),
+            ("told", "says"),
+            ("visited", ""),
+            ("harbour", ""),
+        ],
+    )
+    def test_kinds(self, word: str, kind: str) -> None:
+        assert kind_of(word) == kind
+
+    @pytest.mark.parametrize(
+        ("open_one", "clear"),
+        [
+            (
+                "Ruth told Vera that she baffled the plumber.\nWho baffled the plumber?",
+                "Ruth told Vera that she phoned the plumber.\nWho phoned the plumber?",
+            ),
+            (
+                "Karl told Hugo that the plumber revered him.\nWho did the plumber revere?",
+                "Karl told Hugo that the plumber vexed him.\nWho did the plumber vex?",
+            ),
+            (
+                "Karl wrote to Hugo because he is changing offices.\nWho is changing offices?",
+                "Karl wrote to Hugo because he wished to ask for help.\nWho wished to ask for help?",
+            ),
+        ],
+    )
+    def test_who_feels_what_is_open(self, open_one: str, clear: str) -> None:
+        model = built_in()
+        assert model.probability(open_one) > 0.5 > model.probability(clear)
+
+    def test_words_count_once_and_none_is_louder_in_a_long_question(self) -> None:
+        assert word_places("map map map") == word_places("map")
+        weights = {
+            "frame": np.zeros((len(HEADS), PLACES), np.float32),
+            "words": np.ones((len(HEADS), WORD_PLACES), np.float32),
+            "measures": np.zeros((len(HEADS), len(MEASURES)), np.float32),
+            "bias": np.zeros(len(HEADS), np.float32),
+            "mean": np.zeros(len(MEASURES), np.float32),
+            "deviation": np.ones(len(MEASURES), np.float32),
+        }
+        assert Clarity(weights).scores("north south east west")[WHETHER] == pytest.approx(2.0)
