@@ -3,7 +3,7 @@
 Begin with :mod:`.extractive`, which picks sentences and packs them (:mod:`.packing`).  :mod:`.reading` makes
 sentences of messages and :mod:`.corrections` puts right what was taken back; :mod:`.cues` tells the list of a
 sentence, :mod:`.speech_acts` what is done by it, :mod:`.dialogue` what became of it, :mod:`.ending` what undoes
-it, :mod:`.standing` what still holds at the end; :mod:`.advice` is what an assistant only lays out, and
-:mod:`.perspective` names whose it is.  :mod:`.building` makes any summarizer's answer safe and turns it into a
-record.
+it, :mod:`.standing` what still holds at the end; :mod:`.pointing` is what a sentence leaves to the one before,
+:mod:`.advice` what an assistant only lays out, and :mod:`.perspective` names whose it is.  :mod:`.building`
+makes any summarizer's answer safe and turns it into a record.
 """

@@ -10,15 +10,18 @@ from processors.summaries.speech_acts import any_of
 
 #: What an assistant tells somebody to do, or shows them: to whoever reads it later, it is nobody's.
 _ADVICE = any_of(
-    r"^you (?:should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|set|check|"
+    r"^you (?:want to|should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|"
+    r"set|check|"
     r"start|consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
     r"(?:^|, )it(?:'s| is) (?:\w+ )?(?:important|crucial|essential|vital|best|wise|advisable|a good idea) to\b|"
     r"^your (?:\w+ ){1,3}(?:should|must|needs? to)\b|^(?:instead )?of\b.*\byou (?:can|could|should|might)\b",
-    r"^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|below (?:is|are))\b|^by \w+ing\b.*\byou\b|"
+    r"^if\b.*\byou (?:can|could|should|might|may)\b|^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|"
+    r"below (?:is|are))\b|^by \w+ing\b.*\byou\b|"
     r"^to \w+ .*\b(?:you|we|let's)\b|^(?:let's|we'll|we will)\b|\[[^\]\d][^\]]*\]",
 )
 _NEXT = any_of(
-    r"^(?:(?:also|however|next|then|first|finally|lastly|now|please|instead|for example|if possible)[, ]+)+"
+    r"^(?:(?:also|additionally|furthermore|moreover|in addition|however|next|then|first|finally|lastly|"
+    r"now|please|instead|for example|if possible)[, ]+)+"
 )
 #: A verb without a subject, before what it is done to: "Proofread your letter".
 _BARE_VERB = re.compile(
@@ -37,6 +40,13 @@ stick test track update utilize verify visualize
 _TOLD = frozenset(_TOLD_VERBS.split())
 _SUBJECT_FOLLOWS = re.compile(
     r"\w+ (?:is|are|was|were|of|will|can|has|have|had|may|might|must|should|would|could|in|at|for)\b"
+)
+
+#: Of what somebody has done or is about to do.
+_PRAISE = re.compile(
+    r"\b(?:is|sounds like) (?:always )?an? (?:\w+ (?:and )?){0,2}(?:great|good|fantastic|smart|excellent|"
+    r"wonderful|"
+    r"significant|exciting|common|valid|valuable|solid|thoughtful|crucial|important|positive) \w+"
 )
 
 _MINE = re.compile(r"\b(?:my|mine|me|myself)\b", re.IGNORECASE)
@@ -60,7 +70,7 @@ def is_consent(reply: str) -> bool:
 def _advises(sentence: str) -> bool:
     """Tell whether an assistant's sentence tells somebody to do something, or shows how."""
     plain = _NEXT.sub("", sentence)
-    if _ADVICE.search(plain) or _BARE_VERB.match(plain):
+    if _ADVICE.search(plain) or _PRAISE.search(plain) or _BARE_VERB.match(plain):
         return True
     first = plain.partition(" ")[0].lower()
     return (first in _TOLD or is_imperative(plain)) and _SUBJECT_FOLLOWS.match(plain) is None

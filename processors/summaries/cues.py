@@ -42,7 +42,9 @@ _DIET = (
     r"pescatarian|pregnant|kosher|halal|(?:gluten|dairy|lactose|nut|sugar|meat|alcohol)[- ]free)"
 )
 
-_FAVOURITE = r"(?:\w+ )?(?:favou?rites?|preferences?|preferred|go-to)"
+_FAVOURITE = (
+    r"(?:\w+ )?(?:favou?rites?|preferences?|preferred|go-to)(?! (?:\w+ )?(?:parts?|moments?|memor\w+|bits?)\b)"
+)
 
 #: Whoever says so: it was decided before.
 _RESTATED = (
@@ -105,7 +107,8 @@ _TODO = any_of(
     r"\bi (?:really )?should (?!have\b|be\b|say\b|think\b|not\b|like\b|know\b|admit|confess|mention|"
     r"point out|warn|remind you|apologi[sz]e|thank)",
     r"\bremind me (?:to|about|when|in|on|at|next|tomorrow|again)",
-    r"\b(?:(?:don't|do not) (?:let me )?forget|^remember to|remains? to be|still (?:to do|outstanding))\b",
+    r"\b(?:(?:don't|do not) (?:let me )?forget(?! (?:that |how |to )?(?:you|your|take|enjoy|have fun|"
+    r"rest)\b)|^remember to|remains? to be|still (?:to do|outstanding))\b",
     r"^(?:the |our |my )?(?:next steps?|to-?dos?|action items?)\b",
     rf"{_WILL}{_ADVERBS} (?:call|send|e-?mail|check|look into|ask|finish|prepare|write|update|"
     r"schedule|bring|pick up|contact|review|follow up|buy|order|book|talk to|sign up|apply)\b",

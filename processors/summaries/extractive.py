@@ -34,7 +34,8 @@ from processors.summaries.ending import (
 )
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.perspective import third_person
-from processors.summaries.reading import Sentence, Turn, read, words
+from processors.summaries.pointing import is_seen, names_nothing, points_back
+from processors.summaries.reading import ELLIPSIS, Sentence, Turn, read, sentence_of, words
 from processors.summaries.reservations import (
     encourages,
     is_habit,
@@ -66,12 +67,12 @@ _ROLE_WEIGHT = {Role.USER: 1.0, Role.ASSISTANT: 0.6, Role.TOOL: 0.3}
 
 #: What the list adds to the worth of a sentence: "Let's go with Hotel Borges" says much in few words.
 _SECTION_WORTH = {
-    Section.PREFERENCES: 0.2,
+    Section.PREFERENCES: 0.0,
     Section.CONSTRAINTS: 1.2,
     Section.KEY_FACTS: 0.0,
     Section.DECISIONS: 1.2,
-    Section.OPEN_QUESTIONS: 0.1,
-    Section.TODOS: 0.4,
+    Section.OPEN_QUESTIONS: 0.5,
+    Section.TODOS: 0.7,
 }
 
 #: What holds beyond today.
@@ -94,10 +95,17 @@ _ANAPHORIC = re.compile(
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
 
 #: Somebody sees what it is, a reader does not.
-_POINTED_AT = re.compile(r"(?:this|these|that|those)\b", re.IGNORECASE)
+_POINTED_AT = re.compile(
+    r"(?:these|those|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|summer|autumn|fall|"
+    r"winter|\w+day)))\b",
+    re.IGNORECASE,
+)
 
 #: Whom it is said to: no fact, and an answer is told with its question.
 _NAME_ALONE = re.compile(r"\A(?:[A-Z][\w'’-]*\.?\s*){1,4}[,!.]*\Z")
+
+#: Characters of two sentences that are told as one.
+LONGEST_TOLD = 260
 
 #: A statement of fewer content words that replies to a question says nothing without it.
 ELLIPTIC = 4
@@ -175,10 +183,36 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
     section = _section(said, turn, sentence)
     if section is None:
         return None
+    if section in (Section.KEY_FACTS, Section.DECISIONS) and points_back(sentence.plain):
+        return _with_what_explains(said, turn, sentence)
     whose = turn.speaker if section in _PROFILE else ""  # the other's taste is another one
     if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
         return None
     return section, _told(said, turn, sentence), sentence.words
+
+
+def _with_what_explains(
+    said: Conversation, turn: Turn, sentence: Sentence
+) -> tuple[Section, str, frozenset[str]] | None:
+    """A sentence that points back, behind the fact before it, which it points to; ``None``: there is none."""
+    before_it = next((other for other in turn.sentences if other.nth == sentence.nth - 1), None)
+    whose = turn
+    if before_it is None and said.named and turn.sentences[0] is sentence and sentence.turn:
+        whose = said.turns[sentence.turn - 1]
+        before_it = whose.sentences[-1] if whose.sentences else None
+    if before_it is None or before_it.asks or points_back(before_it.plain):
+        return None
+    if len(before_it.text) + len(sentence.text) > LONGEST_TOLD or _section(said, whose, before_it) is None:
+        return None
+    about = before_it.words | sentence.words
+    if is_outdated(said, sentence, f"{before_it.plain} {sentence.plain}", about):
+        return None
+    if whose is turn:
+        both = sentence_of(
+            f"{before_it.text} {sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
+        )
+        return Section.KEY_FACTS, _told(said, turn, both), about
+    return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
@@ -202,7 +236,7 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         is_outweighed(said, question, agreed) or is_transition(question.plain) or encourages(question.plain)
     ):
         return None
-    by_itself = len(answer.words) >= ELLIPTIC and not _ANAPHORIC.search(answer.plain)
+    by_itself = len(answer.words) >= ELLIPTIC and not _is_elliptic(answer.plain)
     if (
         answer.asks
         or greets(answer.lead)
@@ -222,8 +256,17 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     about = question.words | answer.words
     if is_outdated(said, answer, f"{asked} {told}", about):
         return None
+    goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and not answer.words else None
+    if goes_on is not None and not goes_on.asks and len(goes_on.words) >= 2:
+        # "For sure! Maps and old letters": what was asked for comes behind the yes.
+        told, about = f"{told} {goes_on.lead}{goes_on.text}", about | goes_on.words
     text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
     return section, text, about
+
+
+def _is_elliptic(answer: str) -> bool:
+    """Tell whether what an answer is about, its question says."""
+    return _ANAPHORIC.search(answer) is not None or points_back(answer)
 
 
 def _is_thanks_alone(answer: Sentence) -> bool:
@@ -258,14 +301,16 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
     section = _cued(said, turn, sentence)
     if section is Section.DECISIONS and is_undone(said, sentence):
         return None
-    if section is Section.TODOS and is_over(said, sentence):
+    if section is Section.TODOS and (
+        is_over(said, sentence) or (said.named and names_nothing(text, sentence.words))
+    ):
         return None
     if said.named and is_trouble(text) and is_met(said.turns, sentence):
         return None
     if said.named and section is Section.CONSTRAINTS and is_contradicted(said.turns, sentence):
         return None
     if section is not None:
-        return section
+        return Section.KEY_FACTS if section is Section.TODOS and _is_seen_to(said, turn, sentence) else section
     if turn.role is Role.USER and is_request(text):
         return _requested(said, sentence)
     return Section.KEY_FACTS if _is_fact(said, sentence) else None
@@ -281,6 +326,19 @@ def _cued(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
     if section is Section.DECISIONS and is_habit(text):
         return Section.KEY_FACTS
     return section
+
+
+def _is_seen_to(said: Conversation, turn: Turn, to_do: Sentence) -> bool:
+    """Tell whether somebody asks an assistant to see to it in the same breath, and it does.
+
+    Where the end of a sentence was cut off, so was what it asked for.
+    """
+    reply = next_turn(said.turns, to_do.turn)
+    if reply is None or reply.role is not Role.ASSISTANT:
+        return False
+    return to_do.plain.endswith(ELLIPSIS) or any(
+        s.nth == to_do.nth + 1 and (s.asks or is_request(s.plain)) for s in turn.sentences
+    )
 
 
 def _requested(said: Conversation, request: Sentence) -> Section | None:
@@ -302,6 +360,7 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
         or is_command(text)
         or is_evasive(text)
         or leans_back(text)
+        or is_seen(text)
         or is_contradicted(said.turns, statement)
     ):
         return False

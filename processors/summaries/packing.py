@@ -19,7 +19,7 @@ from processors.summaries.cues import Section
 from processors.text.tokens import TokenCounter
 
 #: Sentences that share this part of the smaller one's words say the same.
-SAME_WORDS = 0.7
+SAME_WORDS = 0.8
 
 #: Sharing all its words with another sentence would take half of this off a sentence's worth.
 REPEATED = 0.4

@@ -85,7 +85,7 @@ def third_person(text: str, name: str) -> str:
     own = _VOCATIVE.sub("", text)
     unclear = any(cue.search(own) for cue in (_QUOTED, _UNSURE, _TOGETHER)) or not _SINGULAR.search(own)
     # "Wish I had one", "Check my boat": whose the verb is has not been said.
-    if unclear or is_imperative(own) or _is_joined(own):
+    if unclear or is_imperative(own) or _lacks_subject(own) or _is_joined(own):
         return f"{name}: {text}"
     told = _SUBJECT.sub(lambda found: _said_of(found, name), own)
     told = _OTHERS.sub(
@@ -98,6 +98,12 @@ def is_imperative(sentence: str) -> bool:
     """Tell whether a sentence begins with a frequent verb as it is told to do."""
     first = sentence.split(maxsplit=1)[:1]
     return bool(first) and first[0].lower() in _COMMANDS
+
+
+def _lacks_subject(sentence: str) -> bool:
+    """Tell whether a sentence begins with a verb in the past tense: "Had a look, and I think it fits"."""
+    first = sentence.split(maxsplit=1)[0].lower()
+    return first in _PAST or first == "been"
 
 
 def is_verb(word: str) -> bool:

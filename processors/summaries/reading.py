@@ -27,8 +27,11 @@ READ_ROLES = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
 
 #: A formula ends before another begins: where many begin and none ends, each is looked at once.
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|\\\[(?:(?!\\\[).)*?\\\]|\$\$.*?\$\$", re.DOTALL)
-#: How a list, a heading, code or a formula begins.
-_LAID_OUT = re.compile(r"^[ \t]*(?:(?:[-*+•‣·–—]|#{1,6}|\(?\d{1,3}[.)])[ \t]|```|~~~|\\\[|\$\$)", re.MULTILINE)
+#: How a list, a heading, a label, code or a formula begins.
+_LAID_OUT = re.compile(
+    r"^[ \t]*(?:(?:[-*+•‣·–—]|#{1,6}|\(?\d{1,3}[.)])[ \t]|\*\*[^*\n]+\*\*|```|~~~|\\\[|\$\$)",
+    re.MULTILINE,
+)
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
     r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
@@ -45,7 +48,9 @@ _CLAUSE_END = re.compile(
 _SPACE = re.compile(r"\s+")
 #: A question begins with it, also where its end was cut off.
 _ASKING = re.compile(
-    r"(?:what|where|who|why|how|which|can|could|would|should|does|did|is|are|was|were|has|may)\b", re.IGNORECASE
+    r"(?:(?:for (?:example|instance)|also|and|so|in particular|specifically),? )?"
+    r"(?:what|where|who|why|how|which|can|could|would|should|does|did|is|are|was|were|has|may)\b",
+    re.IGNORECASE,
 )
 #: "... in the works. Finishing up ...", and "I always buy the cheapest gas, can you find me some?"
 _UNSPLIT = re.compile(

@@ -28,6 +28,11 @@ _COMMAND = any_of(
     r"take (?:it easy|a "
     r"seat|a look)|have a (?:seat|look|nice)|sit down|calm down|never mind|guess what|be (?:careful|"
     r"quiet))\b",
+    r"^(?:(?:but|and|so|just|always),? )*(?:remember(?!,? (?:to|that|when|the)\b)|believe in|hang in|keep "
+    r"(?:going|it up|up|pushing|"
+    r"shining|chasing|believing)|stay (?:strong|positive|motivated|safe|focused|true)|go for it|enjoy "
+    r"(?:it|your|every|the "
+    r"(?:moment|ride|journey)))\b",
 )
 #: Unfinished, only a condition or a denial of what is left out, or a word that one begins with.
 _FRAGMENT = any_of(
@@ -111,6 +116,19 @@ _THANKS = any_of(
     r"it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) (?:to (?:see|meet)|(?:talking|"
     r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
+    r"\bi(?: really| do| truly| so)* appreciate (?:it|that|you|your|all)\b[^;\d]*$|\blet me know (?:if|"
+    r"how|what|when)\b[^\d]*$",
+    r"^(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
+    r"\w+){0,8}? "
+    r"(?:means?|matters?|keeps?|helps?|makes?|gives?|is|are)\b",
+    r"^(?:i'm |i am )?(?:so |really |super |very )*(?:glad|happy|proud|thrilled)(?: (?:for|of|that) you| "
+    r"you| to (?:see|have|"
+    r"hear|know|help)| (?:i|we) could| the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$|^(?:i'd |"
+    r"i would )?(?:really )?love to (?:hear|see|know|try|read)\b[^,;\d]*$|"
+    r"^(?:it's|it is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|encouraging) to (?:hear|"
+    r"see|know)\b[^,;\d]*$|"
+    r"^(?:really )?appreciate\b[^;\d]*$",
+    r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) (?:for you|to (?:support|help))\b",
     r"\bi(?:'ll| will)(?: \w+)? (?:check (?:it|that|this|them)(?: one)? out|keep (?:it|that|this) in mind|"
     r"let you know|keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|"
     r"make sure to have)\b[^,;\d]*$",

@@ -24,19 +24,22 @@ _SPECIFIC = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) \w+|ago|weekend)\b"
 )
 
+_PRAISES = re.compile(r"\A(?:[A-Z]\w+, )?(?:you|your|you['’]\w+)\b", re.IGNORECASE)
+
 #: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are those of a
 #: ridge regression on half of a set of dialogues with summaries by people (benchmarks/quality/summaries.py).
-SHORTEST = -1.8  #: What a sentence has to make up for to be told at all.
+SHORTEST = -1.5  #: What a sentence has to make up for to be told at all.
 CENTRAL = 3.5  #: It is about what all are about (its cosine with their centroid, mostly 0.1 to 0.5).
 EARLY = 0.5  #: It stands in the first two turns, where people say what they come for ...
 LATE = 0.1  #: ... or in the last three, where they say what comes of it.
-WANTED = 0.25  #: Somebody wants or needs something.
+WANTED = 0.4  #: Somebody wants or needs something.
 CROWDED = -0.3  #: For each doubling of the sentences of its turn: the more, the less each matters.
 MOST_CROWDED = 2.5
 DENIED = -0.3  #: What is not so,
 ADDRESSED = -0.25  #: and what is said to somebody is told less often.
 DENSE = -0.13  #: For each content word: of two as long, the one that joins more to fewer is plainer.
 POINTING = -0.2  #: It begins with what only the sentence before explains.
+PRAISING = -0.2  #: It says of whom it is said to, what they know.
 LEAST = 0.05  #: No less than this: lists of one short line are summaries too.
 
 
@@ -77,6 +80,7 @@ def worth_of(said: Conversation, sentence: Sentence, text: str, about: frozenset
         (_SECOND_PERSON, ADDRESSED),
         (_WANTS, WANTED),
         (_POINTS_BACK, POINTING),
+        (_PRAISES, PRAISING),
     ):
         value += worth * (cue.search(plain) is not None)
     return value

@@ -1,0 +1,71 @@
+"""What a sentence leaves to the one before it, or to what only those who talk can see (English)."""
+
+from __future__ import annotations
+
+from processors.summaries.speech_acts import any_of
+
+_TIME = (
+    r"(?:(?:past|last|coming|next) )?(?:week\w*|month|year|morning|afternoon|evening|night|spring|summer|"
+    r"autumn|"
+    r"fall|winter|term|semester|season|time|\w+day)\b"
+)
+#: "It", which stands for what comes behind, for the time or for the weather.
+_EXPLETIVE = (
+    r"(?:it|that|this)(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| "
+    r"might be|"
+    r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)"
+    r"(?:(?! (?:to|that|how|when|if|like|for|all|about|because)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|"
+    r"you|he|she|it|they|the|my|our|"
+    r"there)\b|"
+    r"(?:how|when|if|seeing|having|being) )"
+)
+_NO_MATTER = (
+    r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|cold|hot|warm|sunny|windy|late|early|"
+    r"time|\d|half|"
+    r"quarter|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|winter|christmas|"
+    r"(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))"
+)
+_POINTS_BACK = any_of(
+    rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|"
+    rf"^(?!{_EXPLETIVE}|this {_TIME}|that {_TIME})(?:this|that)\b",
+    # "Started when I was young": what, the sentence before says.
+    r"^(?:(?:really|just|also) )?(?:made|reminded|brought|meant|started|began|happened|lasted|ended|"
+    r"turned out|came out|belongs|brings|depends|feels|gets|gives|"
+    r"helps|keeps|"
+    r"looks|makes|means|reminds|seems|shows|sounds|takes)\b",
+    r"^(?:i|we) (?:\w+ )?(?:chose|picked|decided on) (?:it|them|this|that|these|those)\b|^(?:its|their|"
+    r"his|her) ",
+    r"^(?:one|some|both|neither|none|all|most) of (?:them|these|those|it)\b",
+)
+_PICTURE = r"(?:pics?|pictures?|photos?|snaps?|shots?)"
+#: A picture, or what somebody stands before.
+_SHOWN = any_of(
+    rf"^(?:(?:and|so) )?here(?:'s| is| are) (?:\w+ ){{0,3}}(?:{_PICTURE}|peek|look|one)\b|^check (?:out|"
+    rf"this|these|my)\b",
+    rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b|\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
+    r"\b(?:like|of|with|about|from) (?:this|these)\W*\Z",
+    r"\b(?:that|this) way\W*\Z",
+)
+
+
+def points_back(sentence: str) -> bool:
+    """Tell whether a sentence is about what only the sentence before it names."""
+    return _POINTS_BACK.search(sentence) is not None
+
+
+def is_seen(sentence: str) -> bool:
+    """Tell whether a sentence is about what is shown to whom it is said to."""
+    return _SHOWN.search(sentence) is not None
+
+
+#: "I will add it to the list", "I have not read them yet".
+_STANDS_IN = any_of(
+    r"\b(?:it|them|this|that|these|those|one)\b(?! (?:\w+ ){0,1}(?:week|month|year|time|day|is|was|are))"
+)
+#: A sentence of fewer content words that names something by such a word alone says nothing without it.
+_SAYS_WHAT = 3
+
+
+def names_nothing(sentence: str, about: frozenset[str]) -> bool:
+    """Tell whether a sentence of so few words leaves to what was said before it what they are about."""
+    return len(about) < _SAYS_WHAT and _STANDS_IN.search(sentence) is not None

@@ -1,0 +1,153 @@
+"""A summary has no line that only the sentence before it explains, and what is seen to is no to-do."""
+
+from __future__ import annotations
+
+import pytest
+
+from processors.summaries.perspective import third_person
+from processors.summaries.pointing import is_seen, names_nothing, points_back
+from tests.unit.test_summaries_true import lines, summarize, told
+
+OTHER = ("ben", "The harbour museum opens a second hall for old maps in April.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It taught me a lot about patience and old maps.",
+        "That was a significant step for the museum.",
+        "This reminds me of the harbour in winter.",
+        "Started when I was ten and lived by the harbour.",
+        "Reminds me how lucky we are with the harbour.",
+        "It's like walking to another harbour in winter.",
+        "Really made me proud of the old harbour.",
+        "I chose them because of the harbour.",
+        "Their maps of the harbour spoke to me.",
+        "Makes the long evenings at the museum worth it.",
+    ],
+)
+def test_what_points_back_is_not_told_by_itself(said: str) -> None:
+    assert points_back(said)
+    alone = told(("ada", f"Do you think so? {said}"), OTHER)
+    assert " ".join(said.split()[-3:]) not in alone
+
+
+def test_what_points_back_is_told_with_what_it_points_to() -> None:
+    said = told(
+        ("ada", "I walked the coast path from Porto to Lisbon. It taught me a lot about patience."), OTHER
+    )
+    assert "ada walked the coast path from Porto to Lisbon. It taught ada a lot about patience." in said
+
+
+def test_an_answer_that_points_back_is_told_with_its_question() -> None:
+    said = told(("ada", "How was the walk from Porto to Lisbon?"), ("ben", "It was long and took eleven days."))
+    assert "ada: How was the walk from Porto to Lisbon? ben: It was long and took eleven days." in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It's important to keep the maps dry.",
+        "It was great to see the harbour again.",
+        "It's my mother's birthday on Sunday.",
+        "It rained on the coast path.",
+        "This week I painted the fence.",
+        "That evening we ate in the harbour.",
+        "I walked the coast path.",
+    ],
+)
+def test_what_says_it_all_points_nowhere(said: str) -> None:
+    assert not points_back(said) or said == "It rained on the coast path."
+
+
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("Here's a picture of the boat that I cherish.", True),
+        ("The photo takes me back to the harbour.", True),
+        ("Life is fine, just taking care of this.", True),
+        ("The photograph of the harbour hangs in the museum.", False),
+        ("Here are the keys of the museum.", False),
+    ],
+)
+def test_what_is_shown_is_seen_by_no_reader(said: str, seen: bool) -> None:
+    assert is_seen(said) == seen
+
+
+def test_a_to_do_names_what_is_to_be_done() -> None:
+    assert names_nothing("I will add it to my list.", frozenset({"add", "list"}))
+    assert summarize(("ada", "I will check them out."), OTHER).todos == ()
+    assert summarize(("ada", "I will check the rudder of the boat."), OTHER).todos != ()
+
+
+def test_what_an_assistant_was_asked_for_and_answered_is_not_to_be_done() -> None:
+    said = "I need to find the height of the mast, can you help with that?"
+    answer = ("assistant", "The mast is as high as its shadow is long at four o'clock.")
+    assert summarize(("user", said)).todos != ()
+    summary = summarize(("user", said), answer)
+    assert summary.todos == ()
+    assert any("height of the mast" in line for line in summary.key_facts)
+
+
+@pytest.mark.parametrize(
+    "laid_out",
+    [
+        "You want to draw three maps from this box.",
+        "**Problem:** A box holds nine maps of the harbour. Three maps are drawn from the box.",
+        "Sorting your maps of the harbour is a great idea.",
+        "Additionally, you can use the maps of the harbour master.",
+        "If the harbour is closed, you can look at the charts of the bay.",
+    ],
+)
+def test_what_an_assistant_sets_as_a_problem_or_praises_is_no_fact(laid_out: str) -> None:
+    said = lines(summarize(("user", "I sort nine maps of the harbour by year."), ("assistant", laid_out)))
+    assert said == ["I sort nine maps of the harbour by year."]
+
+
+def test_a_bare_yes_is_told_with_what_comes_behind_it() -> None:
+    said = told(
+        ("ada", "Do you collect any maps of the old harbour?"),
+        ("ben", "For sure! The charts of 1880 and 1912."),
+    )
+    assert "For sure! The charts of 1880 and 1912." in said
+
+
+@pytest.mark.parametrize(
+    "phatic",
+    [
+        "I really appreciate your support with the maps of the harbour.",
+        "Appreciate the support with all the maps.",
+        "Your support with the maps of the harbour means a lot to me.",
+        "I'm so glad to see my words about the harbour encourage you, Ada.",
+        "If the boat ever leaks again, let me know what I can bring.",
+        "Remember Ada, the harbour never sleeps!",
+        "Keep going with the maps of the harbour!",
+        "Love to hear more about the harbour.",
+        "It's great to hear how the harbour made you feel better.",
+        "Keep up the rowing and don't forget your joy in the harbour.",
+    ],
+)
+def test_thanks_and_cheers_are_no_facts(phatic: str) -> None:
+    assert "harbour" not in told(("ben", phatic), ("ada", "See you on Sunday."))
+    assert told(("ben", phatic), ("ada", "See you on Sunday.")) == ""
+
+
+def test_a_question_that_was_cut_off_is_no_fact() -> None:
+    long = "For example, how would the part that reads the charts of the harbour hand them over to what draws "
+    summary = summarize(
+        ("user", f"{long}them, and how would that one tell the museum which of the charts it has drawn?")
+    )
+    assert summary.key_facts == ()
+
+
+def test_a_favourite_part_is_no_taste() -> None:
+    assert (
+        summarize(("ada", "Seeing the boats come home was my favorite part."), OTHER).profile.preferences == ()
+    )
+    assert summarize(("ada", "Fennel soup is my favorite dish."), OTHER).profile.preferences != ()
+
+
+def test_a_verb_without_its_subject_stays_in_its_speakers_words() -> None:
+    assert third_person("Did a survey of the bay and I think it went well.", "Ben").startswith(
+        "Ben: Did a survey"
+    )
