@@ -24,6 +24,8 @@ _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
+    # A verb of two parts, "I hand-feed": its end would be another.
+    r"\bI \w+-\w|"
     r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
     r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
@@ -47,6 +49,8 @@ _IRREGULAR = {
     "do": "does",
     "don't": "doesn't",
     "go": "goes",
+    "gotta": "has to",
+    "wanna": "wants to",
 }
 _VERBS = """
 accept add admire admit adore advise agree answer apologize appreciate arrange arrive ask assume avoid bake

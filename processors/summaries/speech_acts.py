@@ -116,15 +116,14 @@ _THANKS = any_of(
     r"it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) (?:to (?:see|meet)|(?:talking|"
     r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
-    r"\bi(?: really| do| truly| so)* appreciate (?:it|that|you|your|all)\b[^;\d]*$|\blet me know (?:if|"
-    r"how|what|when)\b[^\d]*$",
-    r"^(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
+    r"\bi(?: really| do| truly| so)* appreciate (?:it|that|you|your|all)\b[^;\d]*$|\blet me know\b[^\d]*$",
+    r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
     r"\w+){0,8}? "
-    r"(?:means?|matters?|keeps?|helps?|makes?|gives?|is|are)\b",
+    r"(?:means?|matters?|keeps? me|motivates?|inspires?)\b",
     r"^(?:i'm |i am )?(?:so |really |super |very )*(?:glad|happy|proud|thrilled)(?: (?:for|of|that) you| "
     r"you| to (?:see|have|"
     r"hear|know|help)| (?:i|we) could| the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$|^(?:i'd |"
-    r"i would )?(?:really )?love to (?:hear|see|know|try|read)\b[^,;\d]*$|"
+    r"i would )?(?:really )?love to (?:hear|see|know|try|read|check|share|help)\b[^,;\d]*$|"
     r"^(?:it's|it is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|encouraging) to (?:hear|"
     r"see|know)\b[^,;\d]*$|"
     r"^(?:really )?appreciate\b[^;\d]*$",

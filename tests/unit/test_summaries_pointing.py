@@ -123,6 +123,8 @@ def test_a_bare_yes_is_told_with_what_comes_behind_it() -> None:
         "Remember Ada, the harbour never sleeps!",
         "Keep going with the maps of the harbour!",
         "Love to hear more about the harbour.",
+        "If you ever sail to the harbour, let me know, I'd be glad to help.",
+        "Ada, your support with the harbour means a lot to me.",
         "It's great to hear how the harbour made you feel better.",
         "Keep up the rowing and don't forget your joy in the harbour.",
     ],
@@ -151,3 +153,11 @@ def test_a_verb_without_its_subject_stays_in_its_speakers_words() -> None:
     assert third_person("Did a survey of the bay and I think it went well.", "Ben").startswith(
         "Ben: Did a survey"
     )
+
+
+def test_a_verb_of_two_parts_and_a_slurred_one_are_told_right() -> None:
+    assert (
+        third_person("I colour-code the charts of the bay.", "Ben")
+        == "Ben: I colour-code the charts of the bay."
+    )
+    assert third_person("I wanna learn to sail.", "Ben") == "Ben wants to learn to sail."
