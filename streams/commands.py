@@ -10,8 +10,10 @@ import msgspec
 
 from models.commands import Command, CommandKind
 from models.errors import ConfigurationError, NotFound
+from models.facts import Fact, FactStatus
 from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT
+from processors.facts.refinement import is_kept_whole
 from streams import cloudevents, kafka
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
@@ -54,18 +56,23 @@ def consolidating(tenant_id: str = DEFAULT_TENANT, user_id: str = "", *, dry_run
     return msgspec.structs.replace(command, dry_run=dry_run)
 
 
-def separating(fact_id: str, tenant_id: str, user_id: str) -> Command:
-    """Return the command that brings back a fact about a person that was merged into another.
+def separating(fact: Fact) -> Command:
+    """Return the command that brings back a fact that consolidation merged into another.
 
     Raises:
-        ConfigurationError: what is given cannot be the id of a tenant, a person or a fact.
+        ConfigurationError: there is nothing to bring back, and what else would help.
     """
-    if not user_id.strip():
-        raise ConfigurationError("say whose fact it is: --user")
-    if not fact_id.strip() or len(fact_id) > 256:
-        raise ConfigurationError("--separate takes the id of a fact, as `switchboard facts --all` shows it")
-    command = _command(CommandKind.SEPARATE, _NO_CONVERSATION, tenant_id, user_id)
-    return msgspec.structs.replace(command, fact_id=fact_id)
+    if fact.status is not FactStatus.MERGED_INTO:
+        raise ConfigurationError(
+            f"fact {fact.fact_id} is part of no other one ({fact.status}): there is nothing to bring back"
+        )
+    if not is_kept_whole(fact):
+        raise ConfigurationError(
+            f"fact {fact.fact_id} was completed by {fact.merged_into_id}, which says the same and more: if "
+            f"that is wrong, correct it (switchboard correct {fact.merged_into_id} TEXT --user ...)"
+        )
+    command = _command(CommandKind.SEPARATE, _NO_CONVERSATION, fact.tenant_id, fact.user_id)
+    return msgspec.structs.replace(command, fact_id=fact.fact_id)
 
 
 def _command(kind: CommandKind, conversation_id: str, tenant_id: str, user_id: str = "") -> Command:

@@ -10,6 +10,7 @@ import typer
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams import commands
+from streams.cli import facts
 from streams.cli.output import Json, print_json, printable
 from streams.settings import load_settings
 from streams.topics import catalog_for
@@ -42,14 +43,18 @@ def ask(
         raise ConfigurationError("--user is blank: say whose facts, or leave it out for everybody's")
     settings = load_settings()
     if separate is not None:
-        asked = commands.separating(separate, tenant, user or "")
+        if user is None:
+            raise ConfigurationError("say whose fact it is: --user")
+        fact = asyncio.run(facts.one(settings, separate, user, tenant))
+        asked = commands.separating(fact)
         asyncio.run(commands.send(settings, [asked]))
         if json:
             print_json(
-                {"command_id": asked.command_id, "tenant_id": tenant, "user_id": user, "separate": separate}
+                {"command_id": asked.command_id, "tenant_id": tenant, "user_id": user, "separate": fact.fact_id}
             )
             return
-        print(f"asked to bring back the fact {printable(separate)} about {printable(user or '')}")
+        print(f"asked to bring back “{printable(fact.statement)}” about {printable(user)}")
+        print(f"what became of it: switchboard explain {fact.fact_id} --user {printable(user)}")
         return
     command = commands.consolidating(tenant, user or "", dry_run=dry_run)
     asyncio.run(commands.send(settings, [command]))

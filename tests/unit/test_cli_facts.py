@@ -73,6 +73,19 @@ def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") 
 
 
 BERLIN, MUNICH = fact("Berlin", FactStatus.SUPERSEDED), fact("Munich")
+#: Part of another fact: as consolidation made it, and as something that was said did.
+MERGED, COMPLETED = (
+    msgspec.structs.replace(
+        fact(value, FactStatus.MERGED_INTO, "cyd"),
+        superseded_by=None,
+        merged_into_id="f-9",
+        archived_at=NOW,
+        changes=(
+            Revision(version=2, change=FactChange.MERGED, at=NOW, confidence_after=0.8, window_id=window_id),
+        ),
+    )
+    for value, window_id in (("Oslo", None), ("Rome", "w-1"))
+)
 LYON = msgspec.structs.replace(fact("Lyon", user="bob"), tentative=True)
 
 
@@ -88,7 +101,7 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 async def _fill() -> None:
     embedder = OnnxEmbedder()
     opened = open_index(load_settings(), FACTS, VectorSpace(embedder.model, embedder.dimensions))
-    await opened.upsert([BERLIN, MUNICH, LYON])
+    await opened.upsert([BERLIN, MUNICH, LYON, MERGED, COMPLETED])
     await opened.close()
 
 
@@ -128,6 +141,26 @@ def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "and 2 earlier pieces of evidence" in out
     assert "created      0.70 -> 0.80  by f-2, message m-1, window w-1" in out
     assert "before from" in out
+
+
+@pytest.mark.parametrize(
+    ("fact_id", "user", "status", "says"),
+    [
+        (MERGED.fact_id, "", 78, "whose fact it is: --user"),
+        (MERGED.fact_id, "cyd", 69, "127.0.0.1:1"),  # it would be sent, if a broker were there
+        (MERGED.fact_id, "eve", 66, "there is no fact"),
+        ("nothing", "cyd", 66, "there is no fact nothing about cyd"),
+        (" ", "cyd", 78, "is no id"),
+        (MUNICH.fact_id, "ada", 78, "part of no other one (active)"),
+        (COMPLETED.fact_id, "cyd", 78, "switchboard correct f-9 TEXT"),
+    ],
+)
+def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
+    capsys: pytest.CaptureFixture[str], fact_id: str, user: str, status: int, says: str
+) -> None:
+    whose = ["--user", user] if user else []
+    assert main.run(["consolidate", "--separate", fact_id, *whose]) == status
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
