@@ -127,7 +127,7 @@ class Decisions:
         # "where x is the price" goes on with what is shown before it.
         continues = said.first and said.text[:1].islower()
         left, short = state.sent > element.gap, not self._is_too_long(len(said.text))
-        run = self._places(going_on, state.run, state.said, Whole(said)) if short else ()
+        run = self._places(going_on, state.run, state.said, Whole(said)) if short and state.run else ()
         if state.held and not run:
             self.break_off()
         found = None if in_verse or continues else self._try(lambda: self._match(said), None)
@@ -143,7 +143,8 @@ class Decisions:
             goes_on=bool(run and not state.held),
         )
         places = run or (self._places(self._repeated, held) if short and not continues else ())
-        if places and not left and (run or not self._is_shown(places)):
+        shown = not run and self._is_shown(places)
+        if places and not (left or shown):
             state.held, state.run = (*state.held, held), places
             return
         if match is not None:
@@ -185,6 +186,8 @@ class Decisions:
         draft, and then the draft revised), or it goes on with what was announced, in the same order.
         """
         state = self.state
+        if not places:
+            return False
         if state.after != Kind.SPACE:
             level = section_of(state.said)[1]
             state.shown = min(places), len(state.said), min(level, state.shown[2]) if state.shown else level

@@ -400,6 +400,7 @@ def test_code_is_not_taken_out_by_itself() -> None:
         f"Look here:\n\n- {OPENING}\n\nBye\n\nLook here:\n\n- {OPENING}\n**So long**\n{PARKING}",
         f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n**So long, as it goes**, {PARKING}",
         f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# B\n\n{PARKING}",
+        f"Note:\n\n{OPENING} {PARKING}\n\nOnce more:\n\n{OPENING} {PARKING}\n\nBye.",
     ],
 )
 def test_what_is_read_one_by_one_is_decided_as_it_is_at_once(text: str) -> None:
