@@ -19,7 +19,7 @@ from functools import lru_cache
 import msgspec
 from rapidfuzz.distance import Indel
 
-from processors.responses.canonical import UNSPACED
+from processors.responses.canonical import canonical
 from processors.text.stemming import stem_of
 
 #: A content word more says something more: it weighs as much as this many content words.
@@ -28,16 +28,14 @@ _LIGHT_WORD = 0.25
 
 
 _LIGHT = """
-    a an the this that these those is are was were be been being am 're 'm do does did has have had 've of to at
-    as it its 's there here and also really very just even quite indeed actually then please well so too such
+    a an the this that these those is are was were be been being am do does did has have had of to at
+    as it its s there here and also really very just even quite indeed actually then please well so too such
 """
-_NEGATION = "not no never without none nobody nothing neither nor cannot hardly"
+_NEGATION = "not no never without none nobody nothing neither nor cannot hardly minus"
 _NUMBER = """
     two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
     million billion half twice first second third
 """
-
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 #: Words that may come, go or change without the sentence saying anything else.  Whatever can turn a meaning
 #: (on/off, to/from, can/must, my/your) is left out on purpose: those count like any other word.
@@ -45,11 +43,10 @@ LIGHT = frozenset(_LIGHT.split())
 _NEGATIONS = frozenset(_NEGATION.split())
 _NUMBER_WORDS = frozenset(_NUMBER.split())
 
-_CONTRACTION = re.compile(r"n't\b|'(?:s|m|re|ve|ll|d)\b")
-_CONTRACTED = {"n't": " not", "'ll": " will", "'d": " "}
-_WORD = re.compile(r"(?<!\S)-\d+(?:[.,:]\d+)*|\d+(?:[.,:]\d+)*|'(?:s|m|re|ve)(?!\S)|[^\s\d.,:'\-]+")
+#: Joiners, direction marks and variation selectors are not seen, so they part no words.
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+_SIGN = re.compile(r"(?<!\S)[-−](?=\d)")
 _LITERAL = re.compile(r"`+[^`\n]+`+|https?://[^\s<>\"]*[^\s<>\".,;:!?)*_]")
-_QUESTION = re.compile(r"[?？؟][\"'”’)\]」』*_]*\s*\Z")
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -93,42 +90,6 @@ def _score(a: Words, b: Words) -> float:
     return max(0.0, 1.0 - (_ADDED_WORD * added + _LIGHT_WORD * Indel.distance(a.light, b.light)) / weight)
 
 
-class _Folding(dict[int, str]):
-    """For :meth:`str.translate`: what each character becomes, worked out when it is first met."""
-
-    def __missing__(self, code: int) -> str:
-        folded = self[code] = _fold(chr(code))
-        return folded
-
-
-def _fold(character: str) -> str:
-    """Lower case without compatibility forms; punctuation becomes a space, a symbol a word of its own."""
-    if character in "'’ʼ＇":
-        return "'"
-    if character in ".,:-":
-        return character
-    if character in "−‐‑":
-        return "-"
-    if character == "&":
-        return " and "
-    category = unicodedata.category(character)
-    if category == "Nd":
-        return str(unicodedata.digit(character))
-    if category[0] in "LM" and _UNSPACED.match(character):
-        return f" {character} "
-    if category[0] == "L" or (category[0] == "M" and not 0xFE00 <= ord(character) <= 0xFE0F):
-        # Forms that decompose into several words ("㎏") or marks would not stay where they are.
-        decomposed = unicodedata.normalize("NFKD", character).casefold()
-        return decomposed if not any(part.isspace() for part in decomposed) else f" {character} "
-    if (category[0] == "S" and character not in "^`~|") or category[0] == "N" or character in "%#@":
-        return f" {character} "
-    # Joiners, direction marks and variation selectors are not seen, so they part no words.
-    return "" if category in ("Cf", "Mn") else " "
-
-
-_FOLDING = _Folding()
-
-
 class Words(msgspec.Struct, frozen=True, gc=False):
     """What a sentence is made of, each in the order of the sentence.
 
@@ -147,19 +108,21 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 
 @lru_cache(maxsize=8192)
 def words_of(sentence: str) -> Words:
-    """Return the words of a whole sentence."""
-    folded = sentence.translate(_FOLDING)
-    if "'" in folded:
-        folded = _CONTRACTION.sub(lambda found: _CONTRACTED.get(found[0], f" {found[0]}"), folded)
-    found = _WORD.findall(folded)
-    stems = tuple(map(stem_of, found))
-    content = tuple(stem for word, stem in zip(found, stems, strict=True) if word not in LIGHT)
+    """Return the words of a whole sentence; punctuation is none, but a symbol is one."""
+    text = sentence if sentence.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", sentence))
+    plain = canonical(_SIGN.sub("minus ", text).replace("&", " and ")).casefold()
+    words = [word for word in plain.replace("'s", " s").split() if word.isalnum() or not _is_punctuation(word)]
+    stems = tuple(map(stem_of, words))
     return Words(
         stems=stems,
-        content=content,
-        light=tuple(word for word in found if word in LIGHT),
-        numbers=tuple(word for word in found if word[-1].isdigit() or word in _NUMBER_WORDS),
-        negations=tuple(word for word in found if word in _NEGATIONS),
+        content=tuple(stem for word, stem in zip(words, stems, strict=True) if word not in LIGHT),
+        light=tuple(word for word in words if word in LIGHT),
+        numbers=tuple(word for word in words if word[0].isdigit() or word in _NUMBER_WORDS),
+        negations=tuple(word for word in words if word in _NEGATIONS),
         literals=tuple(_LITERAL.findall(sentence)),
-        question=_QUESTION.search(sentence) is not None,
+        question="?" in plain or "؟" in plain,
     )
+
+
+def _is_punctuation(word: str) -> bool:
+    return len(word) == 1 and word not in "%#@" and unicodedata.category(word)[0] == "P"

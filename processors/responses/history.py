@@ -160,7 +160,7 @@ class Whole:
 
     def is_in(self, said: Said) -> bool:
         """Say whether ``said`` is the same."""
-        return key(said.kind, said.text) == self._words
+        return bool(said.text) and key(said.kind, said.text) == self._words
 
     def is_among(self, sentences: Iterable[str]) -> bool:
         """Say whether it is one of these canonical sentences."""
@@ -176,6 +176,8 @@ class Begun:
 
     def is_in(self, said: Said) -> bool:
         """Say whether it may become ``said``."""
+        if not said.text:
+            return False
         words = key(said.kind, said.text)
         if said.kind == Kind.SENTENCE:
             return self._beginning.may_become(words)
@@ -190,19 +192,17 @@ class Begun:
 Sought = Whole | Begun
 
 
-def _is_at(at: int, said: Sequence[Said], sought: Sought) -> bool:
-    return bool(said[at].text) and said[at].kind in sought.kinds and sought.is_in(said[at])
-
-
 def going_on(run: Iterable[int], said: Sequence[Said], sought: Sought) -> Iterator[int]:
     """Return where the run goes on if ``sought`` follows."""
-    return (at + 1 for at in run if at + 1 < len(said) and _is_at(at + 1, said, sought))
+    for at in run:
+        if at + 1 < len(said) and said[at + 1].kind in sought.kinds and sought.is_in(said[at + 1]):
+            yield at + 1
 
 
 def beginning(said: Sequence[Said], sought: Sought) -> Iterator[int]:
     """Return where ``sought`` begins a block, or introduces one."""
     for at, each in enumerate(said):
-        if (each.first or introduces(each.text)) and _is_at(at, said, sought):
+        if each.kind in sought.kinds and (each.first or introduces(each.text)) and sought.is_in(each):
             yield at
 
 

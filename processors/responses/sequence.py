@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 from datetime import UTC, datetime
-from itertools import repeat
 
 import msgspec
 
@@ -37,8 +36,7 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     """Everything that is known of one response; a step changes a copy of it.  Times in epoch seconds.
 
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
-    before their time, by number, at ``ahead_at``; ``ahead_since`` is the earliest of these.  ``gaps``: first
-    and last number of what was given up.
+    before their time, by number, and when they came.  ``gaps``: first and last number of what was given up.
     ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
     response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
     ``clock``: what the clock said when it was noted; what was due then is still to be done.
@@ -49,13 +47,11 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     seen_at: float
     next_in: int = 0
     next_out: int = 0
-    ahead: tuple[ResponseChunk, ...] = ()
-    ahead_since: float | None = None
+    ahead: tuple[tuple[ResponseChunk, float], ...] = ()
     gaps: tuple[tuple[int, int], ...] = ()
     closed: bool = False
     filtered: FilterState = msgspec.field(default_factory=FilterState)
     clock: float | None = None
-    ahead_at: tuple[float, ...] = ()
     tenant_id: str = DEFAULT_TENANT
 
 
@@ -65,9 +61,8 @@ class Sequenced(msgspec.Struct):
     ``late`` chunks came after the response had gone on without them, or after its end: they are not in the
     output.  ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``: characters that
     came in and do not leave yet; ``waited``: how long (seconds) each text was held that is held no longer.
-    ``errors`` in detection let their text through; ``conversation_id`` is whose they are.  ``silent``: no final
-    chunk ever came.  ``said``: when the response ends, what it has said, for a memory that spans the
-    conversation.
+    ``errors`` in detection let their text through.  ``silent``: no final chunk ever came.  ``said``: when the
+    response ends, what it has said, for a memory that spans the conversation.
     """
 
     state: ResponseState | None
@@ -81,7 +76,6 @@ class Sequenced(msgspec.Struct):
     errors: list[Exception] = []
     silent: bool = False
     said: tuple[Said, ...] = ()
-    conversation_id: str = ""
 
 
 class ResponseSequencer:
@@ -127,8 +121,7 @@ class ResponseSequencer:
         if state.clock is not None:
             return state.clock + idle if state.closed else state.clock
         times = [state.seen_at + idle]
-        if state.ahead_since is not None:
-            times.append(state.ahead_since + self._filter.policy.hold_seconds)
+        times += [came_at + self._filter.policy.hold_seconds for _, came_at in state.ahead]
         if (release := self._filter.wake_at(state.filtered)) is not None:
             times.append(release)
         return min(times)
@@ -139,12 +132,9 @@ class _Step:
 
     def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
         self._state, self._filter = copy.copy(state), response_filter
-        self._done = Sequenced(self._state, conversation_id=state.conversation_id)
+        self._done = Sequenced(self._state)
         self._now = state.seen_at
-        #: Chunks that came before their time, and when, by number.
-        # State that an earlier version stored does not say when they came.
-        came = state.ahead_at or repeat(state.seen_at)
-        self._ahead = {chunk.sequence: (chunk, at) for chunk, at in zip(state.ahead, came, strict=False)}
+        self._ahead = {chunk.sequence: (chunk, came_at) for chunk, came_at in state.ahead}
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
         """Take a chunk; then give up what has been missing for too long: it might have been this one."""
@@ -168,8 +158,10 @@ class _Step:
         self._give_up_what_is_overdue()
         if now >= self._state.seen_at + self._filter.policy.idle_seconds:
             self._end()
-        else:
-            self._send_overdue()
+            return
+        overdue = self._filter.tick(self._state.filtered, now)
+        if overdue.text or overdue.duplicates:
+            self._send(overdue, final=False)  # in a chunk of its own
 
     def _too_many_ahead(self) -> bool:
         characters = sum(len(chunk.text) for chunk, _ in self._ahead.values())
@@ -181,37 +173,26 @@ class _Step:
         while self._ahead and self._now >= min(at for _, at in self._ahead.values()) + wait:
             self._give_up()
 
-    def _send_overdue(self) -> None:
-        """Send what was held for too long, in a chunk of its own."""
-        filtered = self._filter.tick(self._state.filtered, self._now)
-        if filtered.text:
-            self._send(filtered, final=False)
-
     def _end(self) -> None:
         """Give a response that never ended an end."""
         while self._ahead:
             self._give_up()
         if not self._state.closed:
             self._state.seen_at, self._done.silent = self._now, True
-            self._send(self._filter.push(self._state.filtered, "", self._now, final=True), final=True)
+            self._push("", final=True)
 
     def result(self) -> Sequenced:
-        state, waiting = self._state, [self._ahead[number] for number in sorted(self._ahead)]
-        state.ahead = tuple([chunk for chunk, _ in waiting])
-        state.ahead_at = tuple([at for _, at in waiting])
-        state.ahead_since = min(state.ahead_at, default=None)
-        state.clock = None
+        self._state.ahead = tuple([self._ahead[number] for number in sorted(self._ahead)])
+        self._state.clock = None
         return self._done
 
     def _go_on(self) -> None:
         """Filter the chunks whose turn it is."""
         state = self._state
-        while not state.closed and (next_one := self._ahead.pop(state.next_in, None)):
-            chunk, came_at = next_one
+        while not state.closed and state.next_in in self._ahead:
+            chunk, came_at = self._ahead.pop(state.next_in)
             state.next_in += 1
-            self._send(
-                self._filter.push(state.filtered, chunk.text, self._now, final=chunk.final), final=chunk.final
-            )
+            self._push(chunk.text, final=chunk.final)
             if state.filtered.held_since == self._now:
                 # What is held of it has waited since it came: the hold time does not begin anew.
                 state.filtered.held_since = came_at
@@ -227,6 +208,9 @@ class _Step:
         state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
         state.next_in = following
         self._go_on()
+
+    def _push(self, text: str, *, final: bool) -> None:
+        self._send(self._filter.push(self._state.filtered, text, self._now, final=final), final=final)
 
     def _send(self, filtered: Filtered, *, final: bool) -> None:
         state = self._state

@@ -263,8 +263,12 @@ VALUES: dict[Codec[Any], Any] = {
         1772359200.5,
         3,
         2,
-        (ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=4, text="Bye.", final=True),),
-        1772359200.5,
+        (
+            (
+                ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=4, text="Bye.", final=True),
+                1772359200.5,
+            ),
+        ),
         ((1, 1),),
         False,
         FilterState(
@@ -286,7 +290,6 @@ VALUES: dict[Codec[Any], Any] = {
             shown=(1, 5, 2),
         ),
         1772359201.0,
-        (1772359200.5,),
     ),
     responses.MEMORY: (responses.Remembered(SAID, 41, 1772359200.5),),
 }

@@ -76,7 +76,7 @@ class DetectionLog:
             kind = type(error).__name__
             log.error(
                 "content duplicate detection failed; the text was let through",
-                session_id=done.conversation_id,
+                session_id=self._session_id,
                 response_id=response_id,
                 errors=len(done.errors),
                 kind=kind,
@@ -86,7 +86,7 @@ class DetectionLog:
         if done.said and _levels.isEnabledFor(logging.INFO):
             log.info(
                 "content added to tracking",
-                session_id=done.conversation_id,
+                session_id=self._session_id,
                 response_id=response_id,
                 sentences=len(done.said),
             )
