@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 
 from models.errors import DependencyUnavailable
 from streams import leash
+from streams.adapters.redis_client import open_socket
 from streams.socket_path import socket_path
 
 _START_SECONDS = 30.0
@@ -34,7 +35,7 @@ class LocalValkey:
 
     def client(self) -> Redis:
         """Return a client; it connects with its first command, which needs the server."""
-        return Redis(unix_socket_path=str(self.socket), socket_timeout=10.0, socket_connect_timeout=10.0)
+        return open_socket(self.socket)
 
     @property
     def pid(self) -> int | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialWithJitterBackoff
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
@@ -16,6 +19,9 @@ from streams.settings import Settings
 T = TypeVar("T")
 
 _ANSWER_SECONDS = 10.0
+
+#: Connections of a client: who finds none free waits for one, for as long as for an answer.
+_MOST_CONNECTIONS = 64
 
 #: Longest wait for all that is asked at once, the start of a server of one's own included.
 _ASK_SECONDS = 20.0
@@ -33,12 +39,26 @@ def open_redis(settings: Settings) -> Redis:
         options["password"] = password
     if settings.redis_ssl_ca_file is not None:
         options["ssl_ca_certs"] = str(settings.redis_ssl_ca_file)
-    return Redis.from_url(
-        settings.redis_url,
-        socket_timeout=_ANSWER_SECONDS,
-        socket_connect_timeout=_ANSWER_SECONDS,
-        **options,
+    return Redis.from_pool(BlockingConnectionPool.from_url(settings.redis_url, **_patience(), **options))
+
+
+def open_socket(path: Path) -> Redis:
+    """Return a client of a server that listens on a socket; it connects with its first command."""
+    # A server of one's own is soon there again: what is asked on a connection to the former one is asked again.
+    again = Retry(ExponentialWithJitterBackoff(base=0.01, cap=1.0), retries=10)
+    pool = BlockingConnectionPool(
+        connection_class=UnixDomainSocketConnection, path=str(path), retry=again, **_patience()
     )
+    return Redis.from_pool(pool)
+
+
+def _patience() -> dict[str, Any]:
+    return {
+        "max_connections": _MOST_CONNECTIONS,
+        "timeout": _ANSWER_SECONDS,
+        "socket_timeout": _ANSWER_SECONDS,
+        "socket_connect_timeout": _ANSWER_SECONDS,
+    }
 
 
 def in_words(error: RedisError | OSError) -> SwitchboardError:

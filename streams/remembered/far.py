@@ -5,6 +5,7 @@ The embedded index and the Valkey of a worker belong to one process.  Whoever el
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +24,9 @@ from streams.socket_path import socket_path
 
 #: Errors that mean something to whoever asked, beside that something is down.
 _TOLD = (InvalidQuestion, NotFound, ConfigurationError)
+
+#: Searches at once: more of them end no sooner, and keep whoever asks for less, such as a lease, waiting.
+_SEARCHES = 8
 
 _ADVICE = "start it on this machine (switchboard worker recall), with the same SWITCHBOARD_DATA_DIR"
 
@@ -48,10 +52,12 @@ class _Answering:
 
     def __init__(self, search: Search) -> None:
         self._search = search
+        self._room = asyncio.Semaphore(_SEARCHES)
         self.knows = search.knows
 
     async def search(self, wanted: Wanted) -> _Found:
-        found = await self._search.search(wanted)
+        async with self._room:
+            found = await self._search.search(wanted)
         return _Found(list(found), found.scope, found.degraded, found.empty, found.explanation)
 
 

@@ -18,8 +18,9 @@ from streams.remote.contract import Answer, Failure, Method, Request, methods_of
 
 log = structlog.get_logger("streams.remote")
 
-#: Calls of one connection that run at once; further ones are read when one has ended.
-_MOST_CALLS = 64
+#: Calls of one connection that run at once; further ones are read when one has ended.  What takes long has a
+#: bound of its own, or who asks for little would wait for it here.
+_MOST_CALLS = 1024
 
 _NOTHING = msgspec.Raw(pack(None))
 

@@ -25,8 +25,10 @@ from models.turns import Turn, TurnSource
 from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.redis_client import open_redis
 from streams.namespace import Namespace
 from streams.runtime.testing import START
+from streams.settings import Settings
 
 SPACE = Namespace("test-")
 
@@ -404,6 +406,22 @@ class TestWhatIsWrongWithRedis:
         with pytest.raises(DependencyUnavailable, match="no usable answer"):
             await log.turns("default", "c", 0, 9)
         await log.close()
+
+
+class TestManyAtOnce:
+    """A burst of chats asks hundreds of things at a time."""
+
+    @pytest.mark.parametrize("opened", ["of its own", "by its url"])
+    async def test_who_finds_no_connection_free_waits_for_one(self, valkey: LocalValkey, opened: str) -> None:
+        await valkey.ensure()
+        url = f"unix://{valkey.socket}"
+        client = valkey.client() if opened == "of its own" else open_redis(Settings(redis_url=url))
+        made = ConversationLog(client, SPACE)
+        await made.write([(turn(0), 0)])
+        found = await asyncio.gather(*(made.last_turns("default", "c", 1) for _ in range(300)))
+        assert found == [[turn(0)]] * 300
+        assert (await client.info("clients"))["connected_clients"] <= 64
+        await made.close()
 
 
 class TestLocalValkey:
