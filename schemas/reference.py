@@ -121,8 +121,9 @@ def _topic(spec: TopicSpec) -> Iterator[str]:
         "for ever" if spec.retention_ms in (None, -1) else f"{int(spec.retention_ms or 0) / 86_400_000:g} days"
     )
     yield f"- key: {_cell(spec.key)}; {spec.partitions} partitions; `{spec.cleanup_policy}`, kept {kept}"
-    writers, readers = ", ".join(spec.writers) or "producers", ", ".join(spec.readers) or "whoever wants"
-    yield f"- written by {writers}; read by {readers}"
+    writers, readers = ", ".join((spec.owner, *spec.writers)), ", ".join(spec.readers) or "nobody's group"
+    looked_up = f"; looked up by {', '.join(spec.looked_up_by)}" if spec.looked_up_by else ""
+    yield f"- written by {writers}; read by {readers}{looked_up}"
     if spec.dead_letter:
         yield f"- what cannot be read goes to `{spec.name}.dlq`"
     yield ""
