@@ -121,8 +121,8 @@ def _by_table(
     values = listed(value) if "l" in flags else [value]
     if attribute == "like":
         values = [each for each in values if not BARE_NOUN.fullmatch(each)]
-        if "g" not in flags and values:
-            values[0] = with_article(text, values[0])
+    if attribute in ("like", "employer") and "g" not in flags and values:
+        values[0] = with_article(text, values[0])
     assertion = ENDED if clause.ended or "x" in flags else HOLDS
     denied = clause.negated != ("-" in flags) if "n" not in flags else not {"c", "!"} & set(flags)
     if assertion is ENDED:

@@ -34,7 +34,7 @@ BARE_NOUN = re.compile(
     re.IGNORECASE,
 )
 _FAVOURITE = re.compile(
-    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?))?$",
+    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$",
     re.IGNORECASE,
 )
 
@@ -48,7 +48,7 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return None
     if (favourite := _FAVOURITE.fullmatch(clause.subject)) is not None:
         value = clean(clause.rest, words=7)
-        if not value or clause.mood is Mood.WAS or _OF_SOME.match(favourite["x"] or ""):
+        if not value or clause.mood is Mood.WAS or _OF_SOME.match(f"{favourite['x']}{favourite['y'] or ''}"):
             return []
         return [favourite_of(favourite["x"] or "", value, clause)]
     base, _, possessed = clause.subject.partition("'s ")
@@ -82,7 +82,7 @@ def favourite_of(topic: str, value: str, clause: Clause) -> Draft:
         return Draft("like", value, sentence, predicates.TOLD, SELF, polarity, assertion)
     slot = named_topic(value, topic) if topic in ("song", "album", "track", "tune", "station") else topic
     holds = "no longer " if assertion is ENDED else "not " if polarity is NEGATED else ""
-    sentence = f"Favourite {topic} is {holds}{value}"
+    sentence = f"Favourite {topic} is {holds}{with_article(clause.rest, value)}"
     return Draft(f"favourite/{slot}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
 
 

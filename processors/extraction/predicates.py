@@ -219,7 +219,7 @@ NOUNS: dict[str, tuple[str, str]] = {
 OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
 PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)
 RELATIVE = re.compile(
-    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>[A-Za-z]\w+))?$",
+    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!days|years|time|stuff|life|things)[A-Za-z]\w+))?$",
     re.IGNORECASE,
 )
 #: What can be said of somebody else and stays worth knowing.

@@ -20,6 +20,7 @@ from processors.extraction.tastes import (
     essence,
     preference,
     preferred,
+    tells_class,
     topic_of,
 )
 from processors.extraction.values import clean
@@ -132,7 +133,7 @@ _GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|ty
 _NOT_BARE = re.compile(
     r"(?:no|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
     r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
-    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or)\b",
+    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or|.* (?:is|are|was|were))\b",
     re.IGNORECASE,
 )
 
@@ -228,7 +229,8 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
     short = len(match["v"].split()) <= _SHORT_REPLY
     end = _CLAUSE_END.search(match["v"], 1)
     what = match["v"][: end.start()] if end else match["v"]
-    found = preferred(what, context if (short and flag == "!") or _GENERIC_HEAD.search(what) else "")
+    of_context = (short and flag == "!" and _tells_taste(match.string, what)) or _GENERIC_HEAD.search(what)
+    found = preferred(what, context if of_context else "")
     if (
         found is None
         and flag in ("-", "!")
@@ -243,6 +245,16 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
     if found is not None and not found.topic and flag == "-" and found.value[:1].isupper():
         return found._replace(topic=topic_of(text))  # "exclude Smith's from my grocery search"
     return found
+
+
+def _tells_taste(request: str, what: str) -> bool:
+    """Whether words may be a taste in what is spoken of: "always red", not "always hungry after rowing"."""
+    if " " not in what or not _BARELY.match(request):
+        return True
+    return tells_class(what) or any(not word[:1].islower() for word in what.split())
+
+
+_BARELY = re.compile(r"(?:only|always|exclusively)\b", re.IGNORECASE)
 
 
 def _title(named: str, flag: str, request: str, subject: str) -> Preference | None:

@@ -181,9 +181,7 @@ def preference(text: str, context: str = "") -> Preference | None:
     if not heads:
         value = essence(clean(text if context else phrase, words=5))
         named = _CLASS.search(value)
-        if named is not None and (
-            not _CLASS.fullmatch(value) or (named[0].lower() in _AMBIGUOUS and context != _CLASSES[_row(named)])
-        ):
+        if named is not None and not (_CLASS.fullmatch(value) and _is_meant(named, context)):
             named = None
         if not value or (named is None and not context):
             return Preference("", value, value) if value else None
@@ -231,6 +229,19 @@ def preference(text: str, context: str = "") -> Preference | None:
     return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
 
 
+def _is_meant(named: re.Match[str], context: str) -> bool:
+    """ "Spanish" is a cuisine where one speaks of food."""
+    word, topic = named[0].lower(), _CLASSES[_row(named)]
+    is_people = topic == "cuisine" and word.endswith(("an", "ese", "ish", "ch"))
+    return context in _EATING if is_people else word not in _AMBIGUOUS or context == topic
+
+
+def tells_class(text: str) -> bool:
+    """Whether a word tells by itself what it is a taste in."""
+    return _CLASS.search(text) is not None
+
+
+_EATING = frozenset(("cuisine", "restaurant", "diet", "price"))
 _SHORTEST_TIME = re.compile(r"\bshortest (?:travel )?time\b", re.IGNORECASE)
 #: One word for what is the same.
 _SAME = {

@@ -36,7 +36,7 @@ _POINTS = re.compile(
     r"\b(?:it|its|it's|this|that|that's|these|those|them|they|their|theirs|there|here|he|him|his|she|her|hers|one(?! day)|ones|something|"
     r"anything|everything|nothing|someone|somebody|stuff|things?|you|your|you're|yours|yourself|such|what|how|why|same|"
     r"other|others|another|both|way|part|idea|ideas|fact|whatever|"
-    r"everyone|everybody|anyone|nobody|who|whom|u|ya|ur|else|lot|bit|kind|sort|following|above|below|"
+    r"everyone|everybody|em|anyone|nobody|who|whom|u|ya|ur|else|lot|bit|kind|sort|following|above|below|"
     r"previous|so far|back)\b",
     re.IGNORECASE,
 )
@@ -87,15 +87,15 @@ def without_article(value: str) -> str:
 
 
 def with_article(text: str, value: str) -> str:
-    """``value`` with the article that ``text`` begins with: one likes "the sea"."""
+    """``value`` with the article that ``text`` begins with: one likes "the sea", "their dog"."""
     article = _ARTICLE.match(text)
-    if article is None or value == third_person(text):
+    if article is None:
         return value
-    definite = article[0].lower() == "the"
-    return f"{'the' if definite else 'an' if value[:1].lower() in 'aeiou' else 'a'} {value}"
+    kept = {"the": "the", "my": "their", "our": "their"}.get(article[0].lower())
+    return f"{kept or ('an' if value[:1].lower() in 'aeiou' else 'a')} {value}"
 
 
-_ARTICLE = re.compile(r"(?:the|an?)(?= )", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|an?|my|our)(?= )", re.IGNORECASE)
 
 
 def clause_end(text: str) -> int:
