@@ -17,7 +17,7 @@ class ToAssistant(NamedTuple):
 
 
 _POLITE = re.compile(
-    r"(?:(?:and|also|but|so|hey|well|then|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
+    r"\A(?:(?:and|also|but|so|hey|well|then|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
     r"(?:can|could|would|will) you|(?:i want|i'd like|i would like|i need|i'd prefer|i prefer) you to|you (?:should|must|need to|can)|"
     r"remember to|try to|make sure (?:you|to))\b[,.!]* )+",
     re.IGNORECASE,
@@ -74,7 +74,10 @@ _ANOTHER = re.compile(
 )
 #: "Include them in my routes": nobody can tell what.
 _POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
-_SECOND = {"you": "it", "your": "its", "yours": "its", "you're": "it is"}
+_SECOND = {
+    **{"you": "it", "your": "its", "yours": "its", "you're": "it is"},
+    **{"you are": "it is", "you have": "it has", "you were": "it was"},
+}
 _LONGEST = 32
 
 
@@ -102,6 +105,9 @@ def _infinitive(value: str) -> str:
 
 def _turn(text: str) -> str:
     turned = re.sub(
-        r"\b(?:you're|yours?|you)\b", lambda match: _SECOND[match[0].lower()], text, flags=re.IGNORECASE
+        r"\b(?:you (?:are|have|were)|you're|yours?|you)\b",
+        lambda match: _SECOND[match[0].lower()],
+        text,
+        flags=re.IGNORECASE,
     )
     return third_person(" ".join(turned.split())).strip(" .,!")

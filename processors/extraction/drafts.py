@@ -90,7 +90,10 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
     end = clause_end(text)
     dates = find_dates(text, said_at, ahead=ahead)
     if len(dates) > 1 or (dates and dates[0].start > end + 1):
-        return None, text[:end] if dates[0].start > end + 1 else ""
+        is_restricted = (
+            text[end:].lstrip().startswith(("that ", "which ", "who "))
+        )  # "a school that closed last year"
+        return None, text if is_restricted else text[:end] if dates[0].start > end + 1 else ""
     if not dates:
         around = find_dates(whole, said_at, ahead=ahead)
         return (around[0] if around else None), text

@@ -55,7 +55,7 @@ _DATED = frozenset(("had", "saw", "got", "found", "heard", "stayed", "made"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 _VAGUE = re.compile(
-    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 

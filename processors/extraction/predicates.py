@@ -138,7 +138,7 @@ BE = _rows(
     (r"(?P<v>(?:happily )?(?:married|engaged|divorced|widowed|separated|single)(?: to (?-i:[A-Z])\w+)?)(?= with\b|$|[,.;!]| and\b| for\b| since\b| now\b| again\b)", "relationship", "be {v}", TOLD, ""),
     (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
     (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
-    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible)[\w/-]+ ){{0,4}}{_ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
+    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|than)\b)[\w/-]+ ){{0,4}}{_ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
     (r"(?:working|employed) as V", "occupation", "work as {v}", TOLD, "a"),
     (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),

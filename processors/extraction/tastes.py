@@ -120,18 +120,16 @@ _WITH = re.compile(
 )
 
 
-#: What is also called by a wider word: a charging "station", the "network" of a charger, the "music" of a radio
-#: station.  The narrower subject stays, whichever was named first.
+#: What is also called by a wider word: a charging "station", the "network" of a charger.  The narrower subject
+#: stays, whichever was named first.
 _WIDER = {
     "charging": ("station", "network", "shop"),
-    "news": ("radio station", "podcast", "station", "network", "music"),
+    "news": ("radio station", "station", "network"),
     "podcast": ("station", "network"),
-    "radio station": ("station", "network", "music"),
-    "streaming": ("music",),
+    "radio station": ("station", "network"),
     "station": ("network", "shop"),
+    "streaming": ("music",),
     "seat heating": ("seat", "temperature"),
-    "fan": ("temperature",),
-    "airflow": ("temperature",),
 }
 
 

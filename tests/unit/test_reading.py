@@ -717,6 +717,16 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("Reggae music is good also.", []),
         ("Well, my kid years are over completely.", []),
         ("I love em.", []),
+        ("I'm a little old for a pilot.", []),
+        ("I completed more than 9 weeks.", []),
+        (
+            "I joined a rowing club that closed two years ago.",
+            ["Joined a rowing club that closed two years ago"],
+        ),
+        (
+            "Always answer in French if you have no date.",
+            ["Wants the assistant to always answer in French if it has no date"],
+        ),
         ("I lost 6 hours.", []),
         ("I spent about two days last week.", []),
         ("We don't sail often, usually only once a month.", []),
