@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import broker_archive
 import hypothesis
 import pytest
 from coverage import Coverage
@@ -34,9 +35,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("unhurried")
 
-# Brokers of tests die young: what the JVM's second compiler does while they start comes too late for them.
-# By the environment, so that those get it, too, that a demo starts in a test.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# By the environment, so that those brokers get it, too, that a demo starts in a test.
+os.environ.setdefault("JDK_JAVA_OPTIONS", broker_archive.java_options())
 
 #: Fixtures whose processes run until the end, the costliest last.
 _SHARED = ("kafka", "deployment")
@@ -119,6 +119,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         shared = [place for place, name in enumerate(_SHARED, 1) if name in asked_for]
         needs[item.path] = max(needs.get(item.path, 0), *shared, 0)
     items.sort(key=lambda item: (needs[item.path], item.path.stem not in _LONGEST))
+    if any(needs.values()):
+        broker_archive.begin()
 
 
 @pytest.hookimpl(wrapper=True)
