@@ -24,7 +24,8 @@ from serve_rig import ServeRig
 from streams.api.catalog import OPERATIONS
 from streams.api.openapi import openapi
 
-pytestmark = pytest.mark.kafka
+# What runs here makes requests; who answers runs elsewhere.
+pytestmark = [pytest.mark.kafka, pytest.mark.uncounted]
 
 #: Without an end of their own (tests/unit/test_api_schema.py has what they refuse), or seconds long.
 ENDLESS = {"get_events", "get_turn_events", "post_turn"}
