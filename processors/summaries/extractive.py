@@ -94,6 +94,9 @@ _ANAPHORIC = re.compile(
 #: Asked back about something that neither the question nor its answer names.
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
 
+#: Of what it is the length, the number or the place, an answer need not say again.
+_HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
+
 #: Somebody sees what it is, a reader does not.
 _POINTED_AT = re.compile(
     r"(?:these|those|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|summer|autumn|fall|"
@@ -236,9 +239,10 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         is_outweighed(said, question, agreed) or is_transition(question.plain) or encourages(question.plain)
     ):
         return None
-    by_itself = len(answer.words) >= ELLIPTIC and not _is_elliptic(answer.plain)
+    by_itself = not _is_elliptic(question, answer)
     if (
         answer.asks
+        or _POINTED_AT.match(answer.plain)
         or greets(answer.lead)
         or is_fragment(answer.plain)
         or is_command(answer.plain)
@@ -264,9 +268,13 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     return section, text, about
 
 
-def _is_elliptic(answer: str) -> bool:
-    """Tell whether what an answer is about, its question says."""
-    return _ANAPHORIC.search(answer) is not None or points_back(answer)
+def _is_elliptic(question: Sentence, answer: Sentence) -> bool:
+    """Tell whether what an answer is about, its question says: "How long ago was it?" "Two years."."""
+    if len(answer.words) < ELLIPTIC or _ANAPHORIC.search(answer.plain) or points_back(answer.plain):
+        return True
+    if _HOW_MUCH.match(question.plain) is None or points_elsewhere(question.plain):
+        return False
+    return not question.words <= answer.words
 
 
 def _is_thanks_alone(answer: Sentence) -> bool:
@@ -299,7 +307,7 @@ def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | No
     if said.named and is_in_doubt(said, sentence):
         return None
     section = _cued(said, turn, sentence)
-    if section is Section.DECISIONS and is_undone(said, sentence):
+    if section is Section.DECISIONS and (is_undone(said, sentence) or (said.named and is_seen(text))):
         return None
     if section is Section.TODOS and (
         is_over(said, sentence) or (said.named and names_nothing(text, sentence.words))
@@ -329,16 +337,14 @@ def _cued(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
 
 
 def _is_seen_to(said: Conversation, turn: Turn, to_do: Sentence) -> bool:
-    """Tell whether somebody asks an assistant to see to it in the same breath, and it does.
+    """Tell whether somebody asks an assistant to see to it in the same message, and it does.
 
     Where the end of a sentence was cut off, so was what it asked for.
     """
     reply = next_turn(said.turns, to_do.turn)
     if reply is None or reply.role is not Role.ASSISTANT:
         return False
-    return to_do.plain.endswith(ELLIPSIS) or any(
-        s.nth == to_do.nth + 1 and (s.asks or is_request(s.plain)) for s in turn.sentences
-    )
+    return to_do.plain.endswith(ELLIPSIS) or any(s.asks or is_request(s.plain) for s in turn.sentences)
 
 
 def _requested(said: Conversation, request: Sentence) -> Section | None:
@@ -367,6 +373,9 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
     # "Later this month." says something only behind its question.
     by_itself = len(statement.words) >= ELLIPTIC or _FIRST_PERSON.search(text)
     if is_answer(said.turns, statement):
+        question = said.turns[statement.turn - 1].sentences[-1]
+        if len(statement.words) >= ELLIPTIC and _is_elliptic(question, statement) and not points_back(text):
+            return False
         return bool(by_itself and not _ANAPHORIC.search(text) and (is_clause(text) or not said.named))
     return not said.named or (is_clause(text) and not _POINTED_AT.match(text))
 

@@ -66,6 +66,17 @@ swim take talk teach tell tend think travel treasure treat trust try turn unders
 volunteer wait wake walk want wash watch wear wish wonder work worry write
 """
 _PRESENT = frozenset(_VERBS.split())
+#: More that are told of somebody; some of them begin statements as nouns, so they are no sign of a command.
+_MORE_VERBS = """
+achieve act aim allow apply approach attend base become blend breathe bring camp catch challenge chase combine
+commute compare compete complete connect consider contribute cope create crave dance depend design develop
+discover discuss draw dress encourage escape excel experiment explore express face fail figure freelance gain
+garden gather hang hike host improve inspire introduce invest judge laugh lead lean lift lend maintain
+manage mentor motivate paint perform pick pray present protect push reach realize recharge recognize record
+reflect relate relax rely research respond sail save score sketch ski solve spread start strive struggle
+support surf switch tackle tend track train tweak upgrade vent vote wander
+"""
+_INFLECTED = _PRESENT | frozenset(_MORE_VERBS.split())
 #: No command: "Last week".
 _COMMANDS = _PRESENT - {"last"}
 #: "I get tired and think": the second verb has the same subject, unless it is no verb ("my body and mind").
@@ -129,9 +140,10 @@ def _said_of(found: re.Match[str], name: str) -> str:
 def _is_joined(own: str) -> bool:
     """Tell whether a second verb in the present tense may be that of "I", too."""
     return any(
-        joined["verb"] in _PRESENT and not _INFINITIVE.search(found["first"] + found["rest"][: joined.start()])
+        joined["verb"] in _INFLECTED
+        and not _INFINITIVE.search(found["first"] + found["rest"][: joined.start()])
         for found in _CLAUSE.finditer(own)
-        if found["first"] in _PRESENT or found["first"] in _IRREGULAR
+        if found["first"] in _INFLECTED or found["first"] in _IRREGULAR
         for joined in _JOINED.finditer(found["rest"])
     )
 
@@ -145,7 +157,7 @@ def _inflected(verb: str) -> str:
     folded = verb.lower().replace("’", "'")
     if folded in _IRREGULAR:
         return _IRREGULAR[folded]
-    if folded not in _PRESENT:
+    if folded not in _INFLECTED:
         return verb
     if folded.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"

@@ -43,7 +43,8 @@ _SHOWN = any_of(
     rf"^(?:(?:and|so) )?here(?:'s| is| are) (?:\w+ ){{0,3}}(?:{_PICTURE}|peek|look|one)\b|^check (?:out|"
     rf"this|these|my)\b",
     rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b|\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
-    r"\b(?:like|of|with|about|from) (?:this|these)\W*\Z",
+    r"\b(?:like|of|with|about|from) (?:this|these)\W*\Z|"
+    r"\b(?:include|chose|picked|take) this (?:at|in|on|for|because)\b",
     r"\b(?:that|this) way\W*\Z",
 )
 
@@ -62,10 +63,15 @@ def is_seen(sentence: str) -> bool:
 _STANDS_IN = any_of(
     r"\b(?:it|them|this|that|these|those|one)\b(?! (?:\w+ ){0,1}(?:week|month|year|time|day|is|was|are))"
 )
+#: At any length: what is to be done, it leaves open itself.
+_DOES_THAT = any_of(
+    r"\b(?:do|does|doing|did|start|starting|try|trying) (?:that|this|it|so|the same)\b(?! \w+ing\b)"
+)
 #: A sentence of fewer content words that names something by such a word alone says nothing without it.
-_SAYS_WHAT = 3
+_SAYS_WHAT = 4
 
 
 def names_nothing(sentence: str, about: frozenset[str]) -> bool:
     """Tell whether a sentence of so few words leaves to what was said before it what they are about."""
-    return len(about) < _SAYS_WHAT and _STANDS_IN.search(sentence) is not None
+    few = len(about) < _SAYS_WHAT and _STANDS_IN.search(sentence) is not None
+    return few or _DOES_THAT.search(sentence) is not None

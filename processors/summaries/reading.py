@@ -55,7 +55,8 @@ _ASKING = re.compile(
 #: "... in the works. Finishing up ...", and "I always buy the cheapest gas, can you find me some?"
 _UNSPLIT = re.compile(
     r"(?<=[a-z]{3}[.!?])(?<!\b[Pp]rof\.)(?<!\b[Cc]apt\.)(?<!\b[Rr]ev\.)(?<!\b[Gg]en\.)(?<!\b[Ss]gt\.)\s+(?=[A-Z])|"
-    r"(?:,\s+|\s+(?=and|so|but))(?=(?:(?:and|so|but) )?(?:can|could|would|will) you\b)"
+    r"(?:,\s+|\s+(?=and|so|but))(?=(?:(?:and|so|but) )?"
+    r"(?:(?:can|could|would|will) you|(?:can|could|may) (?:I|we|some(?:one|body)|any(?:one|body)))\b)"
 )
 #: Spaces around an apostrophe, as in texts that were cut into tokens: "I ' ve", "don ' t".
 _LOOSE_APOSTROPHE = re.compile(r"(?<=\w)(?: ['’] ?|['’] )(?=(?:m|re|ve|ll|d|s|t)\b)", re.IGNORECASE)

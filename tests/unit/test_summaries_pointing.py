@@ -94,6 +94,7 @@ def test_what_an_assistant_was_asked_for_and_answered_is_not_to_be_done() -> Non
     [
         "You want to draw three maps from this box.",
         "**Problem:** A box holds nine maps of the harbour. Three maps are drawn from the box.",
+        "Great job on sorting nine maps of the harbour!",
         "Sorting your maps of the harbour is a great idea.",
         "Additionally, you can use the maps of the harbour master.",
         "If the harbour is closed, you can look at the charts of the bay.",
@@ -161,3 +162,53 @@ def test_a_verb_of_two_parts_and_a_slurred_one_are_told_right() -> None:
         == "Ben: I colour-code the charts of the bay."
     )
     assert third_person("I wanna learn to sail.", "Ben") == "Ben wants to learn to sail."
+
+
+def test_how_long_is_told_with_what() -> None:
+    answer = "I've been practising every evening for four months now, thankfully."
+    said = told(("ada", "How long have you played the cello?"), ("ben", answer))
+    assert f"ada: How long have you played the cello? ben: {answer}" in said
+
+
+def test_what_was_asked_anywhere_in_the_message_and_answered_is_not_to_be_done() -> None:
+    said = "I need to log each visit to the museum. The log is a list. Can you review my list of visits?"
+    answer = ("assistant", "The list of visits lacks the year of each visit.")
+    assert summarize(("user", said), answer).todos == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "there"),
+    [
+        ("We must start doing that every evening, or write down the ships.", False),
+        ("I will read them and check the old ones.", False),
+        ("I really should start writing down the names of the ships.", True),
+    ],
+)
+def test_a_to_do_says_what_is_to_be_done(said: str, there: bool) -> None:
+    assert bool(summarize(("ada", said), OTHER).todos) == there
+
+
+def test_what_was_decided_is_named() -> None:
+    seen = "I finished the book about the harbour, and we decided to include this at its end."
+    assert summarize(("ada", seen), OTHER).decisions == ()
+
+
+def test_a_second_verb_has_the_same_subject() -> None:
+    assert (
+        third_person("When I face storms, I reflect on the charts.", "Ben")
+        == "When Ben faces storms, Ben reflects on the charts."
+    )
+
+
+@pytest.mark.parametrize(
+    "asked", ["can I have some help with that?", "could someone have a look?", "can you help?"]
+)
+def test_what_is_asked_for_is_told_without_the_asking(asked: str) -> None:
+    said = f"I'm trying to bring the list of ships under 250 lines, {asked}"
+    answer = ("assistant", "**Shorter lists:** Leave out the boats.")
+    assert lines(summarize(("user", said), answer)) == ["I'm trying to bring the list of ships under 250 lines"]
+
+
+def test_an_answer_that_points_at_something_says_nothing() -> None:
+    said = told(("ada", "Want to share some stories?"), ("ben", "Yes, these have been mine for years."))
+    assert "these" not in said
