@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from statistics import fmean, pstdev
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from processors.recall.features import FEATURES, GRAPH, Candidate, Seen
-from processors.recall.question import Question
+from processors.recall.question import Question, words_of
 
 #: So many of the best count.
 _BEST, _MORE, _FIRST = 5, 10, 3
@@ -27,6 +28,12 @@ _FITTED = [name != GRAPH for name in FEATURES]
 
 _SELF = re.compile(r"\b(?:i|my|me|i'm|we|us|our)\b", re.IGNORECASE)
 _YOU = re.compile(r"\byour?\b", re.IGNORECASE)
+_I = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_TO_YOU = re.compile(r"\b(?:you|yours?)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+#: Of so many of the best it is read, in so many characters, what they say of whom.
+_READ, _CHARACTERS = 8, 1_500
 
 #: In the order of the weights.  ``lead``: parts of the best; ``ahead``: how far it is ahead of the fifth;
 #: ``meaning``, ``stands_out``: the best cosine, and how many spreads above the mean it is; ``covered``,
@@ -37,7 +44,11 @@ _YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 #: the five best alone, or with its neighbours; ``share...``: how many of the best by content are theirs, and
 #: ``behind`` how many of others' stand before them; ``rarest...``: the rarity of a word, and whose it is;
 #: ``adjacent``: the best of theirs stands beside the best of others'; ``about_...``: of the best of theirs,
-#: whom it speaks of; ``facts_covered``: the best share of a fact.
+#: whom it speaks of; ``facts_covered``: the best share of a fact.  The best share of the question's words in
+#: sentences of theirs and of others' that state something, of the speaker or not of "you" (``..._self``,
+#: ``..._statement``), with what they answer, and in those that ask or are about "you" (``their_address``);
+#: ``rival_...``, ``stated...``: by how much theirs are better than others', and than what they say of "you";
+#: ``best_self``: of the best of theirs alone.
 NAMES = (
     *("lead", "ahead", "meaning", "stands_out", "covered", "covered_often", "named", "words"),
     *("rival", "rival_meaning", "rival_words", "best_meaning", "best_words", "best_around"),
@@ -46,6 +57,8 @@ NAMES = (
     *("behind", "rarest", "rarest_theirs", "rarest_is_theirs", "rarest_is_others", "their_meaning"),
     *("their_meanings", "other_meanings", "about_themselves", "about_you", "when", "request", "best_asks"),
     *("adjacent", "adjacent_rival", "facts_covered"),
+    *("their_statement", "their_self", "their_address", "other_statement", "other_self"),
+    *("rival_statement", "rival_self", "stated", "stated_of_self", "best_self"),
 )
 
 
@@ -90,6 +103,7 @@ def signs(
     others = [at for at in by_content if question.asked and candidates[at].speaker != question.asked]
     found |= _words(seen, turns, theirs, others)
     found |= _places(question, candidates, by_content, theirs, others)
+    found |= _stated(candidates, seen, theirs, others)
     if theirs:
         found["their_meaning"] = max(meanings[at] for at in theirs)
         found["their_meanings"] = _best_mean(meanings, theirs)
@@ -139,6 +153,59 @@ def _words(seen: Seen, turns: Sequence[int], theirs: Sequence[int], others: Sequ
         "rarest_is_theirs": float(any(rarest in seen.held[at] for at in theirs)),
         "rarest_is_others": float(any(rarest in seen.held[at] for at in others)),
     }
+
+
+class _Told(NamedTuple):
+    """Which share of the question's words a text states, of its speaker, and says to or of "you"."""
+
+    statement: float = 0.0
+    self: float = 0.0
+    address: float = 0.0
+
+
+def _stated(
+    candidates: Sequence[Candidate], seen: Seen, theirs: Sequence[int], others: Sequence[int]
+) -> dict[str, float]:
+    """Return who states what is asked.  Who only asks about it, or speaks of "you", does not answer: the other
+    one does, and another one was asked about.
+    """
+    answers = seen.of("answers")
+
+    def best(among: Sequence[int]) -> _Told:
+        told = [(_told(seen, candidates[at].text), answers[at]) for at in among[:_READ]]
+        return _Told(
+            max((each.statement + answer for each, answer in told), default=0.0),
+            max((each.self + answer for each, answer in told), default=0.0),
+            max((each.address for each, _ in told), default=0.0),
+        )
+
+    own, other = best(theirs), best(others)
+    return {
+        "their_statement": own.statement,
+        "their_self": own.self,
+        "their_address": own.address,
+        "other_statement": other.statement,
+        "other_self": other.self,
+        "rival_statement": own.statement - other.statement,
+        "rival_self": own.self - other.self,
+        "stated": own.statement - own.address,
+        "stated_of_self": own.self - own.address,
+        "best_self": _told(seen, candidates[theirs[0]].text).self if theirs else 0.0,
+    }
+
+
+def _told(seen: Seen, text: str) -> _Told:
+    whole = sum(seen.rarity.values()) or 1.0
+    statement, of_self, address = set[str](), set[str](), set[str]()
+    for sentence in _SENTENCE.split(text[:_CHARACTERS]):
+        held = seen.rarity.keys() & words_of(sentence)
+        asks = sentence.rstrip().endswith(("?", "？"))
+        (address if asks or _TO_YOU.search(sentence) else statement).update(held)
+        if not asks and _I.search(sentence):
+            of_self |= held
+    return _Told(
+        *(sum(seen.rarity[word] for word in sorted(words)) / whole for words in (statement, of_self, address))
+    )
 
 
 def _places(

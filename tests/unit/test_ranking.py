@@ -6,6 +6,7 @@ import math
 import re
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from processors.recall.answering import Trees
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
 from processors.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.recall.ranking import STEEPNESS, rank
-from processors.recall.signs import NAMES
+from processors.recall.signs import NAMES, signs
 from processors.text.stemming import stem_of
 
 
@@ -413,6 +414,35 @@ def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
     words = re.findall(r"[^\W_]+", text.casefold())
     assert words_of(text) == tuple(stem_of(word) for word in words if word not in question._STOP_WORDS)
     assert words_of(text) == words_of(text), "as they were read before"
+
+
+def test_who_only_asks_about_something_is_told_from_who_states_it() -> None:
+    candidates = [
+        turn("I was out. How lovely your kettle looks! Did the kettle whistle?", 1, speaker="Mara"),
+        turn("Thanks, my kettle whistles. It is old.", 2, speaker="Ben", before="Did the kettle whistle?"),
+    ]
+
+    def found(query: str) -> dict[str, float]:
+        question = read(query, {"Mara", "Ben"})
+        seen = features(question, candidates)
+        return signs(question, candidates, seen, seen.parts())
+
+    of_mara, of_ben = found("Does Mara's kettle whistle?"), found("Does Ben's kettle whistle?")
+    assert (of_mara["their_statement"], of_mara["their_self"], of_mara["best_self"]) == (0.0, 0.0, 0.0)
+    assert of_mara["their_address"] == pytest.approx(1.0)
+    assert of_mara["other_self"] == of_mara["other_statement"] == pytest.approx(1.0)
+    assert of_mara["rival_self"] == of_mara["stated"] == of_mara["stated_of_self"] == pytest.approx(-1.0)
+    assert of_ben["best_self"] == of_ben["stated"] == of_ben["rival_statement"] == pytest.approx(1.0)
+
+
+def test_what_somebody_answers_counts_as_stated() -> None:
+    asked, answer = "Did the kettle whistle?", turn("It did, I heard it.", 2, speaker="Ben")
+    question = read("Does Ben's kettle whistle?", {"Mara", "Ben"})
+    for before, stated in ((asked, 1.0), ("The kettle did whistle.", 0.0)):
+        candidates = [msgspec.structs.replace(answer, before=before)]
+        seen = features(question, candidates)
+        found = signs(question, candidates, seen, seen.parts())
+        assert found["their_self"] == found["their_statement"] == pytest.approx(stated)
 
 
 def test_a_tree_asks_its_signs_from_the_root() -> None:
