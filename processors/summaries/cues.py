@@ -106,7 +106,8 @@ _TODO = any_of(
     rf"{_WE}'ve (?:still )?got to (?!go\b|run\b|leave|say|be\b)",
     r"\bi (?:really )?should (?!have\b|be\b|say\b|think\b|not\b|like\b|know\b|admit|confess|mention|"
     r"point out|warn|remind you|apologi[sz]e|thank)",
-    r"\bremind me (?:to|about|when|in|on|at|next|tomorrow|again)",
+    r"(?:^|[,;] |and |please |(?:can|could|will|would) you )remind me "
+    r"(?:to|about|when|in|on|at|next|tomorrow|again)\b",
     r"\b(?:(?:don't|do not) (?:let me )?forget(?! (?:that |how |to )?(?:you|your|take|enjoy|have fun|"
     r"rest)\b)|^remember to|remains? to be|still (?:to do|outstanding))\b",
     r"^(?:the |our |my )?(?:next steps?|to-?dos?|action items?)\b",

@@ -239,6 +239,9 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         is_outweighed(said, question, agreed) or is_transition(question.plain) or encourages(question.plain)
     ):
         return None
+    before = turn.sentences[-2] if len(turn.sentences) > 1 else None
+    if before is not None and before.asks and len(before.words) >= 2:
+        return None  # which of them is answered is not known
     by_itself = not _is_elliptic(question, answer)
     if (
         answer.asks

@@ -124,7 +124,8 @@ _THANKS = any_of(
     r"you| to (?:see|have|"
     r"hear|know|help)| (?:i|we) could| the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$|^(?:i'd |"
     r"i would )?(?:really )?love to (?:hear|see|know|try|read|check|share|help)\b[^,;\d]*$|"
-    r"^(?:it's|it is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|encouraging) to (?:hear|"
+    r"^(?:it's|it is|that's|that is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|"
+    r"encouraging) to (?:hear|"
     r"see|know)\b[^,;\d]*$|"
     r"^(?:really )?appreciate\b[^;\d]*$",
     r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) (?:for you|to (?:support|help))\b",

@@ -212,3 +212,15 @@ def test_what_is_asked_for_is_told_without_the_asking(asked: str) -> None:
 def test_an_answer_that_points_at_something_says_nothing() -> None:
     said = told(("ada", "Want to share some stories?"), ("ben", "Yes, these have been mine for years."))
     assert "these" not in said
+
+
+def test_an_answer_to_one_of_two_questions_stands_alone() -> None:
+    asked = "Which instrument do you practise? What songs of the sea do you want to learn?"
+    assert "songs of the sea" not in told(("ada", asked), ("ben", "I practise the cello."))
+
+
+def test_what_reminds_somebody_is_no_to_do() -> None:
+    assert (
+        summarize(("ada", "A chart in my room is there to remind me to keep calm at sea."), OTHER).todos == ()
+    )
+    assert summarize(("ada", "Please remind me to oil the rudder on Sunday."), OTHER).todos != ()
