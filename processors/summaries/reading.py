@@ -45,6 +45,12 @@ _MARKER = re.compile(
 _CLAUSE_END = re.compile(
     r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+\D)|\s[-–—]\s|\s(?=(?:because|which|but|and|so)\s)"
 )
+#: Behind the end of a clause: what it says is not the last word, "..., but the bank put it at 31".
+_TAKES_BACK = re.compile(
+    r"[\s,;:–—-]*(?:but|though|although|however|yet|except|instead|until|unless)\b"
+    r"(?! (?:I['’]m|I am|I['’]d|I (?:don['’]t know|want|need)|can|could|how|what)\b)",
+    re.IGNORECASE,
+)
 _SPACE = re.compile(r"\s+")
 #: A question begins with it, also where its end was cut off.
 _ASKING = re.compile(
@@ -195,12 +201,16 @@ def _outer_spans(prose: str) -> list[tuple[int, int]]:
 
 def _shortened(text: str) -> str:
     """Cut a sentence that is too long at the end of a clause, or else between words: never in a number or a
-    name, or between a number and what it counts.  ``""`` if there is no such place.
+    name, or between a number and what it counts, or before what takes it back.  ``""``: there is no such place.
     """
     if len(text) <= LONGEST_SENTENCE:
         return text
     first = LONGEST_SENTENCE // 3
-    ends = [found.start() for found in _CLAUSE_END.finditer(text, first, LONGEST_SENTENCE)] or [
+    clauses = [found.start() for found in _CLAUSE_END.finditer(text, first, LONGEST_SENTENCE)]
+    ends = [end for end in clauses if not _TAKES_BACK.match(text, end)]
+    if clauses and not ends:
+        return ""  # only up to what is taken back: it would tell what is wrong
+    ends = ends or [
         found.start()
         for found in _SPACE.finditer(text, first, LONGEST_SENTENCE)
         if _parts_words(text[found.start() - 1], text[found.end() : found.end() + 1])

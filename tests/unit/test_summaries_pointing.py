@@ -224,3 +224,13 @@ def test_what_reminds_somebody_is_no_to_do() -> None:
         summarize(("ada", "A chart in my room is there to remind me to keep calm at sea."), OTHER).todos == ()
     )
     assert summarize(("ada", "Please remind me to oil the rudder on Sunday."), OTHER).todos != ()
+
+
+def test_a_sentence_is_not_cut_before_what_takes_it_back() -> None:
+    said = (
+        "I checked the height of the mast in the old chart of the harbour, and I found that the first "
+        "measurement was 14.5 metres, but it was corrected to 14.8 metres by the harbour master and his sons."
+    )
+    line = told(("user", said))
+    assert "14.5" not in line and line.startswith("I checked the height of the mast")
+    assert "14.5" not in told(("user", said.replace(", and I found", " and I found")))
