@@ -134,11 +134,13 @@ class FactPair(msgspec.Struct, frozen=True):
 class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was done about one person's facts, or, in a ``dry_run``, would be.  Key: ``report_id``.
 
+    One of what the rules found, and one of what somebody decided who was ``asked`` about the rest (``by``).
+
     ``changed`` and ``said``: how many of the ``facts``, and turns, were looked at; ``merged`` and
     ``contradicted``: what stays and what is part of it, and what denies each other; ``supported``: facts and
     the turns that bear them out; ``deprecated``: what has faded; ``asked``: clusters that somebody is to decide
-    about.
-    ``support_from``: the nearness from which a turn counts.
+    about, or has.  ``kept``: of those what stays two; ``calls`` and ``cost_usd`` (US dollars): what deciding
+    took.  ``support_from``: the nearness from which a turn counts.
     """
 
     report_id: Identifier
@@ -156,3 +158,6 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     support_from: float | None = None
     dry_run: bool = False
     tenant_id: Identifier = DEFAULT_TENANT
+    kept: tuple[FactPair, ...] = ()
+    calls: Count = 0
+    cost_usd: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0

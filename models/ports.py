@@ -142,11 +142,13 @@ class MergeVerdict(msgspec.Struct, frozen=True):
 
 class Validated(msgspec.Struct, frozen=True):
     """What was decided about clusters; one that is not named stays as it is.  ``by``: who did, if not the one
-    asked.
+    asked.  ``calls`` and ``cost_usd`` (US dollars): what it took.
     """
 
     verdicts: tuple[MergeVerdict, ...] = ()
     by: str = ""
+    calls: int = 0
+    cost_usd: float = 0.0
 
 
 class MergeValidator(Protocol):

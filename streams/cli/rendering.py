@@ -183,6 +183,12 @@ def _report(body: Body) -> str:
     merged, denied = len(body.get("merged", [])), len(body.get("contradicted", []))
     done = f"{merged} merged, {denied} contradict, {body.get('asked', 0)} unclear"
     rest = " (dry run)" if body.get("dry_run") else ""
+    if body.get("kept") or body.get("calls"):
+        calls = f", for ${body['cost_usd']:.4f}" if body.get("calls") else ""
+        decided = f"{merged} merged, {denied} contradict, {len(body['kept'])} stay two"
+        return (
+            f"{body.get('asked', 0)} questions about {body['facts']} facts: {decided}{calls}, by {body['by']}"
+        )
     return f"{body['changed']} of {body['facts']} facts changed: {done}{rest}, by {body['by']}"
 
 

@@ -869,7 +869,7 @@ class Validator:
 
     async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
         self.asked.append((user_id, tenant_id, len(clusters)))
-        return Validated(self.verdicts)
+        return Validated(self.verdicts, calls=1, cost_usd=0.001)
 
 
 def question(harness: Harness) -> MergeQuestion:
@@ -892,6 +892,19 @@ async def test_what_a_model_decides_is_done(harness: Harness) -> None:
         FactStatus.ACTIVE,
     }
     assert validator.asked == [("ada", "default", 1)]
+    (report,) = stage.values(REPORTS, ConsolidationReport)
+    (merged,) = report.merged
+    assert {merged.fact_id, merged.other_id} == {_id("User likes films"), _id("User likes movies")}
+    assert (report.by, report.asked, report.facts, report.kept) == ("scripted-1", 1, 2, ())
+    assert (report.calls, report.cost_usd) == (1, 0.001)
+
+
+async def test_what_stays_two_is_said(harness: Harness) -> None:
+    stage = StageHarness(MergeValidation(Settings(), BuiltinMergeValidator()).stage())
+    await stage.call(stage.record(question(harness)))
+    (report,) = stage.values(REPORTS, ConsolidationReport)
+    assert (report.by, len(report.kept), report.merged, report.calls) == ("builtin-keep-1", 1, (), 0)
+    assert stage.values(CONSOLIDATION, ConsolidationStep) == []
 
 
 @pytest.mark.parametrize(
@@ -909,7 +922,9 @@ async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
     verdict = msgspec.structs.replace(verdict, cluster_id=verdict.cluster_id or asked.clusters[0].cluster_id)
     stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
     await stage.call(stage.record(asked))
-    assert stage.outputs == []
+    (report,) = stage.values(REPORTS, ConsolidationReport)
+    assert [output.topic for output in stage.outputs] == [REPORTS]
+    assert (report.merged, report.contradicted) == ((), ())
 
 
 def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:

@@ -10,11 +10,18 @@ from typing import Any
 import pytest
 from memo_rig import Rig, rig
 
-from models.consolidation import ConsolidationStep, Decision, Likeness, MergeCluster, MergeQuestion
+from models.consolidation import (
+    ConsolidationReport,
+    ConsolidationStep,
+    Decision,
+    Likeness,
+    MergeCluster,
+    MergeQuestion,
+)
 from models.statements import Kind
 from processors.prompts import fence
 from streams.adapters.gemini.validator import GeminiMergeValidator
-from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.runtime.testing import StageHarness
 
@@ -65,6 +72,16 @@ async def test_all_clusters_are_one_call_and_it_is_made_once(rig: Rig) -> None:
     await rig.empty_redis()
     assert await follows(rig, await validator(rig)) == steps
     assert rig.server.count() == 1
+
+
+async def test_what_it_took_is_reported(rig: Rig) -> None:
+    stage = StageHarness(MergeValidation(rig.settings, await validator(rig)).stage())
+    await stage.call(stage.record(MergeQuestion(question_id="q-1", user_id="ada", at=NOW, clusters=CLUSTERS)))
+    (report,) = stage.values(REPORTS, ConsolidationReport)
+    ((_, memo),) = await rig.memos()
+    assert memo is not None
+    assert (report.calls, report.cost_usd, report.asked) == (1, memo.cost_usd, 2)
+    assert report.cost_usd > 0
 
 
 def saying(*clusters: Mapping[str, Any]) -> str:

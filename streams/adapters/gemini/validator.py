@@ -56,7 +56,10 @@ class GeminiMergeValidator:
         if isinstance(answer, TryLater):
             raise unavailable(answer)
         if answer.outcome is Outcome.ANSWERED:
-            return Validated(merging.read(answer.text, clusters))
+            verdicts = merging.read(answer.text, clusters)
+            return Validated(verdicts, calls=1 if answer.call else 0, cost_usd=answer.cost_usd)
         why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"
         kept = await self._builtin.validate(user_id, tenant_id, clusters)
-        return msgspec.structs.replace(kept, by=f"{self._builtin.name} ({why})")
+        return msgspec.structs.replace(
+            kept, by=f"{self._builtin.name} ({why})", calls=1 if answer.call else 0, cost_usd=answer.cost_usd
+        )

@@ -1,7 +1,8 @@
 """memory/merge-validation: whether facts that are near each other say the same, where no rule can tell.
 
 What somebody decides becomes steps on ``memory.consolidation.v1``, which the facts stage does if its own rules
-allow it.  All clusters of a person are one call; several people's are asked about at once.
+allow it; a report says what it was, and what it took.  All clusters of a person are one call; several people's
+are asked about at once.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ import asyncio
 from collections.abc import Iterator
 
 from models import ids
-from models.consolidation import ConsolidationStep, Decision, MergeCluster, MergeQuestion, Step
+from models.consolidation import (
+    ConsolidationReport,
+    ConsolidationStep,
+    Decision,
+    FactPair,
+    MergeCluster,
+    MergeQuestion,
+    Step,
+)
 from models.errors import InvalidRecord
 from models.ports import MergeValidator, MergeVerdict, Validated
 from processors.text.validation import decode
-from streams.agents.memory.consolidation_records import QUESTIONS, emit_step
+from streams.agents.memory.consolidation_records import QUESTIONS, emit_report, emit_step
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
@@ -66,6 +75,8 @@ class MergeValidation:
 
     def _follow(self, question: MergeQuestion, answer: Validated, effects: Effects) -> None:
         clusters = {cluster.cluster_id: cluster for cluster in question.clusters}
+        by = answer.by or self._validator.name
+        done: dict[Step, list[FactPair]] = {Step.MERGE: [], Step.CONTRADICTION: [], Step.KEEP: []}
         for verdict in answer.verdicts:
             # Each cluster once: of two verdicts about one the first counts.
             cluster = clusters.pop(verdict.cluster_id, None)
@@ -75,28 +86,45 @@ class MergeValidation:
                 step = Step.KEEP if verdict.decision is Decision.KEEP_BOTH else None
             if cluster is None:
                 effects.count("skipped_records_total", "merge-validation", "not_asked")
-            elif step is not None:
-                for fact_id, other_id in _pairs(cluster, verdict):
-                    emit_step(
-                        _step(step, fact_id, other_id, question, answer.by or self._validator.name), effects
-                    )
+                continue
+            for pair in _pairs(cluster, verdict):
+                if step is not None:
+                    emit_step(_step(step, pair, question, by), effects)
+                if step is not None or verdict.decision is Decision.KEEP_BOTH:
+                    done[step or Step.KEEP].append(pair)
+        report = ConsolidationReport(
+            report_id=ids.deterministic_id("report", question.question_id),
+            user_id=question.user_id,
+            tenant_id=question.tenant_id,
+            at=question.at,
+            by=by,
+            facts=len({fact.fact_id for cluster in question.clusters for fact in cluster.facts}),
+            changed=0,
+            merged=tuple(done[Step.MERGE]),
+            contradicted=tuple(done[Step.CONTRADICTION]),
+            kept=tuple(done[Step.KEEP]),
+            asked=len(question.clusters),
+            calls=answer.calls,
+            cost_usd=answer.cost_usd,
+        )
+        emit_report(report, effects)
 
 
-def _pairs(cluster: MergeCluster, verdict: MergeVerdict) -> Iterator[tuple[str, str]]:
+def _pairs(cluster: MergeCluster, verdict: MergeVerdict) -> Iterator[FactPair]:
     """Yield the surest fact of a verdict with each of the others."""
     named = [fact.fact_id for fact in cluster.facts if not verdict.fact_ids or fact.fact_id in verdict.fact_ids]
     for other_id in named[1:]:
-        yield named[0], other_id
+        yield FactPair(named[0], other_id)
 
 
-def _step(step: Step, fact_id: str, other_id: str, question: MergeQuestion, by: str) -> ConsolidationStep:
+def _step(step: Step, pair: FactPair, question: MergeQuestion, by: str) -> ConsolidationStep:
     return ConsolidationStep(
-        step_id=ids.deterministic_id("step", step, fact_id, other_id, question.at.isoformat()),
+        step_id=ids.deterministic_id("step", step, pair.fact_id, pair.other_id, question.at.isoformat()),
         step=step,
         at=question.at,
         by=by,
         user_id=question.user_id,
-        fact_id=fact_id,
-        other_id=other_id,
+        fact_id=pair.fact_id,
+        other_id=pair.other_id,
         tenant_id=question.tenant_id,
     )
