@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -43,6 +44,13 @@ _ROUTE = re.compile(r"\[/(\^\S+\$)/, \(\) => import\(\"\./(\S+)\"\)\]")
 
 #: What a module cannot run without.
 _IMPORTED = re.compile(r"^(?:import|export)\b[^;]*?from \"(\.[^\"]+)\";", re.MULTILINE)
+
+#: The address of a conversation, and what its page asks for first: while its modules are on their way.
+_CONVERSATION = re.compile(r"/conversations/([^/]+)")
+_FIRST = "/v1/conversations/{}/log?limit=5000"
+
+#: What JavaScript's encodeURIComponent leaves as it is, besides letters and digits.
+_PLAIN = "-_.!~*'()"
 
 #: First parts of the addresses that views have.
 VIEWS = frozenset({"", "chat", "conversations", "people", "facts", "search", "dead-letters", "api"})
@@ -82,6 +90,8 @@ class Console:
             why = "There is nothing here. The console is at /, the operations of the API at /v1/openapi.json."
             raise Problem(NO_SUCH_PATH, why)
         headers = {**_HEADERS, "etag": found.tag, "vary": "accept-encoding"}
+        if first := _asked_first(request.scope.get("raw_path") or b""):
+            headers["link"] = f"<{first}>; rel=preload; as=fetch; crossorigin"
         if found.tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):
@@ -112,6 +122,14 @@ class Console:
 
     def _text(self, name: str) -> str:
         return self._files[name].content.decode()
+
+
+def _asked_first(path: bytes) -> str | None:
+    """Return what the page at an address asks for first, as it will ask for it; any other is not asked for."""
+    found = _CONVERSATION.fullmatch(path.decode("ascii", "replace"))
+    if found is None or quote(unquote(found[1]), safe=_PLAIN) != found[1]:
+        return None
+    return _FIRST.format(found[1])
 
 
 def _file(name: str, content: bytes) -> File:
