@@ -44,6 +44,7 @@ _SUBJECT_FOLLOWS = re.compile(
 
 #: Of what somebody has done or is about to do.
 _PRAISE = re.compile(
+    r"^[Cc]ongratulations\b|"
     r"^(?:[Gg]reat|[Gg]ood|[Ee]xcellent|[Nn]ice|[Ff]antastic|[Ww]ell) (?:job|work|done|start|question)\b|"
     r"\b(?:is|sounds like) (?:always )?an? (?:\w+ (?:and )?){0,2}(?:great|good|fantastic|smart|excellent|"
     r"wonderful|"

@@ -34,7 +34,7 @@ from processors.summaries.ending import (
 )
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.perspective import third_person
-from processors.summaries.pointing import is_seen, names_nothing, points_back
+from processors.summaries.pointing import is_seen, names_nothing, points_at_some, points_back
 from processors.summaries.reading import ELLIPSIS, Sentence, Turn, read, sentence_of, words
 from processors.summaries.reservations import (
     encourages,
@@ -186,7 +186,9 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
     section = _section(said, turn, sentence)
     if section is None:
         return None
-    if section in (Section.KEY_FACTS, Section.DECISIONS) and points_back(sentence.plain):
+    if section in (Section.KEY_FACTS, Section.DECISIONS) and (
+        points_back(sentence.plain) or (not said.named and points_at_some(sentence.plain))
+    ):
         return _with_what_explains(said, turn, sentence)
     whose = turn.speaker if section in _PROFILE else ""  # the other's taste is another one
     if is_outdated(said, sentence, sentence.plain, sentence.words, whose):

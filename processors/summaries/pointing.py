@@ -11,7 +11,7 @@ _TIME = (
 )
 #: "It", which stands for what comes behind, for the time or for the weather.
 _EXPLETIVE = (
-    r"(?:it|that|this)(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| "
+    r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| "
     r"might be|"
     r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)"
     r"(?:(?! (?:to|that|how|when|if|like|for|all|about|because)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|"
@@ -27,7 +27,7 @@ _NO_MATTER = (
 )
 _POINTS_BACK = any_of(
     rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|"
-    rf"^(?!{_EXPLETIVE}|this {_TIME}|that {_TIME})(?:this|that)\b",
+    rf"^(?!this {_TIME}|that {_TIME})(?:this|that)\b",
     # "Started when I was young": what, the sentence before says.
     r"^(?:(?:really|just|also) )?(?:made|reminded|brought|meant|started|began|happened|lasted|ended|"
     r"turned out|came out|belongs|brings|depends|feels|gets|gives|"
@@ -37,6 +37,8 @@ _POINTS_BACK = any_of(
     r"his|her) ",
     r"^(?:one|some|both|neither|none|all|most) of (?:them|these|those|it)\b",
 )
+#: "They seem simpler" behind a line that names both.
+_SOME = any_of(r"(?:they|these|those|he|she)\b")
 _PICTURE = r"(?:pics?|pictures?|photos?|snaps?|shots?)"
 #: A picture, or what somebody stands before.
 _SHOWN = any_of(
@@ -52,6 +54,11 @@ _SHOWN = any_of(
 def points_back(sentence: str) -> bool:
     """Tell whether a sentence is about what only the sentence before it names."""
     return _POINTS_BACK.search(sentence) is not None
+
+
+def points_at_some(sentence: str) -> bool:
+    """Tell whether a sentence begins with people or things that it does not name."""
+    return _SOME.match(sentence) is not None
 
 
 def is_seen(sentence: str) -> bool:

@@ -19,6 +19,7 @@ OTHER = ("ben", "The harbour museum opens a second hall for old maps in April.")
         "This reminds me of the harbour in winter.",
         "Started when I was ten and lived by the harbour.",
         "Reminds me how lucky we are with the harbour.",
+        "That's a great way to see the old harbour.",
         "It's like walking to another harbour in winter.",
         "Really made me proud of the old harbour.",
         "I chose them because of the harbour.",
@@ -95,6 +96,7 @@ def test_what_an_assistant_was_asked_for_and_answered_is_not_to_be_done() -> Non
         "You want to draw three maps from this box.",
         "**Problem:** A box holds nine maps of the harbour. Three maps are drawn from the box.",
         "Great job on sorting nine maps of the harbour!",
+        "Congratulations on sorting the maps of the harbour!",
         "Sorting your maps of the harbour is a great idea.",
         "Additionally, you can use the maps of the harbour master.",
         "If the harbour is closed, you can look at the charts of the bay.",
@@ -234,3 +236,9 @@ def test_a_sentence_is_not_cut_before_what_takes_it_back() -> None:
     line = told(("user", said))
     assert "14.5" not in line and line.startswith("I checked the height of the mast")
     assert "14.5" not in told(("user", said.replace(", and I found", " and I found")))
+
+
+def test_to_an_assistant_who_they_are_is_told_with_what_was_said_before() -> None:
+    said = "I will begin with the charts of the bay. They are simpler than the charts of the open sea."
+    assert told(("user", said)) == said
+    assert "They" not in told(("user", "What about the charts of the bay? They are simpler than the sea's."))
