@@ -130,7 +130,7 @@ def test_every_answer_is_described_and_none_is_our_mistake(serving: ServeRig, ex
 
 
 def test_what_is_answered_can_be_asked_on_with(serving: ServeRig) -> None:
-    follow_links(serving.url, {}, 12, 1)
+    follow_links(serving.url, {}, 6, 1)
 
 
 def test_with_a_token_of_one_person_and_with_none(serving: ServeRig, token: str) -> None:
