@@ -49,6 +49,7 @@ _LEAD_LETTERS = tuple("aotAOT")
 _LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(len(lead) + 1))
 
 _OPEN_WORD = re.compile(rf"(?:(?![{UNSPACED}])\S)*\Z")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -96,7 +97,7 @@ class Beginning:
 
 def count_words(said: str) -> int:
     """Return how many words a canonical text has; a script without spaces has one for two characters."""
-    wide = len(re.findall(f"[{UNSPACED}]", said))
+    wide = len(_UNSPACED.findall(said))
     return sum(any(map(str.isalnum, word)) for word in said.split(" ")) - wide + wide // 2
 
 

@@ -57,7 +57,7 @@ class Decisions:
 
     def end_before(self, element: Element) -> None:
         """Deal with what ends where ``element`` begins, once its kind is clear: what is held, and sections."""
-        if self._may_become_heading(element):
+        if self._may_become_bold_line(element):
             return
         level = self._level(element)
         if element.first and not self._goes_on_with_list(element):
@@ -74,13 +74,11 @@ class Decisions:
             return False
         return element.kind is Kind.ITEM or self.state.text[: element.gap][-1:] in (" ", "\t")
 
-    def _may_become_heading(self, element: Element) -> bool:
+    def _may_become_bold_line(self, element: Element) -> bool:
         """Say whether it is not clear yet if a line is a heading, or a sentence that begins in bold."""
-        if element.settled or element.long:
+        if element.settled or element.long or element.kind not in _OPEN:
             return False
-        return element.kind is Kind.UNDECIDED or (
-            element.kind in _OPEN and self.state.text[element.gap] in "*_"
-        )
+        return self.state.text[element.gap] in "*_"
 
     def waits(self, element: Element) -> bool:
         """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
@@ -91,7 +89,7 @@ class Decisions:
         state.similar = False
         if not state.said or state.after != Kind.SPACE or self._is_too_long(element.end - element.gap):
             return False
-        if kind is Kind.UNDECIDED or ((state.held or state.owed) and self._may_become_heading(element)):
+        if kind is Kind.UNDECIDED or ((state.held or state.owed) and self._may_become_bold_line(element)):
             return True
         text = state.text[element.gap : element.end]
         # A line that looks like a sentence may still become a heading, and the other way round.
@@ -143,7 +141,7 @@ class Decisions:
             goes_on=bool(run and not state.held),
         )
         places = run or (self._places(self._repeated, held) if short and not continues else ())
-        shown = not run and self._is_shown(places)
+        shown = self._is_shown(places)
         if places and not (left or shown):
             state.held, state.run = (*state.held, held), places
             return
@@ -159,9 +157,7 @@ class Decisions:
     def _match(self, said: Said) -> tuple[Match, bool] | None:
         """Return what a sentence repeats by itself, or is similar to, and whether it goes for that."""
         state = self.state
-        if said.kind != Kind.SENTENCE or (state.held and introduces(state.held[-1].element.text)):
-            return None
-        if not may_stand_alone(said.text):
+        if said.kind != Kind.SENTENCE or not may_stand_alone(said.text):
             return None
         last = next(saying(state.said, Whole(said)), None)
         if last is not None:

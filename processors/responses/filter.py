@@ -87,6 +87,8 @@ def _goes_on(state: FilterState, text: str) -> bool:
     length = len(state.text)
     if not 0 < state.sent == length < LONGEST_SENTENCE - len(text):
         return False
+    if state.line:
+        return "\n" not in text and "\r" not in text
     return MAY_END.search(text) is None and _IN_WORDS.search(state.text, length - 3) is not None
 
 
@@ -113,6 +115,7 @@ class _Step:
         visible = len(text.rstrip())
         if visible > self.state.sent:
             self._decisions.leave(len(text) - len(text.lstrip()), visible)
+            self.state.line = False
 
     def take(self, text: str, now: float, final: bool) -> Filtered:
         """Go on with ``text`` and return what came of it all."""
@@ -169,6 +172,7 @@ class _Step:
             return self._release.consume(element.end)
         if not (waiting and self._decisions.waits(element)):
             self._decisions.leave(element.gap, element.end)
+            state.line = element.kind not in (Kind.SENTENCE, Kind.UNDECIDED, Kind.HEADING)
         return False
 
     def _gap_without_end(self, end: int) -> bool:

@@ -86,6 +86,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     purpose: the place in ``said`` that it has come to, the one where it began, and the level of the headings
     that end it.  ``held_since``: when the element at ``held_at``, the last that waits, began to (epoch
     seconds), if any does; ``similar``: it waits because it may become similar, no more.
+    ``line``: what is leaving is a line, which only the line's end ends.
     """
 
     said: tuple[Said, ...] = ()
@@ -104,6 +105,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     held_at: int = 0
     similar: bool = False
     shown: tuple[int, ...] | None = None
+    line: bool = False
 
 
 class Filtered(msgspec.Struct, frozen=True):

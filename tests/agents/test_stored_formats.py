@@ -288,6 +288,7 @@ VALUES: dict[Codec[Any], Any] = {
             held_at=9,
             similar=True,
             shown=(1, 5, 2),
+            line=True,
         ),
         1772359201.0,
     ),

@@ -400,6 +400,8 @@ def test_code_is_not_taken_out_by_itself() -> None:
         f"Look here:\n\n- {OPENING}\n\nBye\n\nLook here:\n\n- {OPENING}\n**So long**\n{PARKING}",
         f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n**So long, as it goes**, {PARKING}",
         f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# B\n\n{PARKING}",
+        f"**One**\n\n{OPENING}\n\nSo long.\n\n**One**\n\n{OPENING}\n\n**Two**\n\n{PARKING}",
+        f"**One**\n\n{OPENING}\n\nSo long.\n\n**One**\n\n{OPENING}\n\n**Two**, as it goes, {PARKING}",
         f"Note:\n\n{OPENING} {PARKING}\n\nOnce more:\n\n{OPENING} {PARKING}\n\nBye.",
     ],
 )

@@ -90,6 +90,11 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
         "Down the stream.\n\nBye.",
         f"{TICKETS}\n\nSorry! It should read ten.\n\n{GARDEN}\n\nSorry! It should read ten.\n\nBye.",
         f"{TICKETS}\n\nYes. Well.\n\n{GARDEN}\n\nYes. Well.\n\nBye.",
+        # What only leads to something else.
+        f"# Mail\n\nHi Michael,\n\n{OPENING}\n\n# Mail\n\nHi Michael,\n\n{PARKING}",
+        # A line under an item that nothing leads to.
+        "1. One:\n   \\[\n   3 > 2\n   \\]\n   It is so.\n\n"
+        "2. Two:\n   \\[\n   4 > 2\n   \\]\n   It is so.\n\nBye.",
         # Code ends no passage, unless its section ends with it.
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
         f"{TICKETS}\n\nIt is easy. {STEPS}\n\n# B\n\n{GARDEN}\n\nIt is easy. {STEPS}\n\nBye.",
