@@ -87,7 +87,7 @@ class Busy:
                 ending = asyncio.create_task(_end_of(running))
                 await asyncio.wait([ending, keeping], return_when=asyncio.FIRST_COMPLETED)
                 if not ending.done():
-                    await running.interrupt()
+                    await running.interrupt("It could not be kept that this turn alone has the conversation")
                 await ending
         finally:
             taken.ended.set_result(None)

@@ -73,6 +73,7 @@ class RunningTurn:
         self._answering: asyncio.Task[TurnEnd] | None = None
         self._begun = asyncio.Event()
         self._is_stopped = False
+        self._why = ""
 
     @property
     def ended(self) -> TurnEnd | None:
@@ -88,8 +89,9 @@ class RunningTurn:
         self._is_stopped = True
         await self._cancel()
 
-    async def interrupt(self) -> None:
-        """End it because the process ends: nothing more is written, and it can be tried again."""
+    async def interrupt(self, why: str = "The server was stopped in the middle") -> None:
+        """End it, ``why`` is told: nothing more is written, and it can be tried again."""
+        self._why = why
         await self._cancel()
 
     async def _cancel(self) -> None:
@@ -278,7 +280,7 @@ class RunningTurn:
             if self._answering is not None:
                 return await self._answering
             if not self._is_stopped:
-                message = "The server was stopped in the middle. What you said is kept."
+                message = f"{self._why}. What you said is kept."
                 return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
             if not self._is_final:
                 await self._chunk("", final=True)

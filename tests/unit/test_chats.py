@@ -317,6 +317,7 @@ async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pyt
     rig.leases.breaks = True
     await until(lambda: turn.ended is not None)
     assert turn.ended is not None and turn.ended.status == "interrupted"
+    assert "alone has the conversation" in turn.ended.message, "and not that the server stopped"
     rig.leases.breaks = False
     assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
 
