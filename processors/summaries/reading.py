@@ -38,7 +38,9 @@ _MARKER = re.compile(
     r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|also|plus|and|"
     r"but|sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
-    r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|(?:and|but|so|well|oh)\s+(?=[^\W\d]))*",
+    r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
+    r"(?:and|but|well|oh|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|true)\b))\s+"
+    r"(?=[^\W\d]))*",
     re.IGNORECASE,
 )
 #: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").

@@ -242,3 +242,8 @@ def test_to_an_assistant_who_they_are_is_told_with_what_was_said_before() -> Non
     said = "I will begin with the charts of the bay. They are simpler than the charts of the open sea."
     assert told(("user", said)) == said
     assert "They" not in told(("user", "What about the charts of the bay? They are simpler than the sea's."))
+
+
+def test_how_much_is_no_word_that_leads_in() -> None:
+    assert told(("user", "So much paint went into the hull of the old boat.")).startswith("So much paint")
+    assert told(("user", "So the paint went into the hull of the old boat.")).startswith("the paint")
