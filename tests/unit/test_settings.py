@@ -138,6 +138,12 @@ def test_settings_that_contradict_each_other_are_both_named(monkeypatch, environ
     assert said in refusal(monkeypatch, **{f"SWITCHBOARD_{name}": value for name, value in environment.items()})
 
 
+@pytest.mark.parametrize("schedule", ["25:00", "24:00", "3", "03:00:00+09", "never"])
+def test_a_schedule_that_makes_no_sense_is_refused_with_one_that_does(monkeypatch, schedule):
+    said = refusal(monkeypatch, SWITCHBOARD_CONSOLIDATE_AT=schedule)
+    assert 'a time of day (UTC) between 00:00 and 23:59, such as 03:00, or "off"' in said
+
+
 def test_an_overlap_of_one_less_than_the_window_and_of_none_are_fine():
     assert load_settings(window_overlap=9).window_overlap == 9
     assert load_settings(window_overlap=0).window_overlap == 0
