@@ -15,7 +15,7 @@ from streams.runtime.effects import Effects
 
 REQUESTS, EMBEDDINGS = "memory.embedding-requests.v1", "memory.embeddings.v1"
 
-_EVENT = "memory.embedding-request.v1"
+EVENT = "memory.embedding-request.v1"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,25 +38,15 @@ def read_key(key: bytes) -> tuple[VectorKind, str]:
     return VectorKind(kind), wanted_id
 
 
-def ask(
-    effects: Effects,
-    request: EmbeddingRequest,
-    source: str,
-    *more: tuple[str, bytes],
-    partition: int | None = None,
-) -> None:
-    """Ask for a vector; ``source`` is the CloudEvents source of who asks (``/switchboard/memory``).
-
-    ``more``: further headers.  ``partition``: where it stood before, if it is asked again.
-    """
+def ask(effects: Effects, request: EmbeddingRequest, source: str) -> None:
+    """Ask for a vector; ``source`` is the CloudEvents source of who asks (``/switchboard/memory``)."""
     event_id = f"{request.kind}/{request.id}/{request.text_hash}"
     effects.emit(
         REQUESTS,
         key_of(request),
         _encode(request),
-        [*cloudevents.outgoing(_EVENT, source, event_id, subject=request.user_id), *more],
-        route=request.user_id.encode() if partition is None else None,
-        partition=partition,
+        cloudevents.outgoing(EVENT, source, event_id, subject=request.user_id),
+        route=request.user_id.encode(),
     )
 
 
@@ -78,7 +68,7 @@ def _forget(
     partition: int | None = None,
     route: bytes | None = None,
 ) -> None:
-    for topic, event in ((EMBEDDINGS, "memory.embedding.v1"), (REQUESTS, _EVENT)):
+    for topic, event in ((EMBEDDINGS, "memory.embedding.v1"), (REQUESTS, EVENT)):
         headers = cloudevents.outgoing(event, source, f"{kind}/{erased_id}/erased")
         effects.emit(topic, _key(kind, erased_id), None, headers, partition=partition, route=route)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from memory_samples import WordEmbedder
@@ -250,7 +251,11 @@ class TestOverBudget:
     def embedded(self, harness: StageHarness) -> list[str]:
         return [each.text_hash for each in harness.values(EMBEDDINGS, EmbeddingResult)]
 
-    def copies(self, harness: StageHarness) -> list[Record]:
+    def embedded_or_erased(self, harness: StageHarness) -> list[str | None]:
+        told = [each.value for each in harness.outputs if each.topic == EMBEDDINGS]
+        return [value and msgspec.json.decode(value, type=EmbeddingResult).text_hash for value in told]
+
+    def again(self, harness: StageHarness) -> list[Record]:
         """What the stage has asked for again so far, as it will read it."""
         asked = [each for each in harness.outputs if each.topic == REQUESTS]
         assert all(each.partition == harness.partition for each in asked)
@@ -266,18 +271,18 @@ class TestOverBudget:
         assert harness.timers == {f"fact/{theirs.id}".encode(): self.NIGHT}
         purse.broke.clear()
         harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.copies(harness))
+        await harness.call(*self.again(harness))
         assert self.embedded(harness)[2:] == [text_hash(CELLO)]
         assert not [*harness.state.items()] and not harness.timers
 
     async def test_still_over_it_waits_for_the_next_day(self, harness: StageHarness) -> None:
         await harness.call(harness.record(request(CELLO, tenant="acme")))
         harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        first = self.copies(harness)
+        first = self.again(harness)
         await harness.call(*first)
         assert len(harness.timers) == 1
-        await harness.call(*self.copies(harness))  # read again: it is another one that waits now
-        assert len(harness.values(REQUESTS, EmbeddingRequest)) == 1 and not self.embedded(harness)
+        await harness.call(*self.again(harness))  # read again: it is another one that waits now
+        assert len(self.again(harness)) == 1 and not self.embedded(harness)
 
     async def test_after_a_restart_it_is_asked_again_at_once(self, harness: StageHarness) -> None:
         theirs = request(CELLO, tenant="acme")
@@ -299,7 +304,7 @@ class TestOverBudget:
             if erased
             else harness.record(request(ESPRESSO, about="it", tenant="acme"))
         )
-        batches = [[newer, *self.copies(harness)]] if in_one_batch else [[newer], self.copies(harness)]
+        batches = [[newer, *self.again(harness)]] if in_one_batch else [[newer], self.again(harness)]
         for batch in batches:
             await harness.call(*batch)
         assert purse.asked == ([] if erased else [ESPRESSO])
@@ -314,8 +319,40 @@ class TestOverBudget:
             await harness.call(harness.record(request(text, about="it", tenant="acme")))
         purse.broke.clear()
         harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.copies(harness))
+        await harness.call(*self.again(harness))
         assert purse.asked == [ESPRESSO]
+
+    async def test_once_it_is_answered_whoever_reads_the_topic_anew_finds_the_request(
+        self, harness: StageHarness, purse: Purse
+    ) -> None:
+        """Compaction keeps the last record of each key: what asks again is none of the request's."""
+        theirs = harness.record(request(CELLO, tenant="acme"))
+        await harness.call(theirs)
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        purse.broke.clear()
+        again = self.again(harness)
+        await harness.call(*again)
+        compacted = {record.key: record for record in (theirs, *again)}
+        await harness.call(*compacted.values())
+        assert purse.asked == [CELLO, CELLO]
+
+    @pytest.mark.parametrize("erased", [True, False])
+    async def test_what_it_is_asked_again_behind_is_what_an_index_built_anew_gets(
+        self, harness: StageHarness, embedder: WordEmbedder, purse: Purse, erased: bool
+    ) -> None:
+        theirs = request(CELLO, about="it", tenant="acme")
+        await harness.call(harness.record(theirs))
+        newer = (
+            harness.record(None, key=f"fact/{theirs.id}".encode())
+            if erased
+            else harness.record(request(ESPRESSO, about="it", tenant="acme"))
+        )
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        assert all(CELLO.encode() not in (each.value or b"") for each in harness.outputs), "it may be erased"
+        purse.broke.clear()
+        anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
+        await anew.call(newer, *self.again(harness))
+        assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
 
     async def test_while_an_index_is_built_anew_it_waits_in_place(
         self, embedder: WordEmbedder, purse: Purse

@@ -158,7 +158,8 @@ async def test_above_the_budget_it_waits_for_the_next_day(recall: Recall) -> Non
     assert recall.counted("over_budget") == 2
     stage.tick(NOON + timedelta(hours=12), *stage.timers)
     tomorrow = await recall.start(NOON + timedelta(hours=12), model_budget_usd=1.0)
-    assert len(await recall.embed(tomorrow, *stage.values(REQUESTS, EmbeddingRequest))) == 2
+    assert [each.topic for each in stage.outputs] == [REQUESTS, REQUESTS]
+    assert len(await recall.embed(tomorrow, TEA, CELLO)) == 2
     assert recall.calls == 1
 
 

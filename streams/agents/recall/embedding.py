@@ -23,7 +23,7 @@ from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
-from streams.agents.recall.waiting import WAITING, ask_again, at_once, is_over, settle, wait
+from streams.agents.recall.waiting import WAITING, ask_again, asks_again, at_once, settle, wait, what_waits
 from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, header
@@ -87,6 +87,13 @@ class Embedding:
         latest: dict[bytes, EmbeddingRequest | None] = {}
         offsets: dict[bytes, int] = {}
         for record in batch.records:
+            if asks_again(record):
+                found = None if self._built is not None else what_waits(record, latest, effects)
+                if found is None:
+                    effects.skip("replayed")
+                else:
+                    key, latest[key], offsets[key] = found[0], found[1], record.offset
+                continue
             try:
                 if record.value is None and record.key is not None:
                     read_key(record.key)
@@ -96,11 +103,7 @@ class Embedding:
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            key = key_of(request)
-            if self._built is None and is_over(record, key, latest, effects):
-                effects.skip("replayed")
-                continue
-            latest[key], offsets[key] = request, record.offset
+            latest[key_of(request)], offsets[key_of(request)] = request, record.offset
         asked = {key: request for key, request in latest.items() if request is not None}
         vectors = await self._vectors(batch.partition, asked)
         for key, wanted in latest.items():

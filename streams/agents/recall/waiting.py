@@ -2,8 +2,12 @@
 
 What waits is kept in the table of the stage that embeds, under the key of the request: the latest one; what is
 asked for later, or erased, takes its place.  When the day is over (UTC), and after a restart, which may have
-brought another budget, it is asked for again: a copy with the header :data:`WAITED`, which says which request
-waited.  If by then another one does, or none, nothing comes of the copy.
+brought another budget, it is asked for again: by a record with the header :data:`WAITED`, which says which
+request waited.  If by then another one does, or none, nothing comes of it.
+
+That record holds no text and has a key of its own: compaction would keep a copy of a request instead of the
+erasure, or the later request, that it comes behind, and whoever reads the topic anew would take it for the
+latest.
 """
 
 from __future__ import annotations
@@ -14,15 +18,19 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from models.vectors import EmbeddingRequest
-from streams import embedding_requests
+from streams import cloudevents
+from streams.embedding_requests import EVENT, REQUESTS
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import SourceRecord, header
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.work import Work
 
-#: Of a request that is asked again: where the one stands that waited.
+#: Of what asks again: where the request stands that waited.
 WAITED = "waited-at"
+
+#: What the key of a request has before it there.
+_AGAIN = b"waits/"
 
 _SOURCE = "/switchboard/recall"
 
@@ -37,13 +45,23 @@ class Waiting(msgspec.Struct, frozen=True, array_like=True):
 WAITING: Codec[Waiting] = Codec("waiting-request", Waiting)
 
 
-def is_over(record: SourceRecord, key: bytes, later: Collection[bytes], work: Work) -> bool:
-    """Say whether a record asks again for what something was said about since; ``later``: in its batch."""
-    waited = header(record.headers, WAITED)
-    if waited is None:
-        return False
+def asks_again(record: SourceRecord) -> bool:
+    """Say whether a record asks again for what waits."""
+    return header(record.headers, WAITED) is not None
+
+
+def what_waits(
+    record: SourceRecord, later: Collection[bytes], work: Work
+) -> tuple[bytes, EmbeddingRequest] | None:
+    """Return the key and request that a record asks for again; ``None``: something was said about it since.
+
+    ``later``: what its batch has said something about.
+    """
+    key = (record.key or b"").removeprefix(_AGAIN)
     waiting = work.get(key, WAITING)
-    return key in later or waiting is None or waited != _name(waiting)
+    if key in later or waiting is None or header(record.headers, WAITED) != _name(waiting):
+        return None
+    return key, waiting.request
 
 
 def wait(key: bytes, request: EmbeddingRequest, offset: int, now: datetime, work: Work) -> None:
@@ -65,8 +83,9 @@ def ask_again(keys: Sequence[bytes], context: TimerContext, state: StateReader) 
     for key in keys:
         waiting = work.get(key, WAITING)
         if waiting is not None:
-            again = (WAITED, _name(waiting))
-            embedding_requests.ask(work, waiting.request, _SOURCE, again, partition=context.partition)
+            name = _name(waiting)
+            headers = cloudevents.outgoing(EVENT, _SOURCE, f"{key.decode()}/waits/{name.decode()}")
+            work.emit(REQUESTS, _AGAIN + key, None, [*headers, (WAITED, name)], partition=context.partition)
     return work
 
 
