@@ -152,7 +152,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, embedder, paid, indexes.built).stage(),
+        Embedding(settings, embedder, paid, indexes.built, index=index).stage(),
         VectorViews(settings, kinds, built=indexes.built).stage(),
         ContextStage(settings, maker, indexes.embedder.model).stage(),
         ContextView(settings, contexts).stage(),

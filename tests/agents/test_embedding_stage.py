@@ -226,8 +226,11 @@ class Purse:
 class Marks:
     """As much of an index as a stage asks for that waits: up to where it is filled."""
 
+    def __init__(self, answered: int = 0) -> None:
+        self.answered = answered
+
     async def marks(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        return dict.fromkeys(places, 0)
+        return dict.fromkeys(places, self.answered)
 
 
 class TestOverBudget:
@@ -353,6 +356,22 @@ class TestOverBudget:
         anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
         await anew.call(newer, *self.again(harness))
         assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
+
+    async def test_what_waited_before_an_index_was_built_anew_was_answered_or_erased_by_that(
+        self, embedder: WordEmbedder, purse: Purse
+    ) -> None:
+        """Which keeps no account of what waits."""
+        index = Marks()
+        harness = StageHarness(Embedding(Settings(), embedder, purse, index=index).stage())
+        await harness.call(harness.record(request(CELLO, tenant="acme")))
+        index.answered = 1
+        await harness.call(harness.record(request(ESPRESSO, tenant="acme")))
+        harness.recover()
+        purse.broke.clear()
+        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
+        await harness.call(*self.again(harness))
+        assert purse.asked == [ESPRESSO]
+        assert not [*harness.state.items()] and not harness.timers
 
     async def test_while_an_index_is_built_anew_it_waits_in_place(
         self, embedder: WordEmbedder, purse: Purse

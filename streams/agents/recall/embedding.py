@@ -61,12 +61,14 @@ class Embedding:
         paid: VectorSource | None = None,
         built: Building | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        index: SearchIndex[Any, Any] | None = None,
     ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._paid = paid
         self._built = built
         self._clock = clock
+        self._index = index
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -86,9 +88,10 @@ class Embedding:
         effects = Work("embedding", state)
         latest: dict[bytes, EmbeddingRequest | None] = {}
         offsets: dict[bytes, int] = {}
+        answered = await self._answered(batch)
         for record in batch.records:
             if asks_again(record):
-                found = None if self._built is not None else what_waits(record, latest, effects)
+                found = None if self._built is not None else what_waits(record, latest, answered, effects)
                 if found is None:
                     effects.skip("replayed")
                 else:
@@ -135,6 +138,13 @@ class Embedding:
             await self._pass_over(self._built.index, batch)
         effects.flush()
         return effects
+
+    async def _answered(self, batch: RecordBatch) -> int:
+        """Return up to which offset the building of an index has answered what is asked for again."""
+        if self._index is None or not any(map(asks_again, batch.records)):
+            return 0
+        place = REQUESTS, batch.partition
+        return (await self._index.marks([place]))[place]
 
     @staticmethod
     async def _pass_over(built: SearchIndex[Any, Any], batch: RecordBatch) -> None:

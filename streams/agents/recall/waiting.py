@@ -51,15 +51,19 @@ def asks_again(record: SourceRecord) -> bool:
 
 
 def what_waits(
-    record: SourceRecord, later: Collection[bytes], work: Work
+    record: SourceRecord, later: Collection[bytes], answered: int, work: Work
 ) -> tuple[bytes, EmbeddingRequest] | None:
     """Return the key and request that a record asks for again; ``None``: something was said about it since.
 
-    ``later``: what its batch has said something about.
+    ``later``: what its batch has said something about.  ``answered``: up to which offset an index that was
+    built anew has had all of them: answered, or erased, without a word here.
     """
     key = (record.key or b"").removeprefix(_AGAIN)
     waiting = work.get(key, WAITING)
     if key in later or waiting is None or header(record.headers, WAITED) != _name(waiting):
+        return None
+    if waiting.offset < answered:
+        settle(key, record.offset, work)
         return None
     return key, waiting.request
 
