@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +30,7 @@ from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
 from streams.runtime.patience import NoAnswer, Patience
 from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
-from streams.runtime.records import RecordBatch
+from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.stamp import stamp
 from streams.runtime.table import NoState
@@ -59,6 +59,19 @@ class Prepared(NamedTuple):
     account: Account
     packed: Packed
     values: dict[bytes, bytes]
+
+
+class _Told(list[SourceRecord]):
+    """Records of which each that is come to is told: of thousands, all may take as long as what hangs."""
+
+    def __init__(self, records: Sequence[SourceRecord], tell: Callable[[], None]) -> None:
+        super().__init__(records)
+        self._tell = tell
+
+    def __iter__(self) -> Iterator[SourceRecord]:
+        for record in super().__iter__():
+            self._tell()
+            yield record
 
 
 class Stepper:
@@ -210,9 +223,9 @@ class Stepper:
         self, step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
     ) -> Effects:
         """Run a step where nothing but its outcome comes back, and that one error does not."""
-        with self._lane.runtime.health.working(f"step of {self._stage.name}"):
+        with self._lane.runtime.health.working(f"step of {self._stage.name}") as goes_on:
             try:
-                return step(batch, state)
+                return step(batch.only(_Told(batch.records, goes_on)), state)
             except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
                 raise RuntimeError("the step raised StopIteration") from exc
 

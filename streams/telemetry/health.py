@@ -95,13 +95,20 @@ class HealthState:
         return self._clock() - self._last_beat
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """Note that a thread works at ``what``: one that does not end hangs as much as a loop that does not."""
+    def working(self, what: str) -> Iterator[Callable[[], None]]:
+        """Note that a thread works at ``what``: one that does not end hangs as much as a loop that does not.
+
+        Yields what it may call to tell that it goes on.
+        """
         this = object()
-        with self._lock:
-            self._working[this] = what, self._clock()
+
+        def goes_on() -> None:
+            with self._lock:
+                self._working[this] = what, self._clock()
+
+        goes_on()
         try:
-            yield
+            yield goes_on
         finally:
             with self._lock:
                 del self._working[this]

@@ -191,6 +191,23 @@ class TestInAThread:
         await running
         assert service.health.why_unhealthy() == []
 
+    async def test_one_of_many_records_does_not_hang_as_long_as_it_comes_to_the_next(
+        self, service: Service
+    ) -> None:
+        seen: list[list[str]] = []
+
+        def slow(batch: RecordBatch, state: StateReader) -> Effects:
+            for _ in batch.records:
+                service.now += 50
+                service.health.beat()
+                seen.append(service.health.why_unhealthy())
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
+        await bench.run(b"a", b"b", b"c")
+        assert seen == [[], [], []]
+        assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
+
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
         """A future takes any error but this one."""
 
