@@ -37,11 +37,12 @@ class Watchdog:
     def _watch(self) -> None:
         checked = time.monotonic()
         while not self._closed.wait(self._interval):
-            before, checked = checked, time.monotonic()
-            # If this thread did not run either, the whole process stood still: that is no hang.
-            awake = checked - before < self._interval + 1.0
             silence, what = self._health.longest_silence()
-            if awake and silence > self._timeout:
+            before, checked = checked, time.monotonic()
+            if checked - before >= self._interval + 1.0:
+                # This thread did not run either: the whole process stood still, and that is no hang.
+                self._health.stood_still(checked - before)
+            elif silence > self._timeout:
                 end_now(f"its {what} hangs for {self._timeout:g} s")
 
 

@@ -113,6 +113,16 @@ class HealthState:
             with self._lock:
                 del self._working[this]
 
+    def stood_still(self, seconds: float) -> None:
+        """The whole process did not run for so long: that is not charged to the threads that work.
+
+        The event loop beats as soon as it runs again; a thread tells nothing before its end.
+        """
+        now = self._clock()
+        with self._lock:
+            for this, (what, since) in self._working.items():
+                self._working[this] = what, min(since + seconds, now)
+
     def longest_silence(self) -> tuple[float, str]:
         """Return for how long the event loop, or a thread that works, has told nothing (seconds), and which."""
         now = self._clock()
