@@ -24,7 +24,7 @@ from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
-from streams.chat.unread import said_in_topic
+from streams.chat.unread import Erased, said_in_topic
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.printing import encode_json
@@ -62,7 +62,7 @@ class TurnEnded(NotFound):
     """The turn has its answer, and cannot be tried again."""
 
 
-class Log(Protocol):
+class Log(Erased, Protocol):
     """The conversations, as :class:`streams.remembered.ports.Log`."""
 
     async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
@@ -187,7 +187,7 @@ class Chats:
             runs = await self._busy.runs(names)
             asked, answered = await self._told_of(names)
             if not (asked or is_said):
-                is_said = await said_in_topic(self._lookup, names)
+                is_said = await said_in_topic(self._lookup, self._log, names)
                 if is_said is None and clock() > begun_until:
                     raise DependencyUnavailable("kafka", "whether there is such a turn cannot be told now")
                 if is_said is False and (not runs or clock() > begun_until):
@@ -281,7 +281,7 @@ class Chats:
         if answered is not None:
             raise TurnEnded(f"the turn {names.turn_id} has its answer: {answered.message_id}")
         if asked is None and not content:
-            if await said_in_topic(self._lookup, names) is not False:
+            if await said_in_topic(self._lookup, self._log, names) is not False:
                 raise DependencyUnavailable(
                     "recall", "what was said is not in the log yet: try again in a moment"
                 )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from models.errors import DependencyUnavailable, InvalidRecord
+from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage
 from processors.text.validation import decode
+from streams.adapters.conversation_log import Erasures
 from streams.chat.events import TurnNames
 from streams.chat.sending import MESSAGES
 from streams.kafka.lookup import Lookup
@@ -15,14 +19,35 @@ from streams.kafka.lookup import Lookup
 _LOOKUP_SECONDS, _LATEST = 3.0, 20
 
 
-async def said_in_topic(lookup: Lookup, names: TurnNames) -> bool | None:
-    """Tell whether the topic has what was said in a turn; ``None``: it does not answer, or not in time."""
+class Erased(Protocol):
+    """What was erased, as :class:`streams.remembered.ports.Log` tells it."""
+
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        """Return what was erased of a person, of conversations, and of turns in them."""
+        ...
+
+
+async def said_in_topic(lookup: Lookup, erased: Erased, names: TurnNames) -> bool | None:
+    """Tell whether the topic has what was said in a turn; ``None``: it does not answer, or not in time.
+
+    What was erased lies in the topic until its retention takes it, and was not said.
+
+    Raises:
+        DependencyUnavailable: what was erased cannot be told.
+    """
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):
             found = await lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
     except (DependencyUnavailable, TimeoutError):
         return None  # what was read of it until now is not read again
-    return found is not None and any(_says(record.value, names) for record in found.records)
+    arrived = [record.timestamp for record in found.records if _says(record.value, names)] if found else []
+    return bool(arrived) and not await _is_erased(erased, names, max(arrived))
+
+
+async def _is_erased(erased: Erased, names: TurnNames, arrived_ms: int) -> bool:
+    turn = id_of_turn(names.tenant_id, names.conversation_id, names.message_id)
+    until = await erased.erasures(names.tenant_id, names.user_id, {names.conversation_id: [turn]})
+    return turn in until.turns or arrived_ms <= max(until.person, until.conversations[names.conversation_id])
 
 
 def _says(value: bytes | None, names: TurnNames) -> bool:

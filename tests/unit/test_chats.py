@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -14,10 +14,11 @@ import pytest
 
 from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.errors import DependencyUnavailable, NotFound
+from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
-from streams.adapters.conversation_log import Extent
+from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import leases as module_of_leases
 from streams.chat import running as module_of_turns
@@ -34,6 +35,7 @@ class Log:
     def __init__(self) -> None:
         self.theirs: dict[str, str] = {}
         self.turns: list[Turn] = []
+        self.erased = Erasures(-1, {}, frozenset())
         self.asked = asyncio.Event()
         self.may = asyncio.Event()
         self.may.set()
@@ -48,6 +50,10 @@ class Log:
         self.asked.set()
         await self.may.wait()
         return self.turns
+
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        conversations = dict.fromkeys(turn_ids, -1) | dict(self.erased.conversations)
+        return self.erased._replace(conversations=conversations)
 
 
 class Leases:
@@ -137,6 +143,10 @@ class Answers:
         )
 
 
+#: When what was said arrived (ms).
+ARRIVED = 1000
+
+
 class Lookup:
     """Finds nothing but ``said``, when it may."""
 
@@ -149,7 +159,7 @@ class Lookup:
         self.asked += 1
         if not self.answers:
             await asyncio.Event().wait()
-        records: list[Any] = [SimpleNamespace(value=value) for value in self.said]
+        records: list[Any] = [SimpleNamespace(value=value, timestamp=ARRIVED) for value in self.said]
         return Found(0, len(records), records, 0) if records else None
 
 
@@ -432,6 +442,32 @@ async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(
     with pytest.raises(NotFound):
         await rig.chats.begin("acme", "ada", "c-1", "", "t-2")
     assert rig.leases.held_by == {}
+
+
+@pytest.mark.parametrize(
+    "erased",
+    [
+        Erasures(-1, {}, frozenset({id_of_turn("acme", "c-1", "t-1.user")})),
+        Erasures(-1, {"c-1": ARRIVED}, frozenset()),
+        Erasures(ARRIVED, {}, frozenset()),
+    ],
+)
+async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
+    rig: Rig, erased: Erasures
+) -> None:
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    rig.log.erased = erased
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
+    with pytest.raises(NotFound):
+        await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
+
+
+async def test_what_was_said_after_an_erasure_is_told(rig: Rig) -> None:
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    rig.log.erased = Erasures(ARRIVED - 1, {"c-1": ARRIVED - 1}, frozenset())
+    async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
+        assert (await anext(told)).name == "turn"
 
 
 async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
