@@ -99,7 +99,7 @@ class TurnTopic:
 def _read(value: bytes) -> Turn | None:
     try:
         return _decode(value)
-    except msgspec.DecodeError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None  # the stage that reads the topic dead-letters it
 
 

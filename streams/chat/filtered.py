@@ -158,7 +158,7 @@ class Filtered:
             return
         try:
             told = msgspec.json.decode(value, type=kind)
-        except msgspec.DecodeError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             log.warning("a record of an answer cannot be read, and is passed over", error=str(error))
             return
         for queue in self._watching.get(_key(told), ()):

@@ -207,7 +207,7 @@ def _name_of(spec: TopicSpec) -> _Name:
     def named(record: SourceRecord) -> bytes | None:
         try:
             return str(getattr(decode(record.value or b""), spec.routed_by)).encode()
-        except (msgspec.MsgspecError, UnicodeError):
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
             return None  # a tombstone, or what its readers dead-letter
 
     return named

@@ -92,7 +92,7 @@ async def _take(consumer: AIOKafkaConsumer, place: TopicPartition, tokens: dict[
         token_id = (record.key or b"").decode(errors="replace")
         try:
             token = _decode(record.value) if record.value else None
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             token = None  # what is no token allows nothing
         if token is None:
             tokens.pop(token_id, None)

@@ -34,7 +34,7 @@ def read(value: bytes | None) -> Memo | None:
     """Return what a record says; ``None`` if it erases, or is none of ours."""
     try:
         return _decode(value) if value else None
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

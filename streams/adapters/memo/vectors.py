@@ -81,7 +81,7 @@ def _read(entry: Entry) -> EmbeddingResult | None:
     """Return what a record says; ``None`` if it erases, or is none of ours."""
     try:
         return _decode(entry.value) if entry.value else None
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
