@@ -84,18 +84,22 @@ class ObjectServer:
         assert own is not None
         self._connections[own] = writer
         room = asyncio.Semaphore(_MOST_CALLS)
+        calls: set[asyncio.Task[None]] = set()
         try:
             while (frame := await read_frame(reader)) is not None:
                 asked = msgspec.msgpack.decode(frame, type=Request)
                 await room.acquire()
                 task = in_background(self._answer(asked, writer), f"answer-{asked.method}")
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                for tasks in (self._tasks, calls):
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
                 task.add_done_callback(lambda _: room.release())
         except (ConnectionError, msgspec.MsgspecError) as error:
             log.info("a connection to the recall socket ended", error=str(error))
         finally:
             self._connections.pop(own, None)
+            for task in calls:  # whoever asked has gone, and others wait for their turn
+                task.cancel()
             writer.close()
 
     async def _answer(self, asked: Request, writer: asyncio.StreamWriter) -> None:

@@ -33,6 +33,7 @@ class Here:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
+        self.ended = asyncio.Event()
 
     async def find(self, names: Sequence[str], limit: int = 2, *, near: Point | None = None) -> list[Point]:
         return [Point(name, near.x if near else 0.0) for name in names][:limit]
@@ -46,7 +47,10 @@ class Here:
 
     async def wait(self) -> int:
         self.asked.set()
-        await self.go.wait()
+        try:
+            await self.go.wait()
+        finally:
+            self.ended.set()
         return 7
 
     async def hidden(self) -> str:
@@ -99,6 +103,22 @@ async def test_a_slow_call_holds_no_other_up(server: ObjectServer, remote: Remot
     assert await places.find(["a"]) == [Point("a", 0.0)]
     here.go.set()
     assert await slow == 7
+
+
+async def test_what_somebody_asked_who_has_gone_is_not_gone_on_with(
+    server: ObjectServer, remote: Remote, here: Here
+) -> None:
+    """A process that was killed would keep the next one waiting for its searches."""
+    asking = asyncio.create_task(remote.object(Places, "places").wait())
+    await here.asked.wait()
+    await remote.close()
+    with pytest.raises(DependencyUnavailable):
+        await asking
+    async with asyncio.timeout(60):
+        await here.ended.wait()
+        while server._tasks:
+            await asyncio.sleep(0)
+    assert not here.go.is_set()
 
 
 async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
