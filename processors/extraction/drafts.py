@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from models.statements import SELF, Assertion, Kind, Polarity, attribute_of
-from processors.extraction.english import conjugate, is_past
+from processors.extraction.english import VOWEL, conjugate, is_past
 from processors.extraction.values import clause_end
 from processors.text.dates import FoundDate, find_dates
 
@@ -56,7 +56,10 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     return f"{said[0].upper()}{said[1:]}"
 
 
-_AN = re.compile(r"\ba(?= [aeio])")
+#: "Option a or b" and "vitamin a in the morning" have no article.
+_AN = re.compile(
+    rf"\ba(?= (?!(?:about|after|also|and|are|as|at|if|in|instead|is|of|on|only|or|over|until)\b)(?:{VOWEL.pattern}))"
+)
 
 
 _LIST = re.compile(r"([\w'-]+(?: [\w'-]+)?) and ([\w'-]+(?: [\w'-]+)?)")

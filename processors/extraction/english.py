@@ -100,3 +100,10 @@ NO_EVENT = words(
 def is_past(verb: str) -> bool:
     """Whether a verb after "I" is in the past tense."""
     return verb in PAST or (verb.endswith("ed") and len(verb) > 4 and verb not in ("need", "feed", "exceed"))
+
+
+#: What "an" stands before: an hour, an opera; but a European, a one-way ticket, a usual table.
+VOWEL = re.compile(
+    r"(?!eu|ewe|onc?e\b|u(?:biq|ku|ni(?![mn])|s[aeu]|ti|topi))[aeiou]|h(?:eir|onest|onou?r|ours?\b)",
+    re.IGNORECASE,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from processors.extraction.english import third_person
+from processors.extraction.english import VOWEL, third_person
 
 #: From here on it is another clause.
 _CUT = re.compile(
@@ -91,11 +91,16 @@ def with_article(text: str, value: str) -> str:
     article = _ARTICLE.match(text)
     if article is None:
         return value
-    kept = {"the": "the", "my": "their", "our": "their"}.get(article[0].lower())
-    return f"{kept or ('an' if value[:1].lower() in 'aeiou' else 'a')} {value}"
+    said = article[0].lower()
+    if said in ("a", "an") and not text[article.end() + 1 :].startswith(
+        value
+    ):  # of another word: "a good evening"
+        said = "an" if VOWEL.match(value) else "a"
+    return f"{_WHOSE.get(said, said)} {value}"
 
 
 _ARTICLE = re.compile(r"(?:the|an?|my|our)(?= )", re.IGNORECASE)
+_WHOSE = {"my": "their", "our": "their"}
 
 
 def clause_end(text: str) -> int:
