@@ -145,7 +145,8 @@ BE = _rows(
     (r"(?:learning|teaching myself)(?: how)? to V", "habit", "be learning to {v}", LIKED, "w"),
     (r"(?:learning|studying up on|teaching myself) V", "habit", "be learning {v}", LIKED, "w"),
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total) )*(?:fan of|sucker for|believer in) V", "like", "like {v}", LIKED, "l"),
-    (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) (?:fan|lover|enthusiast|buff|nerd|addict|person)\b", "like", "be a {v} fan", LIKED, ""),
+    (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) (?:fan|lover|enthusiast|buff|nerd|addict)\b", "like", "be a {v} fan", LIKED, ""),
+    (r"(?:of )?an? (?:(?:big|huge|massive|real|great|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) person\b", "like", "be a {v} person", LIKED, ""),
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in) V", "like", "like {v}", LIKED, "l"),
     (r"(?:willing|happy) to (?P<v>(?:pay|walk|drive|wait|travel|work|take)\b.*)", "", "be willing to {v}", LIKED, "w"),
     (r"(?:tired of|sick of|bored (?:of|with)|fed up with) V", "like", "like {v}", LIKED, "-"),
@@ -219,7 +220,7 @@ NOUNS: dict[str, tuple[str, str]] = {
 OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
 PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)
 RELATIVE = re.compile(
-    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!days|years|time|stuff|life|things)[A-Za-z]\w+))?$",
+    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!(?:days|years|time|stuff|life|things)\b)[A-Za-z]\w+))?$",
     re.IGNORECASE,
 )
 #: What can be said of somebody else and stays worth knowing.
