@@ -257,6 +257,7 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
 def _in_context(draft: Draft, topic: str) -> Draft:
     """ "I prefer Nordwind" is of what was spoken of, where a name is preferred."""
     is_name = draft.sentence.startswith("Prefers ") and _NAME.fullmatch(draft.value) is not None
+    is_name = is_name and _DAY.match(draft.value) is None
     return (
         replace(draft, attribute=f"favourite/{topic}")
         if topic and is_name and draft.attribute == "like"
@@ -265,4 +266,5 @@ def _in_context(draft: Draft, topic: str) -> Draft:
 
 
 _NAME = re.compile(r"[A-Z][\w&'-]*(?: (?:[A-Z][\w&'-]*|\d+(?:\.\d+)?))*")
+_DAY = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
 _NO_MORE = re.compile(r"\bany ?more\b|\bno longer\b|\bno more\b", re.IGNORECASE)

@@ -513,6 +513,8 @@ def test_a_name_that_is_preferred_is_of_what_was_asked() -> None:
     found = only((ASSISTANT, "Which podcast would you like to hear?"), "I prefer Nordwind.")
     assert (found.attribute, found.value) == ("favourite/podcast", "Nordwind")
     assert only("I prefer Nordwind.").attribute == "like"
+    asked = (ASSISTANT, "Which restaurant would you like, and on which day?")
+    assert only(asked, "I prefer Friday.").attribute == "like", "no restaurant"
 
 
 def test_a_station_is_of_what_was_spoken_of() -> None:
