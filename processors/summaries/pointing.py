@@ -29,10 +29,10 @@ _POINTS_BACK = any_of(
     rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|"
     rf"^(?!this {_TIME}|that {_TIME})(?:this|that)\b",
     # "Started when I was young": what, the sentence before says.
-    r"^(?:(?:really|just|also) )?(?:made|reminded|brought|meant|started|began|happened|lasted|ended|"
-    r"turned out|came out|belongs|brings|depends|feels|gets|gives|"
-    r"helps|keeps|"
-    r"looks|makes|means|reminds|seems|shows|sounds|takes)\b",
+    r"^(?:(?:really|just|also) )?(?:made(?! (?:an?|my|our) )|reminded|brought(?! (?:the|an?|my|our) )|meant|"
+    r"(?:started|began|ended)(?! (?:the|an?|my|our|\w+ing) )|happened|lasted|turned out(?! that )|"
+    r"came out|belongs|brings|depends|feels|gets|gives|helps|keeps|looks(?! like (?:the|my|our|we|i)\b)|"
+    r"makes|means|reminds|seems|shows|sounds|takes)\b",
     r"^(?:i|we) (?:\w+ )?(?:chose|picked|decided on) (?:it|them|this|that|these|those)\b|^(?:its|their|"
     r"his|her) ",
     r"^(?:one|some|both|neither|none|all|most) of (?:them|these|those|it)\b",
@@ -66,13 +66,21 @@ def is_seen(sentence: str) -> bool:
     return _SHOWN.search(sentence) is not None
 
 
+#: No noun follows: "that", but not "that tax form".
+_ALONE = (
+    r"\b(?=\W*\Z|\W*[,;.!?]| (?:after|again|and|as|at|because|before|but|by|every|first|for|from|if|in|instead|"
+    r"later|more|myself|next|now|on|once|or|right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|"
+    r"while|with|without|yet)\b)"
+)
 #: "I will add it to the list", "I have not read them yet".
 _STANDS_IN = any_of(
-    r"\b(?:it|them|this|that|these|those|one)\b(?! (?:\w+ ){0,1}(?:week|month|year|time|day|is|was|are))"
+    r"\b(?:it|them|one)\b(?! (?:\w+ ){0,1}(?:week|month|year|time|day|is|was|are))",
+    rf"\b(?:this|that|these|those){_ALONE}",
 )
 #: At any length: what is to be done, it leaves open itself.
 _DOES_THAT = any_of(
-    r"\b(?:do|does|doing|did|start|starting|try|trying) (?:that|this|it|so|the same)\b(?! \w+ing\b)"
+    r"\b(?:do|does|doing|did|start|starting|try|trying) (?:(?:it|so|the same)\b(?! \w+ing\b)|"
+    rf"(?:this|that){_ALONE})"
 )
 #: A sentence of fewer content words that names something by such a word alone says nothing without it.
 _SAYS_WHAT = 4

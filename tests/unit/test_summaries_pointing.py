@@ -51,14 +51,20 @@ def test_an_answer_that_points_back_is_told_with_its_question() -> None:
         "It's important to keep the maps dry.",
         "It was great to see the harbour again.",
         "It's my mother's birthday on Sunday.",
-        "It rained on the coast path.",
         "This week I painted the fence.",
         "That evening we ate in the harbour.",
         "I walked the coast path.",
+        "Started a new job at the museum in May.",
+        "Started taking the new tablets on Monday.",
+        "Made an appointment with the surgeon for Friday.",
+        "Brought the car to the garage this morning.",
+        "Ended the lease on the flat in Porto.",
+        "Looks like the roof needs to be replaced this year.",
+        "Turned out that the boiler was never serviced.",
     ],
 )
 def test_what_says_it_all_points_nowhere(said: str) -> None:
-    assert not points_back(said) or said == "It rained on the coast path."
+    assert not points_back(said)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +190,9 @@ def test_what_was_asked_anywhere_in_the_message_and_answered_is_not_to_be_done()
         ("We must start doing that every evening, or write down the ships.", False),
         ("I will read them and check the old ones.", False),
         ("I really should start writing down the names of the ships.", True),
+        ("I need to do that tax form before Friday.", True),
+        ("We need to try that diet from the doctor.", True),
+        ("I need to do that before Friday.", False),
     ],
 )
 def test_a_to_do_says_what_is_to_be_done(said: str, there: bool) -> None:
