@@ -108,8 +108,9 @@ _TODO = any_of(
     r"point out|warn|remind you|apologi[sz]e|thank)",
     r"(?:^|[,;] |and |please |(?:can|could|will|would) you )remind me "
     r"(?:to|about|when|in|on|at|next|tomorrow|again)\b",
-    r"\b(?:(?:don't|do not) (?:let me )?forget(?! (?:that |how |to )?(?:you|your|take|enjoy|have fun|"
-    r"rest)\b)|^remember to|remains? to be|still (?:to do|outstanding))\b",
+    r"\b(?:(?:don't|do not) (?:let me )?forget(?! (?:that |how |to )?(?:you|your|enjoy|have fun|rest|"
+    r"take (?:care|time|your time|a break|breaks|it easy))\b)|"
+    r"^remember to|remains? to be|still (?:to do|outstanding))\b",
     r"^(?:the |our |my )?(?:next steps?|to-?dos?|action items?)\b",
     rf"{_WILL}{_ADVERBS} (?:call|send|e-?mail|check|look into|ask|finish|prepare|write|update|"
     r"schedule|bring|pick up|contact|review|follow up|buy|order|book|talk to|sign up|apply)\b",

@@ -28,11 +28,12 @@ _COMMAND = any_of(
     r"take (?:it easy|a "
     r"seat|a look)|have a (?:seat|look|nice)|sit down|calm down|never mind|guess what|be (?:careful|"
     r"quiet))\b",
-    r"^(?:(?:but|and|so|just|always),? )*(?:remember(?!,? (?:to|that|when|the)\b)|believe in|hang in|keep "
-    r"(?:going|it up|up|pushing|"
-    r"shining|chasing|believing)|stay (?:strong|positive|motivated|safe|focused|true)|go for it|enjoy "
-    r"(?:it|your|every|the "
-    r"(?:moment|ride|journey)))\b",
+    r"^(?:(?:but|and|so|just|always),? )*(?:remember(?:, (?!(?:to|that|when|the|i|i'm|my|we|our|he|she|they)\b)"
+    r"| (?:you|your|why|how|what|\w+(?=,)))|believe in|hang in|keep (?:going|pushing|shining|chasing|"
+    r"believing)|go for it)\b",
+    # "Stay safe, the bridge is closed" tells something.
+    r"^(?:(?:but|and|so|just|always),? )*(?:keep (?:it up|up)|stay (?:strong|positive|motivated|safe|focused|"
+    r"true)|enjoy (?:it|your|every|the (?:moment|ride|journey)))\b(?![^;]*, (?:the|my|our|i|we|he|she|they)\b)",
 )
 #: Unfinished, only a condition or a denial of what is left out, or a word that one begins with.
 _FRAGMENT = any_of(
@@ -116,19 +117,23 @@ _THANKS = any_of(
     r"it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) (?:to (?:see|meet)|(?:talking|"
     r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
-    r"\bi(?: really| do| truly| so)* appreciate (?:it|that|you|your|all)\b[^;\d]*$|\blet me know\b[^\d]*$",
+    r"^(?:\w+, )?(?:and |so |but )?i(?: really| do| truly| so)* appreciate "
+    r"(?:it|that(?! the| my| our)|you|your|all)\b(?![^;]*\bbut\b)[^;\d]*$",
+    r"^(?:(?:and|so|but|well|anyway),? )*(?:if\b[^;\d]*?, )?(?:please |just )?let me know\b[^\d]*$",
     r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
     r"\w+){0,8}? "
     r"(?:means?|matters?|keeps? me|motivates?|inspires?)\b",
     r"^(?:i'm |i am )?(?:so |really |super |very )*(?:glad|happy|proud|thrilled)(?: (?:for|of|that) you| "
-    r"you| to (?:see|have|"
-    r"hear|know|help)| (?:i|we) could| the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$|^(?:i'd |"
-    r"i would )?(?:really )?love to (?:hear|see|know|try|read|check|share|help)\b[^,;\d]*$|"
+    r"you| to (?:(?:see|have|know) (?:you|your|such|that you|my words)|hear|help)| (?:i|we) could| "
+    r"the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$",
+    r"^(?:i'd |i would )?(?:really )?love to (?:hear|read|check|help|(?:see|know|try|share)"
+    r"(?= (?:it|that|this|them|your?|more|about|how|some)\b|\W*$))\b[^,;\d]*$",
     r"^(?:it's|it is|that's|that is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|"
     r"encouraging) to (?:hear|"
-    r"see|know)\b[^,;\d]*$|"
-    r"^(?:really )?appreciate\b[^;\d]*$",
-    r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) (?:for you|to (?:support|help))\b",
+    r"see|know(?! that (?!you\b)))\b[^,;\d]*$|"
+    r"^(?:really )?appreciate\b[^,;\d]*(?:, \w+)?\W*$",
+    r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) "
+    r"(?:for you\b|to (?:support|help)(?: you\b|\W*$))",
     r"\bi(?:'ll| will)(?: \w+)? (?:check (?:it|that|this|them)(?: one)? out|keep (?:it|that|this) in mind|"
     r"let you know|keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|"
     r"make sure to have)\b[^,;\d]*$",

@@ -143,6 +143,35 @@ def test_thanks_and_cheers_are_no_facts(phatic: str) -> None:
     assert told(("ben", phatic), ("ada", "See you on Sunday.")) == ""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My landlord lowered the rent and I appreciate it.",
+        "I appreciate that the museum opens on Sundays.",
+        "The regatta was called off by the harbour, let me know what to do.",
+        "The surgeon moved my appointment to Friday, so let me know whether you can drive me.",
+        "I'm happy to have a new job at the museum.",
+        "I'm glad to have found a flat in Porto.",
+        "I'm very happy to see my sister again in Lisbon.",
+        "I'd love to see Japan next spring.",
+        "I would love to try diving with my brother.",
+        "I'd love to know who broke the kitchen window.",
+        "I would love to share the garden with the neighbours.",
+        "It's great to know that the insurance pays for the roof.",
+        "I'll be there to help with the regatta on Saturday.",
+        "I'm here to support my mother after her operation.",
+        "Remember my sister is allergic to peanuts.",
+        "Remember we moved the regatta to Monday.",
+        "Stay safe, the bridge to the harbour is closed until Friday.",
+        "Enjoy your meal, the cake is for my sister's birthday.",
+        "Appreciate the news about the roof, we will pay the roofer on Monday.",
+        "Don't forget to take the tablets at noon.",
+    ],
+)
+def test_what_only_sounds_like_thanks_or_cheers_is_told(said: str) -> None:
+    assert len(lines(summarize(("ada", said), OTHER))) == 2
+
+
 def test_a_question_that_was_cut_off_is_no_fact() -> None:
     long = "For example, how would the part that reads the charts of the harbour hand them over to what draws "
     summary = summarize(
