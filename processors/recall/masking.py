@@ -121,6 +121,8 @@ _SHAPES = (
         r"(?:password|passwd|passphrase)(?:\s(?:for|of|to)(?:\s[\w'’-]{1,32}){1,4}?)?\s{1,5}(?:is|was)\s{0,2}:?\s{0,5}[\"'“‘]?"
         # How it is kept, or how long it is or holds.
         r"(?!(?:base|sha|md|utf|argon|aes|rsa)-?\d|\d{1,4}-?(?:char|letter|digit|word|bit|day|week|month|year|hour|minute))"
+        r"(?![\w/]{1,16}(?:-[\w/]{1,16}){0,2}-(?:hashed|salted|encrypted|encoded|protected|generated|derived|managed|"
+        r"based|related|compliant|specific|only|like)(?![\w-]))"
         rf"{_PASSWORD}",
         _is_mixed,
         re.IGNORECASE,
