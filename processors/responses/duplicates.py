@@ -45,6 +45,8 @@ _NUMBER_WORDS = frozenset(_NUMBER.split())
 
 #: Joiners, direction marks and variation selectors are not seen, so they part no words.
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+#: NFKC makes "102" of "10²".
+_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u207e]")
 _SIGN = re.compile(r"(?<!\S)[-−](?=\d)")
 _LITERAL = re.compile(r"`+[^`\n]+`+|https?://[^\s<>\"]*[^\s<>\".,;:!?)*_]")
 
@@ -109,7 +111,9 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 @lru_cache(maxsize=8192)
 def words_of(sentence: str) -> Words:
     """Return the words of a whole sentence; punctuation is none, but a symbol is one."""
-    text = sentence if sentence.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", sentence))
+    text = sentence
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _RAISED.sub(r" ^ \g<0> ", _UNSEEN.sub("", text)))
     plain = canonical(_SIGN.sub("minus ", text).replace("&", " and ")).casefold()
     words = [word for word in plain.replace("'s", " s").split() if word.isalnum() or not _is_punctuation(word)]
     stems = tuple(map(stem_of, words))

@@ -53,6 +53,7 @@ def test_a_sentence_said_again_is_a_duplicate(first: str, second: str) -> None:
         ("A man is carrying a dog in a canoe.", "A dog is carrying a man in a canoe."),
         ("Add flour to the bowl and stir.", "Add flour and sugar to the bowl and stir."),
         ("It is minus: -5 degrees outside now.", "It is minus: 5 degrees outside now."),
+        ("The old field measures 10² metres.", "The old field measures 102 metres."),
         ("Run `make install` before the tests.", "Run `make Install` before the tests."),
         ("今天的天气真的非常好。", "明天的天气真的非常好。"),
         ("Add ½ cup of milk to the flour.", "Add ¼ cup of milk to the flour."),
