@@ -99,8 +99,8 @@ _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when
 
 #: Somebody sees what it is, a reader does not.
 _POINTED_AT = re.compile(
-    r"(?:these|those|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|summer|autumn|fall|"
-    r"winter|\w+day)))\b",
+    r"(?:(?:these|those)(?! days\b)|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|"
+    r"summer|autumn|fall|winter|\w+day)))\b",
     re.IGNORECASE,
 )
 

@@ -23,7 +23,9 @@ _NO_MATTER = (
     r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|cold|hot|warm|sunny|windy|late|early|"
     r"time|\d|half|"
     r"quarter|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|winter|christmas|"
-    r"(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))"
+    r"(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))|"
+    r"it (?:seems|appears|turns out|turned out) that\b|"
+    r"it (?:seems|seems like|looks like|turns out|turned out) (?:i|we|my|our|there)\b"
 )
 _POINTS_BACK = any_of(
     rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|"
@@ -38,13 +40,14 @@ _POINTS_BACK = any_of(
     r"^(?:one|some|both|neither|none|all|most) of (?:them|these|those|it)\b",
 )
 #: "They seem simpler" behind a line that names both.
-_SOME = any_of(r"(?:they|these|those|he|she)\b")
+_SOME = any_of(r"(?:they(?! say\b)|(?:these|those)(?! days\b))\b(?!.*\b(?:me|my)\b)|(?:he|she)\b")
 _PICTURE = r"(?:pics?|pictures?|photos?|snaps?|shots?)"
 #: A picture, or what somebody stands before.
 _SHOWN = any_of(
-    rf"^(?:(?:and|so) )?here(?:'s| is| are) (?:\w+ ){{0,3}}(?:{_PICTURE}|peek|look|one)\b|^check (?:out|"
-    rf"this|these|my)\b",
-    rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b|\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
+    rf"^(?:(?:and|so) )?here(?:'s| is| are) (?:\w+ ){{0,3}}(?:{_PICTURE}|peek|look|one)\b|"
+    r"^check (?:out(?! of\b)|this|these|my)\b",
+    rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b(?! of (?:the|my|our)\b)|"
+    rf"\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
     r"\b(?:like|of|with|about|from) (?:this|these)\W*\Z|"
     r"\b(?:include|chose|picked|take) this (?:at|in|on|for|because)\b",
     r"\b(?:that|this) way\W*\Z",

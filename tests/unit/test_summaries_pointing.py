@@ -61,6 +61,9 @@ def test_an_answer_that_points_back_is_told_with_its_question() -> None:
         "Ended the lease on the flat in Porto.",
         "Looks like the roof needs to be replaced this year.",
         "Turned out that the boiler was never serviced.",
+        "It turned out that the boiler was never serviced.",
+        "It looks like we move to Porto in May.",
+        "It seems that my sister sails to Porto.",
     ],
 )
 def test_what_says_it_all_points_nowhere(said: str) -> None:
@@ -75,6 +78,8 @@ def test_what_says_it_all_points_nowhere(said: str) -> None:
         ("Life is fine, just taking care of this.", True),
         ("The photograph of the harbour hangs in the museum.", False),
         ("Here are the keys of the museum.", False),
+        ("The photos of the roof are with the insurance.", False),
+        ("Check out of the hotel is at eleven.", False),
     ],
 )
 def test_what_is_shown_is_seen_by_no_reader(said: str, seen: bool) -> None:
@@ -166,10 +171,24 @@ def test_thanks_and_cheers_are_no_facts(phatic: str) -> None:
         "Enjoy your meal, the cake is for my sister's birthday.",
         "Appreciate the news about the roof, we will pay the roofer on Monday.",
         "Don't forget to take the tablets at noon.",
+        "These days I work from home in Porto.",
     ],
 )
 def test_what_only_sounds_like_thanks_or_cheers_is_told(said: str) -> None:
     assert len(lines(summarize(("ada", said), OTHER))) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "These tablets make me dizzy in the morning.",
+        "These days I work from home in Porto.",
+        "They raised my rent by 80 euros in May.",
+        "They say the bridge closes in June.",
+    ],
+)
+def test_who_they_are_is_not_needed_where_it_is_about_oneself(said: str) -> None:
+    assert told(("user", said), ("assistant", "Noted.")) == said
 
 
 def test_a_question_that_was_cut_off_is_no_fact() -> None:
