@@ -26,10 +26,12 @@ from processors.extraction.tenses import base_form, perfected
 from processors.extraction.values import clause_end, clean, with_article, without_article
 from processors.text.dates import FoundDate, find_dates
 
-_HABITUAL = words(
-    "always usually generally normally typically regularly often rarely seldom strictly mostly mainly "
-    "only exclusively primarily"
+#: Of two, the first is told: who "always only" does something does nothing else.
+_HABITS = (
+    *("only", "exclusively", "strictly", "rarely", "seldom", "always", "usually", "normally", "typically"),
+    *("generally", "regularly", "often", "mostly", "mainly", "primarily"),
 )
+_HABITUAL = frozenset(_HABITS)
 _FREQUENCY = re.compile(
     r"\b(?:every (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|year|other \w+|\w+day|summer|winter)|each (?:day|morning|night|week)|daily|weekly|(?<!how )often|"
     r"on (?:\w+days|weekends)|(?:once|twice|(?:a )?(?:couple of|\w+) times) a (?:day|week|month|year)|in the mornings?|most (?:days|mornings|nights|weekends)|"
@@ -194,7 +196,7 @@ def _of_habit(
     says: str, clause: Clause, subject: str, value: str, polarity: Polarity, assertion: Assertion, whole: str
 ) -> str:
     """The sentence of a habit, with how often or when it is one."""
-    adverb = next((each for each in clause.adverbs if each in _HABITUAL), "")
+    adverb = next((each for each in _HABITS if each in clause.adverbs), "")
     frequency, occasion = _FREQUENCY.search(_of_clause(clause, whole)), _OCCASION.match(whole)
     if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
         says = f"{says} {frequency[0]}"

@@ -680,6 +680,8 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("I haven't quit my job.", []),
         ("I haven't stopped smoking.", []),
         ("I'm not done with tea.", []),
+        ("I always only drink water.", ["Only drinks water"]),
+        ("I usually mostly cook fish on Fridays.", ["Usually cooks fish on Fridays"]),
         ("I left my job as a nurse.", ["No longer works as a nurse"]),
         ("I love the sea.", ["Likes the sea"]),
         (
