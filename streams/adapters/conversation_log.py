@@ -109,8 +109,9 @@ class ConversationLog(RedisView):
         async def erase() -> None:
             await self._client.hset(log, f"erased:{turn_id}", until_ms)
             gone = await self._drop(
-                log, until_ms, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
+                log, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
             )
+            await self._keep([log], [until_ms, self._live])
             await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])
@@ -121,7 +122,8 @@ class ConversationLog(RedisView):
 
         async def erase() -> None:
             await self._client.hset(log, "erased", until_ms)
-            gone = await self._drop(log, until_ms, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            await self._keep([log], [until_ms, self._live])
             await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])
@@ -136,7 +138,7 @@ class ConversationLog(RedisView):
         async def erase() -> None:
             await self._client.set(erased, until_ms)
             for name in await self._client.zrange(person, 0, -1):
-                await self._drop(self._log(tenant_id, name.decode()), until_ms, is_theirs)
+                await self._drop(self._log(tenant_id, name.decode()), is_theirs)
             await self._client.zremrangebyscore(person, "-inf", until_ms)
 
         await self._ask(erase, [person, erased])
@@ -236,14 +238,13 @@ class ConversationLog(RedisView):
         found = await self._ask(ask, [beginning])
         return sorted({key.decode()[len(beginning) :] for key in found})
 
-    async def _drop(self, log: str, until_ms: int, is_one: Callable[[Turn], bool]) -> set[str]:
-        """Remove turns, erased up to a time; return the people of whom nothing is left in the log."""
+    async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> set[str]:
+        """Remove turns; return the people of whom nothing is left in the log.  It is kept as long as it was."""
         stored: Mapping[bytes, bytes] = await self._client.hgetall(log)
         turns = {field: _turn(value) for field, value in stored.items() if field.isdigit()}
         gone = [field for field, turn in turns.items() if is_one(turn)]
         if gone:
             await self._client.hdel(log, *gone)
-        await self._keep([log], [until_ms, self._live])
         left = {turn.user_id for field, turn in turns.items() if field not in gone}
         return {turns[field].user_id for field in gone} - left
 

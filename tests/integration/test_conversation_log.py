@@ -234,6 +234,16 @@ class TestExpiring:
         await log.erase_conversation("default", "d", until - 1000 * self.DAY * 300)
         assert (await self.days_left(redis))["test-switchboard:log:7:default:d"] == pytest.approx(1, abs=0.1)
 
+    async def test_one_person_that_is_erased_keeps_what_others_said_no_longer(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 80), self.said(1, 70, user_id="bob")])
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        await log.erase_person("default", "ada", now)
+        assert await indices(log) == [1]
+        left = await self.days_left(redis)
+        assert left["test-switchboard:log:7:default:c"] == pytest.approx(20, abs=0.1)
+
     async def test_kept_for_longer_or_for_less_long_from_now_on(
         self, log: ConversationLog, valkey: LocalValkey, redis: Redis
     ) -> None:
