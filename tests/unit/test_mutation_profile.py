@@ -8,7 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
+# As pytest does, the folder of conftest.py stands in the path.
 PROGRAM = """
+import sys
+sys.path.insert(0, "tests")
 import hypothesis
 import tests.mutation.plugin, tests.conftest
 settings = hypothesis.settings.default
