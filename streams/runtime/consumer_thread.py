@@ -88,7 +88,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
             settings,
             f"switchboard-{self.runtime.name}",
             group_id=self.app.conf.id,
-            group_instance_id=settings.static_member(self.runtime.name),
+            group_instance_id=self.app.conf.consumer_group_instance_id,
             partition_assignment_strategy=[self._assignor],
             auto_offset_reset=settings.auto_offset_reset,
             fetch_max_wait_ms=settings.fetch_max_wait_ms,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -96,7 +97,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         broker_session_timeout=settings.session_timeout_seconds,
         broker_heartbeat_interval=settings.heartbeat_seconds,
         consumer_max_fetch_size=4 << 20,
-        consumer_group_instance_id=settings.static_member(runtime.name),
+        consumer_group_instance_id=_member(settings.static_member(runtime.name), runtime.catalog, stages),
         ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages), settings.step_bytes),
     )
     app.runtime = runtime
@@ -104,6 +105,20 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
     for bound in stages:
         _make_agent(app, bound)
     return app, tables
+
+
+def _member(name: str, catalog: Catalog, stages: Sequence[BoundStage]) -> str:
+    """Return the static membership id (``group.instance.id``): whose it is, and what is read under it.
+
+    To a member that comes back under its id the broker gives what it had, without looking at its topics: one
+    that reads others now (after an upgrade, or with another embedder) would be given partitions of topics that
+    it does not read, and none of the new ones.  So it is another member, and what the former one had is given
+    away when its session ends.
+    """
+    topics = {source for bound in stages for source in bound.stage.sources}
+    topics |= {bound.changelog for bound in stages if bound.changelog}
+    named = " ".join(sorted(map(catalog.name, topics)))
+    return f"{name}-{hashlib.sha256(named.encode()).hexdigest()[:8]}"
 
 
 def _make_table(app: ServiceApp, bound: BoundStage, catalog: Catalog) -> StateTable:

@@ -87,7 +87,9 @@ async def thread() -> BatchConsumerThread:
     thread.app = SimpleNamespace(
         runtime=runtime,
         assignor="the assignor",
-        conf=SimpleNamespace(id="the group", consumer_max_fetch_size=1234),
+        conf=SimpleNamespace(
+            id="the group", consumer_max_fetch_size=1234, consumer_group_instance_id="ingest-here-0"
+        ),
         tables=SimpleNamespace(changelog_topics={"changelog"}),
     )
     thread._consumer = Client()
@@ -111,7 +113,7 @@ async def test_the_client_is_told_what_the_rules_want(
     expected = {
         "client_id": "switchboard-ingest",
         "group_id": "the group",
-        "group_instance_id": SETTINGS.static_member("ingest"),
+        "group_instance_id": "ingest-here-0",
         "bootstrap_servers": SETTINGS.bootstrap_servers,
         "partition_assignment_strategy": ["the assignor"],
         "enable_auto_commit": False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -108,6 +109,26 @@ class TestFaust:
         assert conf.broker_request_timeout == 44
         assert (conf.broker_session_timeout, conf.broker_heartbeat_interval) == (12, 2)
         assert conf.consumer_max_fetch_size == 4 << 20, "eight partitions of it are in memory at once"
+
+    async def test_who_reads_other_topics_is_another_member(self, settings: Settings) -> None:
+        """Under its old id the broker would give it what it had, and nothing of what is new."""
+
+        def member(*stages: Stage) -> str:
+            service = ServiceRuntime(
+                "ingest",
+                stages,
+                settings=settings,
+                catalog=load_catalog("x-"),
+                metrics=Metrics(),
+                health=HealthState(60),
+            )
+            return str(service.app.conf.consumer_group_instance_id)
+
+        stateful = next(stage for stage in STAGES if stage.table)
+        without = replace(stateful, table=None, on_timer=None, timer_at=None)
+        assert member(*STAGES) == member(*reversed(STAGES))
+        assert len({member(*STAGES), member(stateful), member(without)}) == 3
+        assert member(stateful).startswith(f"{settings.static_member('ingest')}-")
 
     async def test_what_is_refused_is_let_in_with_the_access_that_is_set(self, settings: Settings) -> None:
         access = settings.model_copy(
