@@ -54,6 +54,14 @@ def test_no_client_is_made_elsewhere():
             },
             {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER", "ssl_context": None},
         ),
+        (
+            {
+                "kafka_security_protocol": "SASL_SSL",
+                "kafka_sasl_mechanism": "OAUTHBEARER",
+                "kafka_sasl_password": "canary",
+            },
+            {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"},
+        ),
     ],
 )
 def test_what_faust_makes_is_let_in_as_our_own_clients_are(access, expected):
@@ -61,4 +69,5 @@ def test_what_faust_makes_is_let_in_as_our_own_clients_are(access, expected):
     options = credentials_to_aiokafka_auth(credentials, None)
     assert expected.items() <= options.items()
     assert ("SSL" in options["security_protocol"].split("_")) == (options.get("ssl_context") is not None)
-    assert ("sasl_oauth_token_provider" in options) == (access.get("kafka_sasl_mechanism") == "OAUTHBEARER")
+    provider = options.get("sasl_oauth_token_provider")
+    assert (provider is not None) == (access.get("kafka_sasl_mechanism") == "OAUTHBEARER")
