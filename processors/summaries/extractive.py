@@ -83,7 +83,7 @@ _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+|let['’]s)\b", re.IGNORECASE)
-_I = re.compile(r"\bI\b")
+_TO_OR_OF_ONESELF = re.compile(r"\b(?:I|[Mm][ey]|[Yy]ou(?:r|rs)?|[Ww]e|[Uu]s|[Oo]urs?)\b")
 #: What "one" is, the question before says.
 _ANAPHORIC = re.compile(
     r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
@@ -388,6 +388,6 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
 def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
     if said.named:
         return third_person(sentence.plain, turn.speaker)
-    if turn.role is not Role.USER and not sentence.asks and _I.search(sentence.plain):
-        return f"{turn.speaker}: {sentence.text}"  # the other lines' "I" is the person
+    if turn.role is not Role.USER and not sentence.asks and _TO_OR_OF_ONESELF.search(sentence.plain):
+        return f"{turn.speaker}: {sentence.text}"  # the other lines' "I" is the person, and nobody's "you"
     return sentence.text

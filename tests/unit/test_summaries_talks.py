@@ -183,6 +183,22 @@ def test_a_name_behind_a_yes_leads_in() -> None:
     assert "ada hopes to get the desk by the window." in line
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Your plan for the harbour is sound, and the ferry of nine o'clock reaches it in time.",
+        "The crossing takes you past the lighthouse and ends in the old harbour.",
+        "For the crossing we counted two hours from the lighthouse to the old harbour.",
+    ],
+)
+def test_whose_you_and_we_it_is_stands_before_what_an_assistant_said(said: str) -> None:
+    """Among the person's own lines it read as if the person had said it to somebody."""
+    assert (
+        lines(summarize(("user", "I'm a ferry pilot in Aberdeen."), ("assistant", said)))[-1]
+        == f"assistant: {said}"
+    )
+
+
 def test_what_an_assistant_says_and_what_a_person_lists_are_told() -> None:
     said = "The window of the study faces the old harbour."
     for told_by_both in (said, "Rent is 900 euros for the study by the old harbour."):
