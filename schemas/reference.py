@@ -79,12 +79,16 @@ def _page(title: str, introduction: str, lines: Iterable[str]) -> str:
     return "\n".join([_NOTE, f"# {title}", "", introduction, "", *lines]).rstrip() + "\n"
 
 
+#: Defaults that each machine has its own of.
+_OF_THE_MACHINE = {"SWITCHBOARD_INSTANCE_ID": "<host name>"}
+
+
 def _settings() -> Iterator[str]:
     yield "| variable | default | what it is |"
     yield "| --- | --- | --- |"
     home = str(Path.home())
     for row in describe(Settings.model_construct()):
-        default = row.default.replace(home, "~")
+        default = _OF_THE_MACHINE.get(row.env, row.default.replace(home, "~"))
         unit = f" ({row.unit})" if row.unit else ""
         allowed = f"; allowed: {row.allowed}" if row.allowed else ""
         yield f"| `{row.env}` | {_code(default)}{unit} | {_cell(row.description + allowed)} |"

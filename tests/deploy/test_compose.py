@@ -19,6 +19,7 @@ from streams.api.access import Access
 from streams.cli.main import app
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
+from streams.telemetry.services import ANSWERING, stated_places
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -41,6 +42,13 @@ def container(monkeypatch, request) -> dict[str, str]:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     return environment
+
+
+@pytest.mark.parametrize("container", WORKERS, indirect=True)
+def test_who_asks_the_services_finds_each_in_its_container(container):
+    """None has another's notes: by the defaults each took its own port for that of all."""
+    places = stated_places(load_settings())
+    assert places == {name: [(int(container["SWITCHBOARD_METRICS_PORT"]), name)] for name in ANSWERING}
 
 
 def test_all_services_are_there():

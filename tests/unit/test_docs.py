@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,12 @@ def blocks() -> list[Any]:
 def test_the_reference_is_what_it_is_made_of(name: str) -> None:
     """Else: python -m schemas.reference."""
     assert (reference.FOLDER / name).read_text() == reference.pages()[name]
+
+
+def test_the_reference_is_the_same_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = reference.pages()
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    assert reference.pages() == made
 
 
 @pytest.mark.parametrize(("language", "code"), blocks())
