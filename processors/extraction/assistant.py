@@ -53,7 +53,7 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?P<v>keep (?:it|things|your {_ABOUT}|{_ABOUT}) (?:(?:very|more|less|nice and) )?(?:{_MANNER}|under|below|to)\b.{{0,80}})", "{v}"),
         (r"(?P<v>(?:answer|respond|reply|write|speak|talk) (?:to me )?(?:only )?(?:in|with|like|as|more|less)\b.{2,120})", "{v}"),
         (rf"(?P<v>(?:more|less|fewer|no|shorter) (?:{_MANNER}|{_ABOUT}))\W*$", "give {v}"),
-        (r"(?P<v>call me (?-i:[A-Z])\w+)\b", "{v}"),
+        (r"(?P<v>(?:always )?call me (?-i:[A-Z])\w+)\b", "{v}"),
     )
 )
 # fmt: on
@@ -72,8 +72,29 @@ _ANOTHER = re.compile(
     r",(?: and)? (?=(?:set|find|play|navigate|start|take|call|book|show me|tell me|can you|could you)\b)",
     re.IGNORECASE,
 )
-#: "Include them in my routes": nobody can tell what.
-_POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
+#: "Include them in my routes": nobody can tell what.  "Call them Ada" is the person.
+_POINTS = re.compile(
+    r"^(?:not |always |never )?(?!call them (?-i:[A-Z]))\w+ (?:them|those|these|that one)\b", re.IGNORECASE
+)
+#: What is to be so whenever the assistant answers has to do with answers, or with who asks.
+_OF_ANSWERS = re.compile(
+    rf"\b(?:me|my|mine|i|i'm|i've|{_ABOUT}|{_MANNER}|respon\w+|reply\w*|summari[sz]\w*|cit(?:e|ing)|"
+    r"(?:answer|write|speak|talk) in)\b",
+    re.IGNORECASE,
+)
+#: "You should always wear a vest", "always be sure to check the rope": said of anybody, unless it is of answers.
+_ADVISES = re.compile(r"\byou (?:should|must|need to|can)\b[,.!]*\s*\Z", re.IGNORECASE)
+_COUNSEL = re.compile(
+    r"(?:always|never) (?:(?:remember|forget|keep in mind|bear in mind)(?: that\b|,? (?:if|when|you|there|it)\b)|"
+    r"be (?:sure|careful|certain|aware|mindful|prepared)\b)",
+    re.IGNORECASE,
+)
+_FOR_GOOD = re.compile(r"(?:always|never)\b", re.IGNORECASE)
+#: "Then do not respond": a retort.
+_RETORT = re.compile(
+    r"(?:don't|do not|stop) (?:respond|reply|answer)(?:ing)?(?: (?:to )?(?:me|this|that|it))?(?: (?:at all|then|any ?more))*",
+    re.IGNORECASE,
+)
 _SECOND = {
     **{"you": "it", "your": "its", "yours": "its", "you're": "it is"},
     **{"you are": "it is", "you have": "it has", "you were": "it was"},
@@ -84,7 +105,11 @@ _LONGEST = 32
 def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
     """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
     said = _TAIL.sub("", text)
-    command = _ANOTHER.split(_POLITE.sub("", said, count=1), maxsplit=1)[0]
+    polite = _POLITE.match(said)
+    lead = polite[0] if polite is not None else ""
+    command = _ANOTHER.split(said[len(lead) :], maxsplit=1)[0]
+    if _is_for_anybody(lead, command):
+        return None
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
             value = _turn(says.format(**{name: got or "" for name, got in match.groupdict().items()}))
@@ -96,6 +121,14 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
         value = _turn(match["v"].lower())
         return ToAssistant("feedback", value, f"Found the assistant's answer {value}")
     return None
+
+
+def _is_for_anybody(lead: str, command: str) -> bool:
+    """Advice of the kind that people give each other, or a retort to what was just said."""
+    if "then" in lead.lower().split() and _RETORT.fullmatch(command):
+        return True
+    advises = _COUNSEL.match(command) or (_ADVISES.search(lead) and _FOR_GOOD.match(command))
+    return bool(advises) and _OF_ANSWERS.search(command) is None
 
 
 def _infinitive(value: str) -> str:

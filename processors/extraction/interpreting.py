@@ -24,6 +24,7 @@ from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
 from processors.extraction.values import clause_end, clean, with_article, without_article
+from processors.extraction.worth import asks_to_be_told, tells
 from processors.text.dates import FoundDate, find_dates
 
 #: Of two, the first is told: who "always only" does something does nothing else.
@@ -64,6 +65,12 @@ _VAGUE = re.compile(
 
 def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     """The statements that a clause makes; ``whole`` is its text with what stood before the subject."""
+    if clause.subject == "i" and asks_to_be_told(clause):
+        return []
+    return [draft for draft in _interpreted(clause, said_at, whole) if tells(draft)]
+
+
+def _interpreted(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     subject, rows = SELF, predicates.TABLES
     if clause.subject != "i":
         if (about := told_of_own(clause)) is not None:

@@ -34,7 +34,14 @@ from processors.summaries.ending import (
 )
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.perspective import third_person
-from processors.summaries.pointing import is_seen, names_nothing, points_at_some, points_back
+from processors.summaries.pointing import (
+    compares_nothing,
+    is_seen,
+    names_nothing,
+    points_at_some,
+    points_back,
+    turns_on,
+)
 from processors.summaries.reading import ELLIPSIS, Sentence, Turn, read, sentence_of, words
 from processors.summaries.reservations import (
     encourages,
@@ -186,6 +193,10 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
     section = _section(said, turn, sentence)
     if section is None:
         return None
+    # Where several talk, "But they ..." mostly goes on with what another named: it says much by itself.
+    people = not said.named or sentence is not turn.sentences[0]
+    if section is not Section.TODOS and turns_on(sentence.lead + sentence.plain, people=people):
+        return _with_what_explains(said, turn, sentence, is_turn=True)
     if section in (Section.KEY_FACTS, Section.DECISIONS) and (
         points_back(sentence.plain) or (not said.named and points_at_some(sentence.plain))
     ):
@@ -197,12 +208,15 @@ def _line(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, 
 
 
 def _with_what_explains(
-    said: Conversation, turn: Turn, sentence: Sentence
+    said: Conversation, turn: Turn, sentence: Sentence, *, is_turn: bool = False
 ) -> tuple[Section, str, frozenset[str]] | None:
-    """A sentence that points back, behind the fact before it, which it points to; ``None``: there is none."""
+    """A sentence that points back, behind the fact before it, which it points to; ``None``: there is none.
+
+    ``is_turn``: it turns against what it points to ("But they leaked"), which stands in the same message.
+    """
     before_it = next((other for other in turn.sentences if other.nth == sentence.nth - 1), None)
     whose = turn
-    if before_it is None and said.named and turn.sentences[0] is sentence and sentence.turn:
+    if before_it is None and said.named and not is_turn and turn.sentences[0] is sentence and sentence.turn:
         whose = said.turns[sentence.turn - 1]
         before_it = whose.sentences[-1] if whose.sentences else None
     if before_it is None or before_it.asks or points_back(before_it.plain):
@@ -213,8 +227,9 @@ def _with_what_explains(
     if is_outdated(said, sentence, f"{before_it.plain} {sentence.plain}", about):
         return None
     if whose is turn:
+        lead = sentence.lead if is_turn else ""
         both = sentence_of(
-            f"{before_it.text} {sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
+            f"{before_it.text} {lead}{sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
         )
         return Section.KEY_FACTS, _told(said, turn, both), about
     return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
@@ -288,7 +303,7 @@ def _is_thanks_alone(answer: Sentence) -> bool:
 
 def _section(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
     text = sentence.plain
-    if not sentence.words or is_fragment(text):
+    if not sentence.words or is_fragment(text) or compares_nothing(text):
         return None
     if is_answer(said.turns, sentence):
         question = said.turns[sentence.turn - 1].sentences[-1]

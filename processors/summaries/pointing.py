@@ -69,6 +69,52 @@ def is_seen(sentence: str) -> bool:
     return _SHOWN.search(sentence) is not None
 
 
+#: What a sentence turns stands before it: "However, they leaked".
+_TURNS = any_of(
+    r"\A(?:\W*(?:yeah|yes|no|oh|well|and|so|sure)\b[,.!]*\s*)*"
+    r"(?:however|but|though|although|still|instead|otherwise|given)\b"
+    r"(?:,? (?:then|again|still|instead|now|all|also))*[,\s]+(?P<rest>.*)",
+)
+_PEOPLE = any_of(r"they\b")
+#: Its subject, or what somebody does something to.
+_TURNED = any_of(
+    rf"^(?!{_EXPLETIVE}|{_NO_MATTER})(?:they(?! say\b)|it(?!\W*\Z)|these(?= (?:are|were|have|had)\b)|"
+    r"(?:this|that)(?='s|,| (?:is|was|has|had|will|would|could|can|gave|made|means|meant|took)\b))\b",
+    r"^(?:i|we|you|he|she)(?:'(?:d|ve|ll|m|re))? "
+    r"(?:(?:have|had|will|would|can|could|did|do|am|was|to|want|need|really|still|just|also|never|always|not|"
+    r"don't|didn't|can't|couldn't|won't) )*\w+ (?:it|them)\b"
+    r"(?! (?:is|was|would|will|has|had|takes?|took|rain|snow)\w*\b)",
+)
+
+
+def turns_on(sentence: str, *, people: bool) -> bool:
+    """Tell whether a sentence, with what leads in, turns what was said before it, which it names by a pronoun
+    alone: "But it leaked".
+
+    ``people``: also where it begins with "they".
+    """
+    turn = _TURNS.match(sentence)
+    if turn is None or (not people and _PEOPLE.match(turn["rest"])):
+        return False
+    return _TURNED.search(turn["rest"]) is not None
+
+
+_MUCH = r"(?:almost|somewhat|a (?:bit|little|lot)|much|more|nearly|exactly|rather)"
+_VERY = r"(?:just|very|quite|really|pretty|so|kind of|sort of)"
+#: "Almost like rowing at night": of what, nothing says.  "Really like the boat" is a taste, and behind a comma
+#: may come what is compared.
+_COMPARES = any_of(
+    rf"\A(?:{_MUCH} like|just like (?:\w+ing|old)|"
+    rf"(?:(?:{_MUCH}|{_VERY}) )*(?:as if|as though|similar to|different (?:from|than|to)))\b"
+    r"(?!.*,(?! (?:but|though|only|and yet|yet|with)\b))",
+)
+
+
+def compares_nothing(sentence: str) -> bool:
+    """Tell whether a sentence compares, without a verb, what it does not name."""
+    return _COMPARES.match(sentence) is not None
+
+
 #: No noun follows: "that", but not "that tax form".
 _ALONE = (
     r"\b(?=\W*\Z|\W*[,;.!?]| (?:after|again|and|as|at|because|before|but|by|every|first|for|from|if|in|instead|"

@@ -304,3 +304,76 @@ def test_to_an_assistant_who_they_are_is_told_with_what_was_said_before() -> Non
 def test_how_much_is_no_word_that_leads_in() -> None:
     assert told(("user", "So much paint went into the hull of the old boat.")).startswith("So much paint")
     assert told(("user", "So the paint went into the hull of the old boat.")).startswith("the paint")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "However, it cost the harbour a lot of money in winter.",
+        "But they leaked all winter in the old harbour.",
+        "Still, this gave the harbour master a lot of work.",
+        "Though it rained into the hall, I loved it a lot.",
+        "Instead, they moved to the old harbour hall.",
+        "Otherwise it floods the harbour hall in winter.",
+        "Given that, the harbour hall stays closed in winter.",
+        "But I painted it green for the harbour festival.",
+    ],
+)
+def test_a_turn_of_the_thought_is_told_behind_what_it_turns_or_not_at_all(said: str) -> None:
+    end = " ".join(said.split()[-3:])
+    assert end not in told(("ada", f"Do you think so? {said}"), OTHER)
+    assert end not in told(("ada", f"Do you think so? {said}"), ("assistant", "The museum has two halls."))
+    first = "We bought nine oak doors for the museum."
+    behind = [line for line in lines(summarize(("ada", f"{first} {said}"), OTHER)) if end in line]
+    assert behind and all(first in line for line in behind)
+
+
+def test_what_a_turn_of_the_thought_begins_with_is_told() -> None:
+    said = told(("ada", "We bought nine oak doors. But they leaked all winter."), OTHER)
+    assert "bought nine oak doors. But they leaked all winter." in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "However, the harbour hall is flooded in winter.",
+        "But the boat leaks when it rains in the harbour.",
+        "However, it is hard to keep the harbour maps dry.",
+        "Still, my sister says that the harbour hall is dry.",
+        "Instead, we rent the hall that they built in the harbour.",
+        "Though the harbour is small, it has nine piers.",
+        "Given that the harbour is closed, we sail on Monday.",
+        "But this week I painted the harbour fence.",
+        "Still, I like the harbour in winter.",
+        "Otherwise the old maps get wet in the harbour.",
+    ],
+)
+def test_a_turn_of_the_thought_that_names_its_thing_stays(said: str) -> None:
+    assert " ".join(said.split()[-3:]) in told(("ada", f"Do you think so? {said}"), OTHER)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        ("Almost like taking a boat through the old harbour.", False),
+        ("Somewhat similar to the last harbour map, but with two more piers.", False),
+        ("A bit like rowing at night in the harbour.", False),
+        ("Very different from the maps of the old harbour.", False),
+        ("Just as if walking through the old harbour.", False),
+        ("Like my sister, I row through the harbour at dawn.", True),
+        ("Unlike the museum, the harbour is open at night.", True),
+        ("Ada says it is much like the old harbour.", True),
+        ("Similar to last year, the harbour hall floods in March.", True),
+        ("The hall looks almost like the old harbour.", True),
+    ],
+)
+def test_a_comparison_without_what_is_compared_is_not_told(said: str, is_told: bool) -> None:
+    alone = told(("ada", f"I sail on Monday. {said}"), OTHER)
+    assert (" ".join(said.split()[-3:]) in alone) == is_told
+
+
+def test_among_several_a_reply_about_people_whom_they_talk_of_is_told() -> None:
+    said = told(
+        ("ben", "My neighbours sail a lot."), ("ada", "But they always want me to paint the boat in winter.")
+    )
+    assert "they always want ada to paint the boat in winter." in said

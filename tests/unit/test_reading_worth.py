@@ -1,0 +1,127 @@
+"""What the built-in extractor leaves out, because it tells a later reader nothing, and what it must keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.test_reading import ASSISTANT, only, sentences
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm going to do that in 3 weeks.",
+        "I am going to start that in June.",
+        "I don't like doing that anymore.",
+        "I no longer like painting it anymore.",
+        "I'm moving in with mine next month.",
+        "I will move in with mine in June.",
+        "I sold mine in May.",
+        "I bought one last year.",
+    ],
+)
+def test_what_only_points_is_not_told(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm interested in learning more about comets.",
+        "I am also interested in learning about the tides.",
+        "I'm really interested in knowing more about old clocks.",
+        "I'd like to learn more about comets.",
+        "I would love to know more about tides.",
+        "I want to learn more about comets.",
+    ],
+)
+def test_what_somebody_asks_to_be_told_is_no_liking(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "You should always use a vest when you row.",
+        "You should always include a margin.",
+        "You must never use sea water for a kettle.",
+        "Always remember that if you sail alone you need a vest.",
+        "Always keep in mind that the tide turns when you row.",
+        "Yes, always be sure to check the rope.",
+        "Always be careful to check the rope.",
+        "Then do not respond.",
+        "Well, then don't reply at all.",
+    ],
+)
+def test_advice_and_retorts_are_no_instructions(said: str) -> None:
+    assert sentences((ASSISTANT, "Is there anything else to think of?"), said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I like eating food.",
+        "I love to eat food.",
+        "I like drinking water.",
+        "I love having fun.",
+        "I like to do stuff.",
+    ],
+)
+def test_what_everybody_likes_is_not_told(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("I'm going to do that exam in June.", "Is going to do that exam in June"),
+        ("I no longer like painting boats.", "No longer likes painting boats"),
+        ("I'm moving in with my sister next month.", "Is moving in with their sister in June 2024"),
+        ("I sold my boat in May.", "Sold their boat in May 2024"),
+        ("I bought an old mill last year.", "Bought an old mill in 2023"),
+        ("I'm interested in old clocks.", "Likes old clocks"),
+        ("I've always been interested in learning about tides.", "Likes learning about tides"),
+        ("I like learning about comets.", "Likes learning about comets"),
+        ("I want to learn to sail.", "Plans to learn to sail"),
+        ("I like eating Thai food.", "Likes eating Thai food"),
+        ("I don't like drinking water.", "Does not like drinking water"),
+        ("I usually drink water with dinner.", "Usually drinks water with dinner"),
+        ("I gave up coffee for good.", "Gave up coffee"),
+    ],
+)
+def test_what_says_something_stays(said: str, sentence: str) -> None:
+    assert sentences(said) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("Always answer in French.", "Wants the assistant to always answer in French"),
+        ("Please always use metric units.", "Wants the assistant to always use metric units"),
+        ("You should always answer in French.", "Wants the assistant to always answer in French"),
+        ("You should never use emojis.", "Wants the assistant to never use emojis"),
+        ("Always be honest with me.", "Wants the assistant to be honest with them from now on"),
+        (
+            "Always be sure to cite your sources.",
+            "Wants the assistant to be sure to cite its sources from now on",
+        ),
+        (
+            "Always remember that I am vegan when you suggest a dish.",
+            "Wants the assistant to always remember that they are vegan when it suggest a dish",
+        ),
+        ("Then always answer in French.", "Wants the assistant to always answer in French"),
+        ("Don't respond in English.", "Wants the assistant not to respond in English"),
+        ("Then don't reply in English.", "Wants the assistant not to reply in English"),
+    ],
+)
+def test_an_instruction_stays(said: str, sentence: str) -> None:
+    assert sentences(said) == [sentence]
+
+
+@pytest.mark.parametrize("said", ["Always call me Ada.", "Please call me Ada."])
+def test_a_name_to_be_called_by_is_told(said: str) -> None:
+    assert only(said).statement.endswith("call them Ada")
+
+
+def test_a_liking_is_kept_where_it_is_turned_down() -> None:
+    assert only("I'm not interested in learning about comets.").attribute == "like"
