@@ -42,7 +42,9 @@ _SETTINGS = (
 )
 _OPERATIONS = (
     "At `http://127.0.0.1:8371`. `GET /v1/openapi.json` describes them with their schemas. Errors are "
-    "`application/problem+json` with a stable `type`, what is wrong (`detail`) and what to do (`advice`)."
+    "`application/problem+json` with a stable `type`, what is wrong (`detail`) and what to do (`advice`). "
+    "A list comes in pages: `next` of one is given as `cursor` of the following request (`start` in "
+    "`GET /v1/facts`)."
 )
 _TOPICS = (
     "One file each in `schemas/topics`, with JSON Schemas in `schemas/json`, examples in `schemas/examples`. "

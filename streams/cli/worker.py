@@ -41,7 +41,8 @@ def work(
     """Run a service until Ctrl-C or SIGTERM. Logs go to stderr, metrics and health to a port.
 
     ingest: messages become windows and summary requests.
-    memory: windows become facts that can be searched; also serves the HTTP API.
+    memory: windows become facts, episodes, a graph of whom a person speaks of; requests become summaries.
+    recall: turns, vectors and contexts are made, and the views kept that a search reads.
     respond: responses lose the sentences that they repeat.
 
     With --processes N the partitions are shared among N processes, each with a name (INSTANCE-0 to N-1) and

@@ -124,7 +124,7 @@ class Settings(FlowSettings):
         return self.namespace.group(service)
 
     def static_member(self, service: str) -> str:
-        """Return the static membership id (``group.instance.id``) of ``service`` in this process."""
+        """Return what the static membership id (``group.instance.id``) of ``service`` here begins with."""
         return f"{service}-{self.instance_id}"
 
 

@@ -66,7 +66,9 @@ class AccessSettings(BaseSettings):
     )
     redis_password: SecretStr = setting(SecretStr(""), "its password")
     redis_password_file: Path | None = _path("holds SWITCHBOARD_REDIS_PASSWORD")
-    redis_ssl_ca_file: Path | None = _path("who signs the certificate of Redis (rediss://); empty: as above")
+    redis_ssl_ca_file: Path | None = _path(
+        "who signs the certificate of Redis (rediss://); empty: whom the system trusts"
+    )
     api_token: SecretStr = setting(
         SecretStr(""), "token that commands ask the HTTP API with, if it wants one (switchboard token create)"
     )

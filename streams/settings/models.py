@@ -119,7 +119,8 @@ class ModelSettings(StageSettings):
     model_budget_usd: float = setting(
         5.0,
         "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always), "
-        "and new vectors by Gemini wait",
+        "and new vectors by Gemini wait: a tenant's own, or, while an index is built anew, all of a partition; "
+        "with SWITCHBOARD_EMBEDDER=gemini, less than a batch of texts may cost (0, too) is refused",
         "US$",
         ge=0,
         le=1_000_000,

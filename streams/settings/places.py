@@ -75,7 +75,7 @@ class PlaceSettings(AccessSettings):
     # Who this process is, and where it listens
     instance_id: str = setting(
         _instance_id,
-        "names this process: the static member <service>-<instance_id> of its consumer group; "
+        "names this process: its consumer group knows it as <service>-<instance_id>-<hash of its topics>; "
         "two workers of one service on one host need different ones (--processes adds -0, -1, ...)",
         allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
@@ -96,8 +96,8 @@ class PlaceSettings(AccessSettings):
     api_auth: Literal["on", "off"] = setting(
         "on",
         "on: the HTTP API wants a token, if there are any (switchboard token), and without one answers this "
-        "machine only, for the default tenant only; off: something in front of it authenticates, so it may "
-        "listen elsewhere and takes the tenant as given",
+        "machine only, for the default tenant only; off: something in front of it authenticates, so it ignores "
+        "tokens, may listen elsewhere, and takes the tenant as given",
     )
     api_requests_per_second: float = setting(
         100.0, "requests of one token; twice as many at once", "requests/s", gt=0.0, le=100_000.0

@@ -89,6 +89,8 @@ def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, monkeypatch:
     eventually(lambda: "peanuts" in run(ask, rig, person), "what was said is found")
     # What was said is found before it is understood.
     eventually(lambda: "peanuts" in switchboard(facts), "a fact came of it")
-    switchboard(explain)
+    fact = re.search(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", switchboard(facts))
+    assert fact is not None
+    switchboard(explain.replace("FACT_ID", fact[0]))
     switchboard(erase)
     eventually(lambda: "peanuts" not in run(ask, rig, person), "it is forgotten")

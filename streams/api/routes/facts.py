@@ -77,7 +77,10 @@ class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     },
 )
 async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
-    """The facts about a person that hold, or those of another status, a page at a time."""
+    """The facts about a person that hold, or those of another status, a page at a time.
+
+    `next` of a page is the `start` of the following one.
+    """
     facts: Facts = call.part("facts")
     statuses = () if wanted.status == "any" else (FactStatus(wanted.status),)
     where = FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=statuses)

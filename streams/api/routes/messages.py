@@ -104,8 +104,8 @@ def idempotency_key(call: Call) -> str:
 async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     """Have messages remembered, up to 1,000 at once.
 
-    The answer comes when the broker has confirmed all of them; nothing is stored otherwise that counts twice
-    when it is sent again: give `message_id`, or the header `Idempotency-Key`, from which ids are made.  A token
+    The answer comes when the broker has confirmed all of them.  So that they count once if you send them again,
+    give each a `message_id`, or the header `Idempotency-Key`, from which ids are made.  A token
     for one person writes into conversations that the person takes part in, and into new ones.
     """
     sender: Sender = call.part("sender")

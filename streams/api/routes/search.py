@@ -60,7 +60,7 @@ async def search(call: Call, wanted: SearchParameters) -> SearchAnswer:
     """Search what a person said and what is known of them, best first.
 
     By meaning and by words at once. An empty answer says why it is empty, and every answer says in what was
-    searched.
+    searched. Facts whose confidence is below `minimum_confidence` (0.3 unless you say another) are left out.
     """
     try:
         return await found(call, wanted)
