@@ -73,6 +73,15 @@ def test_variables_that_people_may_pass_on_are_settings():
     assert passed <= known | {"COMMIT"}, "the last one is for the build, which hands it to no container"
 
 
+def test_what_is_asked_of_gemini_is_passed_on_with_the_defaults_of_the_settings():
+    text = (ROOT / "docker-compose.yml").read_text()
+    passed = dict(re.findall(r"\$\{SWITCHBOARD_(\w+):-([^}]*)\}", text))
+    defaults = {name.upper(): field.default for name, field in Settings.model_fields.items()}
+    assert {name for name, default in defaults.items() if default == "builtin"} <= set(passed)
+    for name, default in passed.items():
+        assert type(defaults[name])(default) == defaults[name], name
+
+
 @pytest.mark.parametrize("service", OURS)
 def test_the_command_of_each_service_exists(service):
     command, arguments = typer.main.get_command(app), list(SERVICES[service]["command"])
