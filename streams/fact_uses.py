@@ -18,7 +18,7 @@ from models.errors import InvalidRecord, NotFound
 from models.facts import Fact
 from models.messages import ChatMessage, Role
 from processors.text.validation import decode
-from streams.context_reading import ContextReader
+from streams.contexts.reading import ContextReader
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log
 

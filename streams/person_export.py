@@ -8,8 +8,8 @@ import msgspec
 
 from models.facts import Fact
 from models.index import FactFilter
-from streams.conversations import Conversations
-from streams.exporting import ExportedMessage, ExportedSummary
+from streams.conversations.exporting import ExportedMessage, ExportedSummary
+from streams.conversations.listing import Conversations
 from streams.remembered.ports import Facts
 
 _PAGE = 500

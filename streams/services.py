@@ -112,15 +112,15 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.turn_log import TurnLog
     from streams.agents.recall.turns import Turns
     from streams.agents.recall.vectors import VectorViews
-    from streams.contexts import ContextMaker
-    from streams.expiry import Expiry
-    from streams.recall_indexes import open_indexes
+    from streams.contexts.making import ContextMaker
+    from streams.erasure.expiry import Expiry
     from streams.remembered.far import answer_others, recall_socket
     from streams.remembered.opening import shares_views
     from streams.remembered.ports import Remembered
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
-    from streams.vector_queue import VectorQueue
+    from streams.vectors.queue import VectorQueue
+    from streams.vectors.recall_indexes import open_indexes
 
     embedder, paid = await open_vectors(settings, resources, metrics)
     indexes = await open_indexes(settings, embedder, metrics, resources, _COMMAND_SECONDS)

@@ -30,10 +30,10 @@ from streams.adapters.log_factory import open_views
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_kinds import FACTS, TURNS
 from streams.adapters.tokenizer import cl100k_counter
-from streams.context_reading import ContextReader
-from streams.contexts import ContextMaker
+from streams.contexts.making import ContextMaker
+from streams.contexts.reading import ContextReader
 from streams.settings import Settings
-from streams.vector_queue import VectorQueue
+from streams.vectors.queue import VectorQueue
 
 _THINGS = (
     "tea",

@@ -35,9 +35,9 @@ from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
-from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS
 
 DIMENSIONS = 384
 

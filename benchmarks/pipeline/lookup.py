@@ -23,8 +23,8 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.pipeline.workload import chat_message
 from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
-from streams import conversation_states
 from streams.agents.ingest.conversations import STATE
+from streams.conversations import states as conversation_states
 from streams.kafka.lookup import Lookup
 from streams.live.history import History
 from streams.live.interest import Interest

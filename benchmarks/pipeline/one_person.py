@@ -21,10 +21,10 @@ from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import FACTS, Facts
-from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS
 
 _WHO, _BATCH, _DIMENSIONS = "ada", 500, 384
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ import time
 
 from benchmarks.pipeline.report import Stopwatch, print_result
 from benchmarks.pipeline.workload import State, decode_message, decode_state, encode, fold
-from streams.process_life import tune_garbage_collection
+from streams.process.life import tune_garbage_collection
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.service import ServiceRuntime

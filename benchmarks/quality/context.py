@@ -49,11 +49,11 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.recall.episodes import EPISODES, Episodes
 from streams.agents.recall.punctuations import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import EMBEDDED_CHARACTERS
-from streams.contexts import ContextMaker
-from streams.embedding_requests import REQUESTS as EMBEDDING_REQUESTS
+from streams.contexts.making import ContextMaker
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
-from streams.vector_queue import VectorQueue
+from streams.vectors.queue import VectorQueue
+from streams.vectors.requests import REQUESTS as EMBEDDING_REQUESTS
 
 BEAM, PREFEVAL = "beam-dev.jsonl", "prefeval-explicit-dev.json"
 KINDS = ("instruction_following", "preference_following")

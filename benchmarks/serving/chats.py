@@ -16,7 +16,7 @@ from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
 from benchmarks.serving.model import stamps
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
-from streams import leash
+from streams.process import leash
 
 #: Pieces of an answer of the model, and how many it sends a second.
 PIECES, RATE = 100, 20

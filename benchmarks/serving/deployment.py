@@ -20,10 +20,11 @@ from benchmarks.quality.recall.scale import fill
 from deploy.local.ports import LOOPBACK, free_ports
 from models.index import VectorSpace
 from models.messages import ChatMessage
-from streams import kafka, leash
+from streams import kafka
 from streams.adapters.embedders import open_embedder
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import TURNS, facts_kind
+from streams.process import leash
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings
 from streams.telemetry.metrics import process_metrics

@@ -15,7 +15,7 @@ from pathlib import Path
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams import leash
+from streams.process import leash
 from streams.settings import Settings
 
 MODELS = ("builtin", "scripted", "gemini")

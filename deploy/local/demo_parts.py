@@ -1,7 +1,7 @@
 """The demo's parts: a broker (unless there is one already) and the services, as child processes.
 
 Whatever happens, they end with the demo: in order when it ends in order, at once when it is killed
-(:mod:`streams.leash`).
+(:mod:`streams.process.leash`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from deploy.local.demo_model import DemoModel
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams import leash
 from streams.adapters.folder_lock import FolderLock
+from streams.process import leash
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port

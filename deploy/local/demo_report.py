@@ -17,7 +17,7 @@ from models.responses import ContentDuplicationEvent
 from models.statements import Kind
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
-from streams.context_reading import ContextAnswer
+from streams.contexts.reading import ContextAnswer
 from streams.search import Result
 
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.

@@ -1,6 +1,6 @@
 """The whole way from a question to its answer, without doing anything: what is to be done is yielded.
 
-Drive it like this (``streams.answering`` does, with a model, a search and a clock)::
+Drive it like this (``streams.answering.driving`` does, with a model, a search and a clock)::
 
     way = answering(asked, rules, now)
     step = next(way)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from models.errors import ConfigurationError
-from streams.file_lock import FileLock, LockHeld
+from streams.process.file_lock import FileLock, LockHeld
 
 LOCK_FILE = "switchboard.lock"
 
@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.1
 
 
 class FolderLock:
-    """Holds ``<folder>/switchboard.lock`` (:class:`streams.file_lock.FileLock`) until :meth:`release`."""
+    """Holds ``<folder>/switchboard.lock`` (:class:`~streams.process.file_lock.FileLock`) until released."""
 
     def __init__(self, folder: Path, why: str, patience: float = 0.0) -> None:
         """Create the folder if need be and take the lock; who has it is waited for up to ``patience`` seconds.

@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from models.errors import DependencyUnavailable
-from streams import leash
 from streams.adapters.redis_client import open_socket
-from streams.socket_path import socket_path
+from streams.process import leash
+from streams.process.socket_path import socket_path
 
 _START_SECONDS = 30.0
 _END_SECONDS = 5.0

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from processors.recall.masking import Mask, masking
+from streams.answering.understanding import Understanding
 from streams.api.problems import unavailable
 from streams.chat.chats import Chats
-from streams.context_reading import ContextReader
-from streams.conversations import Conversations
+from streams.contexts.reading import ContextReader
+from streams.conversations.listing import Conversations
+from streams.conversations.progress import ProgressReader
+from streams.conversations.windows import WindowRetriever
+from streams.erasure.forgetting import Forgetter
 from streams.fact_uses import FactUses
-from streams.forgetting import Forgetter
 from streams.kafka.lookup import Lookup
 from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
-from streams.progress import ProgressReader
 from streams.remembered.ports import Facts, Graph, Leases, Log, Search
 from streams.sending import Sender
-from streams.understanding import Understanding
-from streams.windows import WindowRetriever
 
 
 def _nothing() -> Mapping[str, float]:

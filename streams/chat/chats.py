@@ -17,7 +17,7 @@ from models.messages import ChatMessage, Role
 from models.turns import Turn
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
-from streams.answering import Answerer
+from streams.answering.driving import Answerer
 from streams.chat.busy import Busy
 from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
@@ -25,12 +25,12 @@ from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
 from streams.chat.unread import Erased, said_in_topic
+from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.printing import encode_json
 from streams.remembered.ports import Leases, somebody_elses
 from streams.settings import Settings
-from streams.summary_topic import summaries_of
 
 log = structlog.get_logger("streams.chat")
 

@@ -18,7 +18,7 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from streams.answering import Answerer
+from streams.answering.driving import Answerer
 from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames

@@ -12,7 +12,7 @@ from models.errors import DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import console, count, moment, print_json, printable
-from streams.context_reading import ContextAnswer, ContextStatus
+from streams.contexts.reading import ContextAnswer, ContextStatus
 from streams.settings import Settings, load_settings
 
 _TIERS = {

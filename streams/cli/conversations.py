@@ -15,8 +15,9 @@ from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
 from processors.conversations.sequence import ID_HASH_BYTES
 from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
-from streams import commands, conversation_states
+from streams import commands
 from streams.cli.output import count, moment, print_json, print_table, printable
+from streams.conversations import states as conversation_states
 from streams.kafka.lookup import Lookup
 from streams.settings import Settings, load_settings
 

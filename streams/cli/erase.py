@@ -12,8 +12,9 @@ import typer
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from streams import commands, erasing
+from streams import commands
 from streams.cli.output import Json, count, print_json, printable
+from streams.erasure import erasing
 from streams.settings import Settings, load_settings
 
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")

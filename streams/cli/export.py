@@ -14,7 +14,7 @@ from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from streams.adapters.turn_topic import TurnTopic
 from streams.cli.output import count, printable
-from streams.exporting import ExportedMessage, export_conversation
+from streams.conversations.exporting import ExportedMessage, export_conversation
 from streams.kafka.lookup import Lookup
 from streams.printing import encode_json
 from streams.settings import Settings, load_settings

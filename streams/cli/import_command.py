@@ -20,10 +20,10 @@ from processors.importing import chatgpt, claude, jsonl, whatsapp
 from processors.importing.drafts import Draft, Owner, Skipped
 from processors.importing.whatsapp import DateOrder
 from streams.cli.output import count, moment, print_json, printable
-from streams.exits import EXIT_INVALID
 from streams.importing.files import Export, open_exports
 from streams.importing.publishing import Count, Importer
 from streams.printing import encode_json, error_text
+from streams.process.exits import EXIT_INVALID
 from streams.settings import load_settings
 
 #: So many of each reason are shown; ``--report`` has all.

@@ -31,7 +31,8 @@ from models.errors import (
     SwitchboardError,
 )
 from streams.cli.loading import group_of
-from streams.exits import (
+from streams.printing import error_text, guard_threads, printable, show_traceback, write_any_text
+from streams.process.exits import (
     EXIT_CONFIGURATION,
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -39,7 +40,6 @@ from streams.exits import (
     EXIT_NOT_FOUND,
     EXIT_UNAVAILABLE,
 )
-from streams.printing import error_text, guard_threads, printable, show_traceback, write_any_text
 from streams.telemetry.metrics import installed_version
 
 _STATUS = {

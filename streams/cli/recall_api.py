@@ -15,9 +15,9 @@ import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
 from streams.namespace import PREFIX_HEADER
+from streams.process.whereabouts import notes
 from streams.settings import Settings
 from streams.telemetry.services import ask, reachable, stated_places
-from streams.whereabouts import notes
 
 T = TypeVar("T")
 

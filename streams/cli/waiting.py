@@ -13,9 +13,9 @@ from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
 from processors.conversations.state import ConversationPolicy, is_page, silent_at
-from streams import conversation_states
 from streams.agents.ingest.conversations import STATE
 from streams.cli.output import count, moment, printable
+from streams.conversations import states as conversation_states
 from streams.kafka import broker
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState

@@ -17,8 +17,8 @@ from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow
 from streams.adapters.turn_topic import TurnTopic
 from streams.cli import recall_api
 from streams.cli.output import moment, print_json, printable
+from streams.conversations.windows import WindowRetriever
 from streams.settings import Settings, load_settings
-from streams.windows import WindowRetriever
 
 _ANSWER_SECONDS = 70.0
 

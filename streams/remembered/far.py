@@ -14,13 +14,13 @@ import msgspec
 
 from models.errors import ConfigurationError, NotFound
 from processors.recall.question import InvalidQuestion
+from streams.process.socket_path import socket_path
 from streams.remembered.ports import Contexts, Facts, Graph, Leases, Log, Remembered, Search
 from streams.remote.client import Remote
 from streams.remote.server import ObjectServer
 from streams.search import Empty, Result, Results, Scope, Wanted
 from streams.search.explaining import Explanation
 from streams.settings import Settings
-from streams.socket_path import socket_path
 
 #: Errors that mean something to whoever asked, beside that something is down.
 _TOLD = (InvalidQuestion, NotFound, ConfigurationError)

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from starlette.routing import BaseRoute, Mount
 
 from streams.adapters.turn_topic import TurnTopic
+from streams.answering.understanding import Understanding
 from streams.api.app import Mounted
 from streams.api.parts import Parts
 from streams.console.app import Console
-from streams.context_reading import ContextReader
-from streams.conversations import Conversations
+from streams.contexts.reading import ContextReader
+from streams.conversations.listing import Conversations
+from streams.conversations.progress import ProgressReader
+from streams.conversations.windows import WindowRetriever
+from streams.erasure.forgetting import Forgetter
 from streams.fact_uses import FactUses
-from streams.forgetting import Forgetter
 from streams.kafka.lookup import Lookup
 from streams.kafka.readers import Readers
 from streams.letter_queues import LetterQueues
@@ -22,14 +25,11 @@ from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
 from streams.masking import mask_of
-from streams.progress import ProgressReader
 from streams.remembered.opening import open_remembered
 from streams.sending import Sender
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import catalog_for
-from streams.understanding import Understanding
-from streams.windows import WindowRetriever
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     """
     from streams.adapters.talkers import open_talkers
     from streams.adapters.tokenizer import open_counter
-    from streams.answering import Answerer
+    from streams.answering.driving import Answerer
+    from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
-    from streams.recollection import Recollection
 
     count = open_counter(settings.tokenizer)
     talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")

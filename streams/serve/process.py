@@ -21,9 +21,10 @@ from streams.api.connection import room
 from streams.api.measuring import counted
 from streams.api.server import serve
 from streams.background import in_background, until
-from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.mcp.app import mounted as mcp
-from streams.process_life import Watchdog, tune_garbage_collection, watch_signals
+from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
+from streams.process.life import Watchdog, tune_garbage_collection, watch_signals
+from streams.process.whereabouts import Whereabouts, leave_note
 from streams.serve.opening import open_all
 from streams.settings import Settings
 from streams.telemetry.health import HealthServer, HealthState, health_port
@@ -31,7 +32,6 @@ from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.services import stated_places
 from streams.tokens.known import KnownTokens
-from streams.whereabouts import Whereabouts, leave_note
 
 SERVICE = "serve"
 

@@ -11,12 +11,12 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from models.errors import ConfigurationError
-from streams.processes import most_processes, port_of
+from streams.process.processes import most_processes, port_of
+from streams.process.whereabouts import notes
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
 from streams.topics import catalog_for
-from streams.whereabouts import notes
 
 _ANSWER_SECONDS = 3.0
 

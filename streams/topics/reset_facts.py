@@ -20,10 +20,10 @@ from processors.facts.erasure import erase
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from processors.text.validation import decode
-from streams import erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key
 from streams.agents.memory.facts import FACTS, Facts
+from streams.erasure import erasures
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord

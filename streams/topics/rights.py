@@ -25,7 +25,7 @@ SERVICES = ("ingest", "memory", "recall", "respond")
 
 _POLL_SECONDS = 0.1
 
-#: Where a person is erased at once (:mod:`streams.erasing`).
+#: Where a person is erased at once (:mod:`streams.erasure.erasing`).
 _ERASED_BY_SERVE = ("memory.facts.v1", "models.memo.v1")
 
 #: What each role is for; the services run under theirs.

@@ -46,12 +46,12 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS
 from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
-from streams.embedding_requests import EMBEDDINGS, key_of
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, key_of
 
 NEAR = (1.0, 0.0, 0.0)
 NEARBY = (0.96, 0.28, 0.0)

@@ -22,7 +22,7 @@ from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.correcting import correcting
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.masking import mask_of
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness

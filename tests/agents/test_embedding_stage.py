@@ -21,10 +21,10 @@ from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
 from streams.agents.recall.embedding import Building, Embedding
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 ESPRESSO, ENGINEER, CELLO = (
     "drinks an espresso every morning",

@@ -20,13 +20,13 @@ from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episodes import EPISODES, PAGE, PAGE_EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 DAY = timedelta(days=1)
 

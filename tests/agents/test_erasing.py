@@ -17,7 +17,6 @@ from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
-from streams import erasures
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import FACTS as MARKERS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
@@ -28,13 +27,14 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
 from streams.commands import erasing
-from streams.context_requests import CONTEXT_REQUESTS
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
-from streams.erasures import Erasing
+from streams.contexts.requests import CONTEXT_REQUESTS
+from streams.erasure import erasures
+from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
 from streams.topics import load_catalog
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 CANARY = "quokka"
 SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)

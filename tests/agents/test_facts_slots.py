@@ -19,10 +19,10 @@ from processors.facts.timeline import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
-from streams.embedding_requests import REQUESTS
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import REQUESTS
 
 
 class Person:

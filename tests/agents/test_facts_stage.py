@@ -22,11 +22,11 @@ from processors.facts.stubs import Stub
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 PARTIAL = "likes blueberries"
 COMPLETE = "likes blueberries, especially in smoothies"

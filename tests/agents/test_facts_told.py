@@ -13,9 +13,9 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from streams.agents.memory.facts import FACTS, Facts
-from streams.embedding_requests import REQUESTS
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import REQUESTS
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

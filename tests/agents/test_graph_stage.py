@@ -23,7 +23,7 @@ from streams.adapters.qdrant_kinds import ENTITIES as ENTITY_KIND
 from streams.adapters.qdrant_kinds import RELATIONS as RELATION_KIND
 from streams.agents.memory.graph import ENTITIES, RELATIONS, SAME_LIMIT, STATE, STATEMENTS, GraphStage
 from streams.agents.recall.graph_index import entity_index, relation_index
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial

@@ -24,13 +24,13 @@ from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import STATE, TURNS, Turns
-from streams.context_requests import CONTEXT_REQUESTS
-from streams.embedding_requests import REQUESTS
+from streams.contexts.requests import CONTEXT_REQUESTS
 from streams.runtime.records import Record, rerouted
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
 from streams.settings import Settings
+from streams.vectors.requests import REQUESTS
 
 COUNT = cl100k_counter()
 DAY = 86_400.0

@@ -23,13 +23,13 @@ from pathlib import Path
 from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
+from streams.process.worker import run
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.services import Service
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
-from streams.worker import run
 
 POISON = b"POISON"
 OVERSIZED = b"OVERSIZED"

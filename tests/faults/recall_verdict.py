@@ -32,9 +32,9 @@ from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.adapters.qdrant_payload import VECTOR, is_nobodys
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.settings import Settings
 from streams.topics.catalog import Catalog
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 
 class RecallVerdict:

@@ -9,8 +9,8 @@ from pathlib import Path
 from models.errors import DependencyUnavailable
 from models.index import Vectors
 from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.process.worker import run
 from streams.settings import load_settings
-from streams.worker import run
 
 
 def main(control: Path) -> int:

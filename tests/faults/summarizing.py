@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.summaries import Summaries
+from streams.process.worker import run
 from streams.services import Service
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
-from streams.worker import run
 
 
 async def opener(name: str, settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams import leash
+from streams.process import leash
 
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 

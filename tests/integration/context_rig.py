@@ -36,13 +36,13 @@ from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.recall.context import ContextStage
 from streams.agents.recall.context_log import ContextView
-from streams.context_reading import ContextAnswer, ContextReader
-from streams.context_requests import CONTEXT_REQUESTS, CONTEXTS
-from streams.contexts import ContextMaker
+from streams.contexts.making import ContextMaker
+from streams.contexts.reading import ContextAnswer, ContextReader
+from streams.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
 from streams.runtime.effects import Effects
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.vector_queue import VectorQueue
+from streams.vectors.queue import VectorQueue
 
 NOW = START + timedelta(hours=1)
 

@@ -18,7 +18,7 @@ import httpx
 
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
-from streams import leash
+from streams.process import leash
 from streams.settings import Settings, load_settings
 from streams.tokens import secret, topic
 from streams.topics import admin

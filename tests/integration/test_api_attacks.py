@@ -28,9 +28,9 @@ from streams.api.app import create_api
 from streams.api.catalog import OPERATIONS
 from streams.api.operations import Scope
 from streams.api.parts import Parts
+from streams.conversations.windows import WindowRetriever
 from streams.search import MemorySearch
 from streams.settings import Settings
-from streams.windows import WindowRetriever
 
 #: Attacked where there is what they need.
 ELSEWHERE = {

@@ -21,6 +21,7 @@ from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
+from streams.answering.understanding import Understanding
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.parts import Parts
@@ -28,7 +29,6 @@ from streams.api.server import serve
 from streams.namespace import Namespace
 from streams.runtime.testing import START
 from streams.search import MemorySearch
-from streams.understanding import Understanding
 from tests.integration.test_api import make_fact
 
 SAID = ["I saw my sister Anna yesterday.", "How is she?", "Very well, thank you."]

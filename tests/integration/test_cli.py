@@ -18,10 +18,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
-from streams import conversation_states
 from streams.agents.ingest.conversations import STATE
 from streams.cli import main
 from streams.cli import waiting as waiting_messages
+from streams.conversations import states as conversation_states
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings

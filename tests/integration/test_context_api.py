@@ -16,8 +16,8 @@ from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.cli.context import find, print_answer
 from streams.cli.main import run
-from streams.context_reading import ContextAnswer
-from streams.exits import EXIT_UNAVAILABLE
+from streams.contexts.reading import ContextAnswer
+from streams.process.exits import EXIT_UNAVAILABLE
 from streams.settings import Settings
 
 GOOD = {"user_id": "ada", "conversation_id": "c"}

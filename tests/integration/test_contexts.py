@@ -17,9 +17,9 @@ from models.facts import FactStatus
 from models.messages import Role
 from models.statements import Kind
 from streams.agents.recall.context import MOST_ATTEMPTS
-from streams.context_reading import ContextStatus
-from streams.context_requests import CONTEXTS
-from streams.erasures import TENANT_HEADER, Erasing
+from streams.contexts.reading import ContextStatus
+from streams.contexts.requests import CONTEXTS
+from streams.erasure.erasures import TENANT_HEADER, Erasing
 from streams.runtime.testing import START
 from streams.settings import Settings
 

@@ -24,7 +24,7 @@ from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
 from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_payload import is_nobodys
-from streams.context_reading import ContextReader
+from streams.contexts.reading import ContextReader
 from streams.remembered.far import ask_recall
 from streams.remembered.ports import Remembered
 from streams.search import SearchType, Wanted

@@ -25,10 +25,10 @@ from deploy.local.ports import free_ports
 from models.errors import ConfigurationError
 from models.responses import ResponseChunk
 from streams import kafka as clients
-from streams import leash
 from streams.cli import main
 from streams.kafka import broker
 from streams.kafka.operations import OPERATIONS
+from streams.process import leash
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.topics import load_catalog

@@ -18,7 +18,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams import leash
+from streams.process import leash
 
 pytestmark = pytest.mark.kafka
 

@@ -14,7 +14,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable, NotFound
 from streams import kafka
-from streams.conversations import Conversations, NotReadYet
+from streams.conversations.listing import Conversations, NotReadYet
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.kafka.readers import Readers

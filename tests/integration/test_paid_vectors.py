@@ -23,10 +23,10 @@ from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.vectors import VECTORS
 from streams.agents.recall.embedding import Embedding
 from streams.cli.costs import By, Costs, costs
-from streams.embedding_requests import REQUESTS, key_of
 from streams.runtime.testing import StageHarness
 from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for
+from streams.vectors.requests import REQUESTS, key_of
 
 pytestmark = pytest.mark.kafka
 

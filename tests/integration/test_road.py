@@ -30,9 +30,9 @@ from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.windows import Window, WindowReason
-from streams import leash
 from streams.adapters.local_valkey import LocalValkey
 from streams.kafka.broker import ends_of, group_lags, reading, until
+from streams.process import leash
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 from streams.telemetry.services import sources_by_group

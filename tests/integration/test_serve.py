@@ -106,7 +106,7 @@ class second:
     def __enter__(self) -> str:
         import sys
 
-        from streams import leash
+        from streams.process import leash
 
         with self._rig.log("serve-2").open("ab") as output:
             self._process = leash.spawn(

@@ -30,7 +30,6 @@ from models.messages import ChatMessage
 from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
-from streams import leash
 from streams.adapters import onnx_embedder
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
@@ -39,7 +38,7 @@ from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
 from streams.kafka import broker
-from streams.recall_indexes import last_records
+from streams.process import leash
 from streams.remembered.far import ask_recall
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
@@ -47,6 +46,7 @@ from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.topics import Catalog, admin, load_catalog, reset, reset_log
+from streams.vectors.recall_indexes import last_records
 from streams.version import code_version
 from tests.topic_records import records_of
 

@@ -23,11 +23,11 @@ from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.agents.recall.turn_log import CONVERSATION_HEADER, UNTIL_HEADER, TurnLog
 from streams.agents.recall.turns import TURNS
-from streams.embedding_requests import REQUESTS
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import REQUESTS
 
 ADA = TurnFilter(user_id="ada")
 

@@ -18,7 +18,7 @@ import pytest
 from serve_rig import ServeRig, eventually
 
 from deploy.local.ports import free_ports
-from streams import leash
+from streams.process import leash
 
 pytestmark = pytest.mark.kafka
 

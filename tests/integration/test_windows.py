@@ -15,8 +15,8 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.api.app import create_api
 from streams.api.parts import Parts
+from streams.conversations.windows import WindowRetriever
 from streams.namespace import Namespace
-from streams.windows import WindowRetriever
 
 
 class NoTopic:

@@ -18,11 +18,11 @@ from models.understanding import QueryUnderstanding
 from processors.answering.material import Found
 from processors.answering.plain import ASKS_BACK
 from processors.answering.searching import Search
-from streams.answering import Answerer
-from streams.recollection import Recollection
+from streams.answering.driving import Answerer
+from streams.answering.recollection import Recollection
+from streams.answering.understanding import Understanding
 from streams.search import Results, Wanted
 from streams.search.results import scope_of
-from streams.understanding import Understanding
 
 
 class Memory:

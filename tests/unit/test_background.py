@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from deploy.local.ports import free_ports
 from models.errors import ConfigurationError
 from streams.background import in_background, until
-from streams.exits import EXIT_FAILED
 from streams.live.reader import Live
+from streams.process.exits import EXIT_FAILED
 from streams.remote.client import Remote
 from streams.serve import process
 from streams.settings import Settings

@@ -14,10 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from streams.cli import main
+from streams.process.whereabouts import Whereabouts, leave_note
 from streams.settings import load_settings
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
-from streams.whereabouts import Whereabouts, leave_note
 
 FACT = {
     "fact_id": "f-1",

@@ -12,7 +12,7 @@ import pytest
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
 from streams.cli import doctor, status
-from streams.processes import port_of
+from streams.process.processes import port_of
 from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.service import ServiceRuntime

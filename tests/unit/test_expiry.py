@@ -16,10 +16,10 @@ from models.errors import DependencyUnavailable
 from models.index import TurnFilter, VectorSpace
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from streams import expiry as module
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS
-from streams.expiry import Expiry
+from streams.erasure import expiry as module
+from streams.erasure.expiry import Expiry
 from streams.telemetry.health import EXPIRY, HealthState
 
 SPACE = VectorSpace("words-1", 4)

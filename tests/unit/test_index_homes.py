@@ -29,12 +29,12 @@ from streams.adapters.qdrant_kinds import FACTS
 from streams.agents.recall.embedding import ANSWERED_TO, Building, Embedding
 from streams.agents.recall.index import Index
 from streams.agents.recall.vectors import VectorViews
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
-from streams.recall_indexes import Indexes, open_indexes
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics.reset import _empty
+from streams.vectors.recall_indexes import Indexes, open_indexes
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 from tests.agents.memory_samples import fact
 
 BEFORE, AFTER = VectorSpace(MODEL, DIMENSIONS), VectorSpace("after/2", 3)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from streams import leash
+from streams.process import leash
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
 
 _INTERRUPTED_AT_ONCE = """
 import signal, threading
-from streams import leash
+from streams.process import leash
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 start = threading.Thread.start

@@ -6,7 +6,7 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.cli import main
-from streams.processes import ALONE, Place, check_count, most_processes
+from streams.process.processes import ALONE, Place, check_count, most_processes
 from streams.services import SERVICES
 from streams.settings import load_settings
 from streams.telemetry.health import health_port

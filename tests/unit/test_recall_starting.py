@@ -17,8 +17,8 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.folder_lock import FolderLock
 from streams.api.server import serve
 from streams.cli import recall_api
+from streams.process.whereabouts import Whereabouts, leave_note
 from streams.settings import Settings
-from streams.whereabouts import Whereabouts, leave_note
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from streams import leash
+from streams.process import leash
 
 SUPERVISED = Path(__file__).with_name("supervised.py")
 ROOT = Path(__file__).parents[2]

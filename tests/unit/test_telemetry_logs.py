@@ -52,7 +52,7 @@ def test_json_lines_carry_event_level_logger_time_and_ids() -> None:
 def test_the_level_is_ours_and_libraries_speak_from_warning_on() -> None:
     out = io.StringIO()
     configure_logging("info", "json", out)
-    get_logger("streams.worker").debug("not shown")
+    get_logger("streams.process.worker").debug("not shown")
     logging.getLogger("aiokafka.consumer.fetcher").info("heartbeat")
     logging.getLogger("faust.app").warning("partition %d lost", 3)
     (line,) = lines(out)
@@ -63,7 +63,7 @@ def test_the_level_is_ours_and_libraries_speak_from_warning_on() -> None:
 def test_debug_shows_our_debug_only() -> None:
     out = io.StringIO()
     configure_logging("debug", "json", out)
-    get_logger("streams.worker").debug("shown")
+    get_logger("streams.process.worker").debug("shown")
     logging.getLogger("aiokafka").debug("not shown")
     assert [line["event"] for line in lines(out)] == ["shown"]
 
@@ -84,7 +84,7 @@ def test_a_library_that_set_itself_up_is_routed_like_the_rest() -> None:
 def test_contents_are_replaced_by_their_length(form: Any) -> None:
     out = io.StringIO()
     configure_logging("info", form, out)
-    get_logger("streams.worker").info("a message", content=SECRET, statement=[SECRET], message_id="m-1")
+    get_logger("streams.process.worker").info("a message", content=SECRET, statement=[SECRET], message_id="m-1")
     logging.getLogger("faust").warning("told", extra={"quote": SECRET})
     assert "walnuts" not in out.getvalue()
     assert "m-1" in out.getvalue()
@@ -102,7 +102,7 @@ def test_tracebacks_show_no_local_variables(form: Any) -> None:
     try:
         step(SECRET)
     except RuntimeError:
-        get_logger("streams.worker").exception("step failed")
+        get_logger("streams.process.worker").exception("step failed")
         logging.getLogger("faust").exception("step failed")
     assert out.getvalue().count("RuntimeError: step failed after 24 characters") == 2
     assert "walnuts" not in out.getvalue()
@@ -112,7 +112,7 @@ def test_configuring_twice_writes_each_line_once() -> None:
     first, second = io.StringIO(), io.StringIO()
     configure_logging("info", "json", first)
     configure_logging("info", "json", second)
-    get_logger("streams.worker").info("once")
+    get_logger("streams.process.worker").info("once")
     assert first.getvalue() == ""
     assert len(lines(second)) == 1
 
@@ -146,7 +146,7 @@ def test_we_are_always_heard() -> None:
     out = io.StringIO()
     configure_logging("info", "json", out)
     for _ in range(3):
-        get_logger("streams.worker").info("window published")
+        get_logger("streams.process.worker").info("window published")
     assert len(lines(out)) == 3
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.index import Vectors
-from streams.vector_queue import VectorQueue
+from streams.vectors.queue import VectorQueue
 
 LONG = 600.0
 

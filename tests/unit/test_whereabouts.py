@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
+from streams.process.whereabouts import Whereabouts, leave_note, notes
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
-from streams.whereabouts import Whereabouts, leave_note, notes
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from models.errors import NotFound
 from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.recall.window import MOST_TURNS, InvalidWindow, bounds, window
+from streams.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
-from streams.windows import WindowRetriever
 
 
 def turn(index: int, user: str = "ada") -> Turn:

@@ -44,13 +44,13 @@ from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
 from streams.agents.recall.vectors import VectorViews
-from streams.embedding_requests import EMBEDDINGS, REQUESTS
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
 from streams.search import MemorySearch, TurnIndex
 from streams.search.graph import GraphSearch
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 #: When everything arrives, and is asked for: after all that the sets say, and the same on every day.
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -33,7 +33,7 @@ from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from streams.adapters.conversation_log import ConversationLog
-from streams.process_life import tune_garbage_collection
+from streams.process.life import tune_garbage_collection
 from streams.search import MemorySearch, TurnIndex, Wanted
 
 _EACH, _BATCH, _SEARCHES = 1_000, 500, 200

@@ -1,7 +1,7 @@
 """What the facts stage does when a fact, a conversation or a person is erased.
 
 A tombstone on ``memory.facts.v1``, which anybody may write, erases its fact.  So does the erasure of a
-conversation or a person (:mod:`streams.erasures`): what rests on any of it goes whole.
+conversation or a person (:mod:`streams.erasure.erasures`): what rests on any of it goes whole.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place
 from processors.facts.stubs import Stub
 from processors.merging.support import unsupported
-from streams import embedding_requests, erasures
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
 from streams.agents.memory.fact_vectors import forget_person
 from streams.agents.memory.fact_writing import bury, publish
 from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
 from streams.agents.memory.tombstones import Tombstone
-from streams.erasures import Erasing
+from streams.erasure import erasures
+from streams.erasure.erasures import Erasing
 from streams.runtime.keyed import Run, Work
 from streams.runtime.records import SourceRecord
+from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
 

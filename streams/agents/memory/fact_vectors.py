@@ -22,10 +22,10 @@ from processors.merging.support import Said
 from processors.text.validation import decode
 from streams.agents.memory.fact_state import line_of
 from streams.agents.memory.fact_writing import KnownLines
-from streams.embedding_requests import read_key
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 from streams.runtime.records import SourceRecord
+from streams.vectors.requests import read_key
 
 #: Facts of a page: each new one is written with those before it.
 PAGE_FACTS = 64

@@ -9,10 +9,11 @@ from processors.embedding.wording import request_for_fact
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.lines import Line, Place
-from streams import cloudevents, embedding_requests
+from streams import cloudevents
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE, erasure_of, line_of
 from streams.runtime.keyed import Work
+from streams.vectors import requests as embedding_requests
 
 FACTS = "memory.facts.v1"
 

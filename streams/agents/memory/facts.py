@@ -40,11 +40,11 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
-from streams.embedding_requests import EMBEDDINGS
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS
 
 __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 

@@ -21,8 +21,9 @@ from models.facts import Erasure
 from models.graph import Entity, GraphStatement, Mention, Relation
 from processors.graph.resolving import Graph, resolve
 from processors.text.validation import decode
-from streams import cloudevents, erasures
-from streams.erasures import Erasing
+from streams import cloudevents
+from streams.erasure import erasures
+from streams.erasure.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Run, Source, Work, keyed_stage

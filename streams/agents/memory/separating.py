@@ -11,10 +11,10 @@ from models.consolidation import ConsolidationStep
 from processors.embedding.wording import request_for_fact
 from processors.facts.stubs import Stub
 from processors.merging.separating import separated, without_part
-from streams import embedding_requests
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_writing import KnownLines, publish, standing
 from streams.runtime.keyed import Run, Work
+from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from models.errors import InvalidRecord
 from models.facts import Erasure
 from streams.adapters.qdrant_payload import is_point_id
-from streams.erasures import UNTIL_HEADER
+from streams.erasure.erasures import UNTIL_HEADER
 from streams.runtime.records import Headers, SourceRecord
 
 _UNTIL = UNTIL_HEADER

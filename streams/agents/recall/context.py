@@ -15,10 +15,12 @@ import msgspec
 from models.context import Context, ContextRequest
 from models.errors import InvalidRecord
 from processors.text.validation import decode
-from streams import cloudevents, context_requests, erasures
-from streams.context_requests import CONTEXT_REQUESTS, CONTEXTS
-from streams.contexts import ContextMaker
-from streams.erasures import Erasing
+from streams import cloudevents
+from streams.contexts import requests as context_requests
+from streams.contexts.making import ContextMaker
+from streams.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
+from streams.erasure import erasures
+from streams.erasure.erasures import Erasing
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader

@@ -10,8 +10,8 @@ from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from processors.text.validation import decode
 from streams.adapters.context_log import ContextLog
-from streams.context_requests import CONTEXTS
-from streams.erasures import TENANT_HEADER
+from streams.contexts.requests import CONTEXTS
+from streams.erasure.erasures import TENANT_HEADER
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader

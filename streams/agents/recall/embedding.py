@@ -24,12 +24,12 @@ from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
 from streams.agents.recall.waiting import WAITING, ask_again, asks_again, at_once, settle, wait, what_waits
-from streams.embedding_requests import EMBEDDINGS, REQUESTS, key_of, read_key
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
 from streams.runtime.work import Work
 from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
 
 #: Of the last vector of a batch while an index is being built anew: for which build, and up to which offset
 #: requests are answered.  Those of earlier builds stay in the topic.

@@ -32,18 +32,19 @@ from processors.episodes.state import EpisodePolicy, EpisodesState, Place
 from processors.episodes.topic_queue import Row
 from processors.graph.reading import read as read_statements
 from processors.text.validation import decode
-from streams import cloudevents, embedding_requests
+from streams import cloudevents
 from streams.agents.memory.graph import send_statement
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.erasures import Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
+from streams.vectors import requests as embedding_requests
 
 EPISODES = "memory.episodes.v1"
 

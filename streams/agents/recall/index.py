@@ -14,10 +14,10 @@ from models.facts import Fact
 from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
-from streams import erasures
 from streams.adapters.beside import each_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
+from streams.erasure import erasures
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader

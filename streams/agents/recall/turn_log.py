@@ -2,8 +2,8 @@
 
 A turn is found by its words as soon as it is here; its vector comes by ``memory.embeddings.v1``.  A record
 without a value erases its turn; its headers say which conversation that is of.  The erasure of a conversation
-(:mod:`streams.erasures`) becomes one of each of its turns: it is here that they are known, and only when these
-are read does anything go, so that a crash in between forgets none.
+(:mod:`streams.erasure.erasures`) becomes one of each of its turns: it is here that they are known, and only
+when these are read does anything go, so that a crash in between forgets none.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from models.messages import DEFAULT_TENANT
 from models.turns import Turn
 from models.vectors import VectorKind
 from processors.text.validation import decode
-from streams import cloudevents, embedding_requests, erasures
+from streams import cloudevents
 from streams.adapters.beside import each_of
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, Erasing
+from streams.erasure import erasures
+from streams.erasure.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, Erasing
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
+from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/recall"
 

@@ -19,15 +19,18 @@ from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import EMBEDDED_CHARACTERS, request_for
 from processors.merging.sayings import saying_of
 from processors.recall.turns import TurnFold, TurnsState
-from streams import cloudevents, context_requests, embedding_requests, erasures
+from streams import cloudevents
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
+from streams.contexts import requests as context_requests
+from streams.erasure import erasures
 from streams.masking import mask_of
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
 from streams.settings import Settings
+from streams.vectors import requests as embedding_requests
 
 __all__ = ["TURNS", "Turns"]
 

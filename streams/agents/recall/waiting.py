@@ -19,12 +19,12 @@ import msgspec
 
 from models.vectors import EmbeddingRequest
 from streams import cloudevents
-from streams.embedding_requests import EVENT, REQUESTS
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import SourceRecord, header
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.work import Work
+from streams.vectors.requests import EVENT, REQUESTS
 
 #: Of what asks again: where the request stands that waited.
 WAITED = "waited-at"

@@ -6,7 +6,7 @@ from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import UNKNOWN_CONVERSATION, Problem
-from streams.context_reading import ContextAnswer, ContextReader
+from streams.contexts.reading import ContextAnswer, ContextReader
 
 
 class ContextParameters(Parameters, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Scope, operation
 from streams.api.problems import NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.api.routes.conversations import ConversationParameters, checked
-from streams.conversations import Conversations
-from streams.erasing import Remaining
+from streams.conversations.listing import Conversations
+from streams.erasure.erasing import Remaining
 
 
 class NewConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,10 +17,10 @@ from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
-from streams.conversations import Conversations, Listed, NotReadYet, OpenWindow, Said, Tokens
-from streams.exporting import Exported
+from streams.conversations.exporting import Exported
+from streams.conversations.listing import Conversations, Listed, NotReadYet, OpenWindow, Said, Tokens
+from streams.conversations.windows import WindowRetriever
 from streams.printing import encode_json
-from streams.windows import WindowRetriever
 
 _Number = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 

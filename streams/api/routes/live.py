@@ -16,13 +16,13 @@ from models.index import Place
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, Problem
+from streams.conversations.progress import FACTS
 from streams.live.history import ConversationLog, History
 from streams.live.interest import Interest, View
 from streams.live.reader import Live
 from streams.live.records import Happened, Kind
 from streams.live.sse import EventStream, follow
 from streams.live.status import Overview, Status
-from streams.progress import FACTS
 from streams.remembered.ports import Facts
 
 #: The header in which a browser says where it left off.

@@ -21,8 +21,8 @@ from streams.api.problems import (
     UNKNOWN_POSITION,
     Problem,
 )
-from streams.conversations import Conversations
-from streams.progress import Progress, ProgressReader
+from streams.conversations.listing import Conversations
+from streams.conversations.progress import Progress, ProgressReader
 from streams.sending import Outgoing, Sender
 
 MESSAGES = "chat.messages.v1"

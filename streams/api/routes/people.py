@@ -17,7 +17,7 @@ from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import UNKNOWN_PERSON, Problem
 from streams.api.routes.conversation_changes import Erased, erased
-from streams.conversations import Conversations
+from streams.conversations.listing import Conversations
 from streams.person_export import Line, person_lines
 from streams.printing import encode_json
 from streams.remembered.ports import Facts, Log

@@ -10,10 +10,10 @@ from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from models.understanding import QueryUnderstanding
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
+from streams.answering.understanding import Understanding
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
-from streams.understanding import Understanding
 
 
 class UnderstandingParameters(Parameters, frozen=True, kw_only=True):

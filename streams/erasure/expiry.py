@@ -19,7 +19,7 @@ from streams.adapters.qdrant_kinds import ARRIVED
 from streams.background import in_background
 from streams.telemetry.health import EXPIRY, HealthState
 
-log = structlog.get_logger("streams.expiry")
+log = structlog.get_logger("streams.erasure.expiry")
 
 _EVERY_SECONDS = 3600.0
 

@@ -27,14 +27,14 @@ from streams.adapters.living_embedder import open_former
 from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, Kind, facts_kind
 from streams.agents.recall.embedding import Building
 from streams.background import in_background
-from streams.embedding_requests import REQUESTS
 from streams.kafka import broker
 from streams.settings import Settings
 from streams.telemetry.health import INDEX_REBUILD, HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import catalog_for
+from streams.vectors.requests import REQUESTS
 
-log = structlog.get_logger("streams.recall_indexes")
+log = structlog.get_logger("streams.vectors.recall_indexes")
 
 _LOOK_SECONDS, _AGAIN_SECONDS = 1.0, 10.0
 

@@ -18,9 +18,9 @@ from models.turns import Turn
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.tokenizer import open_counter
 from streams.adapters.turn_topic import TurnTopic
+from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.settings import Settings
-from streams.summary_topic import summaries_of
 
 MESSAGES = "chat.messages.v1"
 

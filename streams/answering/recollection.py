@@ -32,7 +32,7 @@ class Searches(Protocol):
 
 
 class Understands(Protocol):
-    """As :class:`streams.understanding.Understanding`."""
+    """As :class:`streams.answering.understanding.Understanding`."""
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
         """Return what a question means."""
@@ -40,7 +40,7 @@ class Understands(Protocol):
 
 
 class ReadsContexts(Protocol):
-    """As :class:`streams.context_reading.ContextReader`."""
+    """As :class:`streams.contexts.reading.ContextReader`."""
 
     async def made(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
         """Return the context of a person in a conversation, if one was made."""
@@ -60,7 +60,7 @@ class Log(Protocol):
 
 
 class Recollection:
-    """Implements :class:`streams.answering.Memory`, each turn in the name of who said it."""
+    """Implements :class:`streams.answering.driving.Memory`, each turn in the name of who said it."""
 
     def __init__(self, searches: Searches, understands: Understands, contexts: ReadsContexts, log: Log) -> None:
         self._searches = searches

@@ -19,7 +19,7 @@ from streams.settings import Settings
 
 _FOLDER = "services"
 
-log = structlog.get_logger("streams.worker")
+log = structlog.get_logger("streams.process.worker")
 
 
 class Whereabouts(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from processors.context.ranking import Candidate, Ranked, ranked
 from processors.context.remembering import Found, remembered
 from processors.facts.confidence import FOREVER, RATES, confidence_at, is_lasting
 from processors.text.tokens import TokenCounter
-from streams.context_candidates import (
+from streams.contexts.candidates import (
     Said,
     Vector,
     compared,
@@ -39,9 +39,9 @@ from streams.context_candidates import (
     vector_of,
     words_said,
 )
-from streams.vector_queue import VectorQueue
+from streams.vectors.queue import VectorQueue
 
-log = structlog.get_logger("streams.contexts")
+log = structlog.get_logger("streams.contexts.making")
 
 TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
 EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]

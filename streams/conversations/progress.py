@@ -15,7 +15,7 @@ from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.validation import decode
-from streams import conversation_states
+from streams.conversations import states as conversation_states
 from streams.dead_letters import letters_of
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup

@@ -16,14 +16,14 @@ from pathlib import Path
 import structlog
 
 from models.errors import ConfigurationError
-from streams.file_lock import FileLock, LockHeld
+from streams.process.file_lock import FileLock, LockHeld
 from streams.settings import Settings
 
 #: A worker that was told to stop and has finished may still be leaving.
 _PATIENCE_SECONDS = 1.0
 _POLL_SECONDS = 0.05
 
-log = structlog.get_logger("streams.worker")
+log = structlog.get_logger("streams.process.worker")
 
 
 def lock_file(cluster_id: str, settings: Settings, service: str) -> Path:

@@ -8,8 +8,8 @@ topic is wrong (it exits with 78)
 SIGTERM, SIGINT or SIGHUP              every process is told to stop and given the time that a clean stop may
                                        take; what runs then is killed
 the same once more                     every process is killed at once
-the supervisor is killed (SIGKILL)     the kernel kills the processes (:mod:`streams.leash`); what they had
-                                       not committed is read again
+the supervisor is killed (SIGKILL)     the kernel kills the processes (:mod:`streams.process.leash`);
+                                       what they had not committed is read again
 =====================================  ======================================================================
 
 The exit status is 0 when all stopped cleanly, otherwise that of the first that failed.  The processes write
@@ -29,17 +29,17 @@ from typing import NamedTuple
 
 import structlog
 
-from streams import leash
 from streams.backoff import backoff
-from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from streams.process import leash
+from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from streams.process.signals import stop_signals
 from streams.settings import Settings
-from streams.signals import stop_signals
 
 #: A worker ends itself 3 s after the time for a clean stop, whatever hangs; this is for one that cannot.
 #: It stays below the 30 s that those who start us are told to wait.
 _GRACE_SECONDS = 4.0
 
-log = structlog.get_logger("streams.supervisor")
+log = structlog.get_logger("streams.process.supervisor")
 
 
 class Process(NamedTuple):

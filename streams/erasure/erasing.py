@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 from models.errors import ConfigurationError
 from models.memo import Memo
-from streams import cloudevents, commands, conversation_states, kafka
+from streams import cloudevents, commands, kafka
 from streams.adapters.memo.memo import MemoLog
 from streams.adapters.memo.topic import MemoTopic
 from streams.adapters.memo.view import MemoView
 from streams.adapters.redis_client import open_redis
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
-from streams.erasures import EVENT, UNTIL_HEADER, Erasing
+from streams.conversations import states as conversation_states
+from streams.erasure.erasures import EVENT, UNTIL_HEADER, Erasing
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.printing import printable

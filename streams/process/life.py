@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 
-from streams.exits import EXIT_FAILED
-from streams.signals import stop_signals
+from streams.process.exits import EXIT_FAILED
+from streams.process.signals import stop_signals
 from streams.telemetry.health import HealthState
 
 

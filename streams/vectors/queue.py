@@ -19,7 +19,7 @@ from models.errors import DependencyUnavailable
 from models.ports import Embedder
 from streams.background import in_background
 
-log = structlog.get_logger("streams.vector_queue")
+log = structlog.get_logger("streams.vectors.queue")
 
 #: Texts in one call, and texts that may wait.
 _AT_ONCE = 8

@@ -17,7 +17,7 @@ from processors.context.ranking import Candidate, is_related, likeness
 from processors.context.wording import excerpt
 from processors.embedding.wording import EMBEDDED_CHARACTERS
 from processors.recall.question import words_of
-from streams.context_requests import SPEAKERS
+from streams.contexts.requests import SPEAKERS
 
 Vector: TypeAlias = NDArray[np.float32]
 

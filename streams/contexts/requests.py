@@ -10,7 +10,7 @@ from models.context import ContextRequest
 from models.messages import Role
 from models.turns import Turn
 from streams import cloudevents
-from streams.erasures import TENANT_HEADER
+from streams.erasure.erasures import TENANT_HEADER
 from streams.runtime.effects import Effects
 
 CONTEXT_REQUESTS = "memory.context-requests.v1"

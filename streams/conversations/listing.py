@@ -16,14 +16,17 @@ from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
 from processors.text.validation import decode
-from streams import commands, conversation_states, erasing, exporting
+from streams import commands
 from streams.adapters.tokenizer import cl100k_counter
+from streams.conversations import exporting
+from streams.conversations import states as conversation_states
+from streams.conversations.summary_topic import summaries_of
+from streams.erasure import erasing
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
-from streams.summary_topic import summaries_of
 
 MESSAGES = "chat.messages.v1"
 

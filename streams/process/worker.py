@@ -15,10 +15,11 @@ import structlog
 from aiokafka.errors import KafkaConnectionError
 
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
-from streams.name_lock import take_name
-from streams.process_life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
-from streams.processes import ALONE, Place
+from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
+from streams.process.life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
+from streams.process.name_lock import take_name
+from streams.process.processes import ALONE, Place
+from streams.process.whereabouts import Whereabouts, leave_note
 from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
@@ -29,11 +30,10 @@ from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin, cluster
 from streams.topics.catalog import Catalog, catalog_for
 from streams.topics.rights import check_rights, topics_of
-from streams.whereabouts import Whereabouts, leave_note
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
-log = structlog.get_logger("streams.worker")
+log = structlog.get_logger("streams.process.worker")
 
 
 def run(service: str, settings: Settings, opener: Opener = open_service, place: Place = ALONE) -> int:

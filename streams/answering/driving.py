@@ -39,7 +39,7 @@ from processors.answering.material import Asked, Found
 from processors.answering.searching import Search
 from processors.text.tokens import TokenCounter
 
-log = structlog.get_logger("streams.answering")
+log = structlog.get_logger("streams.answering.driving")
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ _TURNS, _STATEMENTS = 6, 5
 #: Longest wait for a model to understand a question (seconds).
 _PATIENCE_SECONDS = 8.0
 
-log = structlog.get_logger("streams.understanding")
+log = structlog.get_logger("streams.answering.understanding")
 
 
 class Log(Protocol):
