@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from models.messages import Role
+from processors.summaries.contact import is_phatic
 from processors.summaries.corrections import are_other_times
 from processors.summaries.reading import Sentence, Turn
 from processors.summaries.reservations import (
@@ -30,7 +31,6 @@ from processors.summaries.speech_acts import (
     counters,
     denies_that,
     is_evasive,
-    is_phatic,
     is_proposal,
     is_yes_or_no,
     objects,

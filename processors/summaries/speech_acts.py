@@ -1,4 +1,4 @@
-"""What somebody does by a sentence: asks, proposes, agrees, objects, puts off, keeps up contact (English)."""
+"""What somebody does by a sentence: asks, proposes, agrees, objects, puts off (English)."""
 
 from __future__ import annotations
 
@@ -78,68 +78,6 @@ _INVERTED = any_of(
 )
 _STATEMENT_END = re.compile(r"[.!;:…。！][\s\"'”’)]*\Z")
 
-_PHATIC = any_of(
-    r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|night|day|luck|idea|point)|thanks?|"
-    r"thank you|"
-    r"thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|of course|"
-    r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|"
-    r"sounds? (?:good|great|like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|"
-    r"take care|glad|happy|sorry|i'm sorry|i am sorry|i see|got it|i know|i understand|me too|have a|"
-    r"keep (?:it )?up|my (?:god|goodness|gosh)|i think so|i hope so|i guess so|you're right|you are right|"
-    r"i agree|here you are|"
-    r"here it is|there you are|let me see|let me think|that (?:sounds|would be|will be)|"
-    r"that's (?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|"
-    r"too bad|terrible|awful)|"
-    r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
-    r"this is \w+ speaking)\b",
-    r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
-    r"\bdo you have (?:a|some|any)? ?(?:minute|moment|second|time)\b",
-    r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
-    r"feel free|"
-    r"let me know if|hope (?:this|that) helps|"
-    r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",
-)
-_PHATIC_WORDS = 8
-
-#: At any length: who answers for a living ends with it.
-_OFFERS_HELP = any_of(
-    r"\bfeel free to\b|\bi(?:'d| would) be (?:happy|glad) to\b|\bi can help you\b|"
-    r"\bif you (?:ever )?(?:have|need) (?:any|some|more|further) (?:\w+ ){0,3}(?:questions?|help|assistance|"
-    r"concerns?|guidance|clarification|suggestions?|advice|support)\b",
-    r"\b(?:would you like|do you (?:want|need)|is there)\b.*\b(?:any|specific|particular|further|"
-    r"more)\b.*\b(?:part|aspects?|details?|information|examples?|help|assistance|guidance|areas?|type|"
-    r"steps?|questions?)\b",
-)
-#: At any length, unless a clause or a number follows.
-_THANKS = any_of(
-    r"^\W*(?:many thanks|thanks|thank you|i hope to hear from)\b[^,;\d]*$",
-    r"^\W*(?:i(?:'ve| have)? (?:really )?enjoyed|(?:it (?:was|is|has been)|"
-    r"it's(?: been)?) (?:\w+ )?(?:a pleasure|pleasant|nice|lovely)) (?:to (?:see|meet)|(?:talking|"
-    r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
-    r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
-    r"^(?:\w+, )?(?:and |so |but )?i(?: really| do| truly| so)* appreciate "
-    r"(?:it|that(?! the| my| our)|you|your|all)\b(?![^;]*\bbut\b)[^;\d]*$",
-    r"^(?:(?:and|so|but|well|anyway),? )*(?:if\b[^;\d]*?, )?(?:please |just )?let me know\b[^\d]*$",
-    r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
-    r"\w+){0,8}? "
-    r"(?:means?|matters?|keeps? me|motivates?|inspires?)\b",
-    r"^(?:i'm |i am )?(?:so |really |super |very )*(?:glad|happy|proud|thrilled)(?: (?:for|of|that) you| "
-    r"you| to (?:(?:see|have|know) (?:you|your|such|that you|my words)|hear|help)| (?:i|we) could| "
-    r"the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$",
-    r"^(?:i'd |i would )?(?:really )?love to (?:hear|read|check|help|(?:see|know|try|share)"
-    r"(?= (?:it|that|this|them|your?|more|about|how|some)\b|\W*$))\b[^,;\d]*$",
-    r"^(?:it's|it is|that's|that is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|"
-    r"encouraging) to (?:hear|"
-    r"see|know(?! that (?!you\b)))\b[^,;\d]*$|"
-    r"^(?:really )?appreciate\b[^,;\d]*(?:, \w+)?\W*$",
-    r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) "
-    r"(?:for you\b|to (?:support|help)(?: you\b|\W*$))",
-    r"\bi(?:'ll| will)(?: \w+)? (?:check (?:it|that|this|them)(?: one)? out|keep (?:it|that|this) in mind|"
-    r"let you know|keep you (?:posted|updated)|give (?:it|that|this) a (?:try|go|shot)|"
-    r"make sure to have)\b[^,;\d]*$",
-)
-
-_GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
 _NEGATION = any_of(
     r"n't\b|\b(?:not|no|never|cannot|nothing|nobody|none|nor|without|hardly|unable|refuse[sd]?|fail(?:s|"
     r"ed)?)\b",
@@ -252,21 +190,9 @@ def is_yes_or_no(reply: str) -> bool:
     return _YES_OR_NO.match(reply) is not None
 
 
-def is_phatic(sentence: str) -> bool:
-    """Tell whether a sentence only greets, thanks, agrees or offers help."""
-    if len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence):
-        return True
-    return _THANKS.search(sentence) is not None or _OFFERS_HELP.search(sentence) is not None
-
-
 def is_clause(sentence: str) -> bool:
     """Tell whether a sentence has somebody do or be something, as far as small words and verbs tell."""
     return _CLAUSE.search(sentence) is not None or any(map(is_verb, sentence.split()))
-
-
-def greets(reply: str) -> bool:
-    """Tell whether a reply begins with a greeting."""
-    return _GREETING.search(reply) is not None
 
 
 def is_negative(sentence: str) -> bool:

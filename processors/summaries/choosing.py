@@ -1,0 +1,192 @@
+"""Into which list a sentence goes, or into none.  The first of these rules that knows it decides:
+
+1. A fragment, and an answer that its speaker outdid later, is nowhere.
+2. What only moves the talk on, cheers, or is laid out by an assistant, is nowhere.
+3. A proposal is a decision once it is agreed to (:mod:`.dialogue`), and nowhere once it met with anything else.
+4. What others doubt, refuse, or have seen to by the end is nowhere (:mod:`.standing`).
+5. What its wording names (:mod:`.cues`) is what it names; habits and what is true only now are key facts.
+6. A request is a to-do until it is answered, or once somebody agrees to do it.
+7. All other statements that say something by themselves are key facts.
+
+Whatever is not sure to be true for somebody who reads it alone is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from models.messages import Role
+from processors.summaries.advice import is_shown
+from processors.summaries.contact import is_phatic
+from processors.summaries.cues import Section, cued_section
+from processors.summaries.dialogue import (
+    is_agreed,
+    is_answer,
+    is_answered,
+    is_contradicted,
+    is_met,
+    is_outdone,
+    is_turned_down,
+    next_turn,
+)
+from processors.summaries.ending import is_refused
+from processors.summaries.pointing import compares_nothing, is_seen, names_nothing, points_back
+from processors.summaries.reading import ELLIPSIS, Sentence, Turn
+from processors.summaries.reservations import (
+    encourages,
+    is_habit,
+    is_on_the_spot,
+    is_passing,
+    is_transition,
+    is_trouble,
+    is_wish,
+)
+from processors.summaries.speech_acts import (
+    is_clause,
+    is_command,
+    is_evasive,
+    is_fragment,
+    is_proposal,
+    is_request,
+    leans_back,
+    points_elsewhere,
+)
+from processors.summaries.standing import is_in_doubt, is_outweighed, is_over, is_undone
+from processors.summaries.worth import Conversation
+
+#: What holds beyond today.
+PROFILE = frozenset((Section.PREFERENCES, Section.CONSTRAINTS))
+
+_FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+|let['’]s)\b", re.IGNORECASE)
+
+#: What "one" is, the question before says.
+_ANAPHORIC = re.compile(
+    r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
+    r"(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|over|on|in|at|by|here|just|left)\b)",
+    re.IGNORECASE,
+)
+
+#: Of what it is the length, the number or the place, an answer need not say again.
+_HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
+
+#: Somebody sees what it is, a reader does not.
+POINTED_AT = re.compile(
+    r"(?:(?:these|those)(?! days\b)|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|"
+    r"summer|autumn|fall|winter|\w+day)))\b",
+    re.IGNORECASE,
+)
+
+#: Whom it is said to: no fact, and an answer is told with its question.
+NAME_ALONE = re.compile(r"\A(?:[A-Z][\w'’-]*\.?\s*){1,4}[,!.]*\Z")
+
+#: A statement of fewer content words that replies to a question says nothing without it.
+ELLIPTIC = 4
+
+
+def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
+    """Return the list that a statement belongs to; ``None``: no summary tells it."""
+    text = sentence.plain
+    if not sentence.words or is_fragment(text) or compares_nothing(text):
+        return None
+    if is_answer(said.turns, sentence):
+        question = said.turns[sentence.turn - 1].sentences[-1]
+        if is_outdone(said.turns, question, sentence):
+            return None
+    if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
+        section = _cued(said, turn, sentence)
+        return None if section is Section.TODOS or is_proposal(text) else section
+    if is_transition(text) or encourages(text):
+        return None
+    if turn.role is Role.ASSISTANT and is_shown(sentence):
+        return None
+    if is_proposal(text):
+        agreed = is_agreed(said.turns, sentence)
+        if is_outweighed(said, sentence, agreed) or is_turned_down(said.turns, sentence):
+            return None
+        if agreed:
+            return Section.DECISIONS
+        if said.named and next_turn(said.turns, sentence.turn) is not None:
+            return None  # somebody replied, and did not agree
+    if said.named and is_in_doubt(said, sentence):
+        return None
+    section = _cued(said, turn, sentence)
+    if section is Section.DECISIONS and (is_undone(said, sentence) or (said.named and is_seen(text))):
+        return None
+    if section is Section.TODOS and (
+        is_over(said, sentence) or (said.named and names_nothing(text, sentence.words))
+    ):
+        return None
+    if said.named and is_trouble(text) and is_met(said.turns, sentence):
+        return None
+    if said.named and section is Section.CONSTRAINTS and is_contradicted(said.turns, sentence):
+        return None
+    if section is not None:
+        return Section.KEY_FACTS if section is Section.TODOS and _is_seen_to(said, turn, sentence) else section
+    if turn.role is Role.USER and is_request(text):
+        return _requested(said, sentence)
+    return Section.KEY_FACTS if _is_fact(said, sentence) else None
+
+
+def _cued(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
+    """The list that the wording names, unless it tells of habits or of what is done as they speak: facts."""
+    section, text = cued_section(sentence.plain, turn.role), sentence.plain
+    if section is Section.TODOS and (is_habit(text) or is_on_the_spot(text)):
+        return Section.KEY_FACTS
+    if section in PROFILE and is_passing(text):
+        return Section.KEY_FACTS
+    if section is Section.DECISIONS and is_habit(text):
+        return Section.KEY_FACTS
+    return section
+
+
+def _is_seen_to(said: Conversation, turn: Turn, to_do: Sentence) -> bool:
+    """Tell whether somebody asks an assistant to see to it in the same message, and it does.
+
+    Where the end of a sentence was cut off, so was what it asked for.
+    """
+    reply = next_turn(said.turns, to_do.turn)
+    if reply is None or reply.role is not Role.ASSISTANT:
+        return False
+    return to_do.plain.endswith(ELLIPSIS) or any(s.asks or is_request(s.plain) for s in turn.sentences)
+
+
+def _requested(said: Conversation, request: Sentence) -> Section | None:
+    """A request is to be done until somebody answers it; among people also when somebody agrees to do it."""
+    if not is_answered(said.turns, request):
+        return Section.TODOS
+    if not said.named or not is_agreed(said.turns, request) or is_refused(said.turns, said.end, request):
+        return None
+    if not is_on_the_spot(request.plain) and not is_wish(request.plain):
+        return Section.TODOS
+    return Section.KEY_FACTS if _is_fact(said, request) else None
+
+
+def _is_fact(said: Conversation, statement: Sentence) -> bool:
+    text = statement.plain
+    if (
+        is_phatic(text)
+        or NAME_ALONE.match(text)
+        or is_command(text)
+        or is_evasive(text)
+        or leans_back(text)
+        or is_seen(text)
+        or is_contradicted(said.turns, statement)
+    ):
+        return False
+    # "Later this month." says something only behind its question.
+    by_itself = len(statement.words) >= ELLIPTIC or _FIRST_PERSON.search(text)
+    if is_answer(said.turns, statement):
+        question = said.turns[statement.turn - 1].sentences[-1]
+        if len(statement.words) >= ELLIPTIC and is_elliptic(question, statement) and not points_back(text):
+            return False
+        return bool(by_itself and not _ANAPHORIC.search(text) and (is_clause(text) or not said.named))
+    return not said.named or (is_clause(text) and not POINTED_AT.match(text))
+
+
+def is_elliptic(question: Sentence, answer: Sentence) -> bool:
+    """Tell whether what an answer is about, its question says: "How long ago was it?" "Two years."."""
+    if len(answer.words) < ELLIPTIC or _ANAPHORIC.search(answer.plain) or points_back(answer.plain):
+        return True
+    if _HOW_MUCH.match(question.plain) is None or points_elsewhere(question.plain):
+        return False
+    return not question.words <= answer.words

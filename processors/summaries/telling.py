@@ -1,0 +1,149 @@
+"""How a sentence is told: by itself, behind the one that explains it, or as an answer behind its question."""
+
+from __future__ import annotations
+
+import re
+
+from models.messages import Role
+from processors.summaries.advice import is_consent, is_shown
+from processors.summaries.choosing import NAME_ALONE, POINTED_AT, PROFILE, is_elliptic, section_of
+from processors.summaries.contact import greets, is_phatic
+from processors.summaries.cues import Section
+from processors.summaries.dialogue import is_agreed, is_answered, is_outdone, next_turn
+from processors.summaries.perspective import third_person
+from processors.summaries.pointing import points_at_some, points_back, turns_on
+from processors.summaries.reading import Sentence, Turn, sentence_of
+from processors.summaries.reservations import encourages, is_transition
+from processors.summaries.speech_acts import (
+    is_command,
+    is_evasive,
+    is_fragment,
+    is_proposal,
+    is_request,
+    is_yes_or_no,
+    points_elsewhere,
+)
+from processors.summaries.standing import is_outdated, is_outweighed
+from processors.summaries.worth import Conversation
+
+_TO_OR_OF_ONESELF = re.compile(r"\b(?:I|[Mm][ey]|[Yy]ou(?:r|rs)?|[Ww]e|[Uu]s|[Oo]urs?)\b")
+
+#: Asked back about something that neither the question nor its answer names.
+_WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
+
+#: Characters of two sentences that are told as one.
+LONGEST_TOLD = 260
+
+
+def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, str, frozenset[str]] | None:
+    """Where a sentence belongs, as it is told, and the words that it is about; ``None``: nowhere."""
+    if sentence.asks:
+        return _asked(said, turn, sentence)
+    section = section_of(said, turn, sentence)
+    if section is None:
+        return None
+    # Where several talk, "But they ..." mostly goes on with what another named: it says much by itself.
+    people = not said.named or sentence is not turn.sentences[0]
+    if section is not Section.TODOS and turns_on(sentence.lead + sentence.plain, people=people):
+        return _with_what_explains(said, turn, sentence, is_turn=True)
+    if section in (Section.KEY_FACTS, Section.DECISIONS) and (
+        points_back(sentence.plain) or (not said.named and points_at_some(sentence.plain))
+    ):
+        return _with_what_explains(said, turn, sentence)
+    whose = turn.speaker if section in PROFILE else ""  # the other's taste is another one
+    if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
+        return None
+    return section, _told(said, turn, sentence), sentence.words
+
+
+def _with_what_explains(
+    said: Conversation, turn: Turn, sentence: Sentence, *, is_turn: bool = False
+) -> tuple[Section, str, frozenset[str]] | None:
+    """A sentence that points back, behind the fact before it, which it points to; ``None``: there is none.
+
+    ``is_turn``: it turns against what it points to ("But they leaked"), which stands in the same message.
+    """
+    before_it = next((other for other in turn.sentences if other.nth == sentence.nth - 1), None)
+    whose = turn
+    if before_it is None and said.named and not is_turn and turn.sentences[0] is sentence and sentence.turn:
+        whose = said.turns[sentence.turn - 1]
+        before_it = whose.sentences[-1] if whose.sentences else None
+    if before_it is None or before_it.asks or points_back(before_it.plain):
+        return None
+    if len(before_it.text) + len(sentence.text) > LONGEST_TOLD or section_of(said, whose, before_it) is None:
+        return None
+    about = before_it.words | sentence.words
+    if is_outdated(said, sentence, f"{before_it.plain} {sentence.plain}", about):
+        return None
+    if whose is turn:
+        lead = sentence.lead if is_turn else ""
+        both = sentence_of(
+            f"{before_it.text} {lead}{sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
+        )
+        return Section.KEY_FACTS, _told(said, turn, both), about
+    return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
+
+
+def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
+    if not question.words or is_phatic(question.plain) or _WHICH_ONE.search(question.plain):
+        return None
+    if said.named and points_elsewhere(question.plain):
+        return None
+    if turn.role is Role.ASSISTANT and is_shown(question):
+        return None
+    if not is_answered(said.turns, question):
+        if len(question.words) < 2 or question is not turn.sentences[-1]:
+            return None  # who goes on asks nobody
+        return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
+    reply = next_turn(said.turns, turn.sentences[0].turn)
+    if reply is None or question is not turn.sentences[-1] or not reply.statements:
+        return None
+    answer = reply.sentences[0]
+    proposed = is_proposal(question.plain)
+    agreed = proposed and is_agreed(said.turns, question)
+    if proposed and (
+        is_outweighed(said, question, agreed) or is_transition(question.plain) or encourages(question.plain)
+    ):
+        return None
+    before = turn.sentences[-2] if len(turn.sentences) > 1 else None
+    if before is not None and before.asks and len(before.words) >= 2:
+        return None  # which of them is answered is not known
+    by_itself = not is_elliptic(question, answer)
+    if (
+        answer.asks
+        or POINTED_AT.match(answer.plain)
+        or greets(answer.lead)
+        or is_fragment(answer.plain)
+        or is_command(answer.plain)
+        or is_evasive(answer.plain)  # and yet answered: later, by something else
+        or is_outdone(said.turns, question, answer)
+        or (by_itself and not agreed)
+    ):
+        return None
+    if reply.role is Role.ASSISTANT and (is_request(question.plain) or is_consent(answer.lead + answer.plain)):
+        return None  # what was asked for is done with the reply
+    section = Section.DECISIONS if agreed else Section.KEY_FACTS
+    asked, told = question.text, answer.lead + answer.text
+    if (is_phatic(answer.plain) or _is_thanks_alone(answer)) and not (agreed or is_yes_or_no(told)):
+        return None
+    about = question.words | answer.words
+    if is_outdated(said, answer, f"{asked} {told}", about):
+        return None
+    goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and not answer.words else None
+    if goes_on is not None and not goes_on.asks and len(goes_on.words) >= 2:
+        # "For sure! Maps and old letters": what was asked for comes behind the yes.
+        told, about = f"{told} {goes_on.lead}{goes_on.text}", about | goes_on.words
+    text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
+    return section, text, about
+
+
+def _is_thanks_alone(answer: Sentence) -> bool:
+    return NAME_ALONE.match(answer.plain) is not None and is_phatic(answer.lead + answer.plain)
+
+
+def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
+    if said.named:
+        return third_person(sentence.plain, turn.speaker)
+    if turn.role is not Role.USER and not sentence.asks and _TO_OR_OF_ONESELF.search(sentence.plain):
+        return f"{turn.speaker}: {sentence.text}"  # the other lines' "I" is the person, and nobody's "you"
+    return sentence.text
