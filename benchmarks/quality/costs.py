@@ -22,7 +22,8 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.prompts import extraction, summary
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import message_tokens
-from streams.adapters.gemini.client import GeminiClient, Said
+from streams.adapters.gemini.answers import Said
+from streams.adapters.gemini.client import GeminiClient
 from streams.adapters.gemini.prices import PRICES, cost
 from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings

@@ -14,7 +14,9 @@ from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction
-from streams.adapters.gemini.client import Declined, GeminiClient, Said, Throttled
+from streams.adapters.gemini.answers import Declined, Said
+from streams.adapters.gemini.client import GeminiClient
+from streams.adapters.gemini.failures import Throttled
 from streams.cloudevents import caused_by
 from streams.settings import Settings
 

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 
-from streams.adapters.gemini.client import Declined, Said, Throttled
+from streams.adapters.gemini.answers import Declined, Said
+from streams.adapters.gemini.failures import Throttled
 from streams.adapters.gemini.prices import cost, price_of
 from streams.adapters.memo.memo import MemoLog
 from streams.settings import Settings

@@ -24,7 +24,9 @@ from models.ports import TryLater
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.account import Account, pause_of
-from streams.adapters.gemini.client import DEPENDENCY, Declined, GeminiClient, Said, Throttled
+from streams.adapters.gemini.answers import Declined, Said
+from streams.adapters.gemini.client import GeminiClient
+from streams.adapters.gemini.failures import DEPENDENCY, Throttled
 from streams.adapters.gemini.limiter import Limiter
 from streams.adapters.memo.memo import MemoLog
 from streams.settings import Settings

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from models.index import Vectors
 from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.account import Account, pause_of
-from streams.adapters.gemini.client import GeminiClient, Said, Throttled
+from streams.adapters.gemini.answers import Said
+from streams.adapters.gemini.client import GeminiClient
+from streams.adapters.gemini.failures import Throttled
 from streams.adapters.gemini.limiter import Limiter
 from streams.settings import Settings
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis
 
-from streams.adapters.gemini.client import Throttled
+from streams.adapters.gemini.failures import Throttled
 from streams.adapters.redis_client import answered
 from streams.namespace import Namespace
 

@@ -23,8 +23,9 @@ from models.memo import Memo, Outcome, memo_id
 from processors.prompts import answer
 from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.account import Call, pause_of
+from streams.adapters.gemini.answers import Declined, paid, refusal_of
 from streams.adapters.gemini.asking import PARAMETERS, Asking
-from streams.adapters.gemini.client import Declined, Misconfigured, Throttled, paid, refusal_of
+from streams.adapters.gemini.failures import Misconfigured, Throttled
 
 log = structlog.get_logger("streams.gemini")
 
