@@ -21,7 +21,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from models.errors import ConfigurationError
-from streams.adapters.onnx_embedder import Loaded, open_session
+from streams.adapters.onnx_model import Loaded, open_session
 
 _POOLING: Mapping[str, Literal["mean", "cls", "last"]] = {
     "pooling_mode_mean_tokens": "mean",

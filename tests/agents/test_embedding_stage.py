@@ -18,7 +18,8 @@ from models.ports import Embedder
 from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
 from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.agents.recall.embedding import Building, Embedding
 from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.runtime.records import Record

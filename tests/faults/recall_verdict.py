@@ -26,7 +26,7 @@ from processors.recall.turns import TurnFold, TurnsState
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.adapters.qdrant_payload import VECTOR, is_nobodys

@@ -20,7 +20,7 @@ from models.index import VectorSpace
 from models.messages import ChatMessage
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_payload import is_nobodys

