@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
+from streams.agents.recall import waiting
 from streams.agents.recall.embedding import Building, Embedding
 from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.runtime.records import Record
@@ -224,6 +225,17 @@ class Purse:
         return {key: pack(vector) for key, vector in zip(paid, made, strict=True)}
 
 
+class Broken(WordEmbedder):
+    """Cannot embed one text."""
+
+    bad = CELLO
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.bad in texts:
+            raise ValueError("not this one")
+        return await super().embed(texts)
+
+
 class Marks:
     """As much of an index as a stage asks for that waits: up to where it is filled."""
 
@@ -373,6 +385,71 @@ class TestOverBudget:
         await harness.call(*self.again(harness))
         assert purse.asked == [ESPRESSO]
         assert not [*harness.state.items()] and not harness.timers
+
+    async def test_one_that_fails_each_time_is_dead_lettered_after_five_times(self) -> None:
+        purse = Purse(Broken())
+        purse.broke.add("acme")
+        harness = StageHarness(Embedding(Settings(), purse.embedder, purse).stage())
+        theirs = request(CELLO, tenant="acme")
+        await harness.call(harness.record(theirs))
+        purse.broke.clear()
+        for _ in range(waiting.MOST_FAILED):
+            harness.recover()
+            harness.tick(harness.arrived, *harness.timers)
+            assert len(harness.timers) == 1, "it is asked again without a restart, too"
+            with pytest.raises(ValueError, match="not this one"):
+                await harness.call(self.again(harness)[-1])
+        harness.recover()
+        harness.tick(harness.arrived, *harness.timers, caught_up=False)
+        with pytest.raises(ValueError, match="not this one"):
+            await harness.call(self.again(harness)[-1])
+        harness.tick(harness.arrived, f"fact/{theirs.id}".encode())
+        await harness.call(self.again(harness)[-1])
+        (letter,) = harness.dead_letters
+        assert (letter.reason, letter.attempts) == ("failed_too_often", waiting.MOST_FAILED)
+        assert (letter.record.topic, letter.record.partition) == (REQUESTS, harness.partition)
+        assert "switchboard dlq retry" in letter.message
+        assert msgspec.json.decode(letter.record.value or b"", type=EmbeddingRequest) == theirs
+        assert not [*harness.state.items()] and not harness.timers
+        await harness.call(self.again(harness)[-1])
+        assert len(harness.dead_letters) == 1, "read again, it finds nothing that waits"
+
+    async def test_over_budget_for_long_is_no_failure_until_it_has_waited_too_long(
+        self, harness: StageHarness
+    ) -> None:
+        await harness.call(harness.record(request(CELLO, tenant="acme")))
+        for _ in range(waiting.MOST_DAYS):
+            harness.arrived += timedelta(days=1)
+            harness.recover()
+            harness.tick(harness.arrived, *harness.timers)
+            await harness.call(self.again(harness)[-1])
+        assert not harness.dead_letters and len(harness.timers) == 1
+        harness.arrived += timedelta(days=1)
+        harness.tick(harness.arrived, *harness.timers)
+        await harness.call(self.again(harness)[-1])
+        assert [letter.reason for letter in harness.dead_letters] == ["waited_too_long"]
+        assert "SWITCHBOARD_MODEL_BUDGET_USD" in harness.dead_letters[0].message
+        assert not [*harness.state.items()] and not harness.timers
+
+    async def test_of_too_many_the_oldest_are_dead_lettered(
+        self, harness: StageHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(waiting, "MOST_WAITING", 3)
+        asked = [request(f"owns {number} boats", tenant="acme") for number in range(5)]
+        for each in asked[:3]:
+            harness.arrived += timedelta(hours=1)
+            await harness.call(harness.record(each))
+        harness.tick(harness.arrived, f"fact/{asked[0].id}".encode())
+        await harness.call(*self.again(harness))  # asked again, it is as old as it was
+        assert not harness.dead_letters
+        harness.arrived += timedelta(hours=1)
+        await harness.call(*[harness.record(each) for each in asked[3:]])
+        assert [letter.reason for letter in harness.dead_letters] == ["too_many_wait"] * 2
+        assert [letter.record.key for letter in harness.dead_letters] == [
+            f"fact/{each.id}".encode() for each in asked[:2]
+        ]
+        assert {key for key, _ in harness.state.items()} == {f"fact/{each.id}".encode() for each in asked[2:]}
+        assert harness.timers.keys() == {key for key, _ in harness.state.items()}
 
     async def test_while_an_index_is_built_anew_it_waits_in_place(
         self, embedder: WordEmbedder, purse: Purse

@@ -192,6 +192,8 @@ VALUES: dict[Codec[Any], Any] = {
                 denies=True,
             ),
         ),
+        1772359200500,
+        3,
     ),
     turns.STATE: TurnsState(
         SequenceState("acme", "ada", 12, bytes(range(16)), 1772359201.25, (("chat.messages.v1-3", 7),)),

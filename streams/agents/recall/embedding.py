@@ -23,7 +23,18 @@ from processors.embedding.vectors import pack
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
-from streams.agents.recall.waiting import WAITING, ask_again, asks_again, at_once, settle, wait, what_waits
+from streams.agents.recall.waiting import (
+    WAITING,
+    Waiting,
+    ask_again,
+    asks_again,
+    at_once,
+    gives_up,
+    keep_most,
+    settle,
+    wait,
+    what_waits,
+)
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
@@ -88,14 +99,16 @@ class Embedding:
         effects = Work("embedding", state)
         latest: dict[bytes, EmbeddingRequest | None] = {}
         offsets: dict[bytes, int] = {}
+        since: dict[bytes, int] = {}
         answered = await self._answered(batch)
         for record in batch.records:
             if asks_again(record):
                 found = None if self._built is not None else what_waits(record, latest, answered, effects)
                 if found is None:
                     effects.skip("replayed")
-                else:
-                    key, latest[key], offsets[key] = found[0], found[1], record.offset
+                elif not gives_up(*found, record, effects):
+                    key, waited = found
+                    latest[key], offsets[key], since[key] = waited.request, record.offset, waited.since
                 continue
             try:
                 if record.value is None and record.key is not None:
@@ -106,12 +119,13 @@ class Embedding:
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            latest[key_of(request)], offsets[key_of(request)] = request, record.offset
+            key = key_of(request)
+            latest[key], offsets[key], since[key] = request, record.offset, record.timestamp
         asked = {key: request for key, request in latest.items() if request is not None}
         vectors = await self._vectors(batch.partition, asked)
         for key, wanted in latest.items():
             if wanted is not None and key not in vectors:
-                wait(key, wanted, offsets[key], self._clock(), effects)
+                wait(key, Waiting(offsets[key], wanted, since[key]), self._clock(), effects)
                 continue
             settle(key, offsets[key], effects)
             if wanted is None:
@@ -134,6 +148,8 @@ class Embedding:
             effects.emit(EMBEDDINGS, key, _encode(result), headers, partition=batch.partition)
             if wanted.place is not None and self._settings.episodes == "adaptive":
                 send_on(effects, result, wanted.place)
+        if len(vectors) < len(asked):
+            keep_most(batch, latest, effects)
         if self._built is not None and not _say_how_far(effects, batch, self._built.build):
             await self._pass_over(self._built.index, batch)
         effects.flush()
