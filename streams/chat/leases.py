@@ -19,6 +19,10 @@ RENEW_SECONDS = 3.0
 #: After so long without having renewed it a turn ends, before anybody else may begin one (seconds).
 _LOST_SECONDS = 8.0
 
+#: How long it may take to ask once more before that, or after standing still for longer (seconds):
+#: nobody else can have begun a turn before the lease ends, and whether somebody has is what the answer tells.
+_ONCE_MORE_SECONDS = 1.0
+
 #: How long is waited for one that lets go (seconds).
 _WAITS_SECONDS = (0.05, 0.2)
 
@@ -74,8 +78,9 @@ class Holder:
         lost = clock() + _LOST_SECONDS
         while not (await asyncio.wait([ended], timeout=min(RENEW_SECONDS, lost - clock())))[0]:
             asked = clock()  # it holds from some moment between this one and the answer
+            until = max(min(asked + RENEW_SECONDS, lost), asked + _ONCE_MORE_SECONDS)
             try:
-                async with asyncio.timeout_at(min(asked + RENEW_SECONDS, lost)):
+                async with asyncio.timeout_at(until):
                     await self._claim(names, begins=begins)
                 lost = asked + _LOST_SECONDS
             except (TurnRunning, NotFound) as error:
