@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from models.facts import Fact, FactStatus
+from models.facts import Fact, FactChange, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import has_faded
@@ -17,6 +17,7 @@ from processors.facts.evidence import ceilings
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
 
@@ -24,6 +25,7 @@ from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, 
 def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
     """Return the state, by key, in which a stage goes on that has published these facts."""
     known = sorted(facts, key=lambda fact: (fact.valid_from, fact.fact_id))
+    by_id = {fact.fact_id: fact for fact in known}
     claims = {fact.fact_id: claim_of(fact) for fact in known}
     lines: dict[str, Line] = {}
     places: dict[str, Line | Place] = {}
@@ -32,7 +34,7 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
         if claim.line_id != fact.fact_id:
             places[fact.fact_id] = Place(claim.line_id)
         line = lines.get(claim.line_id) or Line(claim.single)
-        lines[claim.line_id] = _with(line, fact, claim, claims)
+        lines[claim.line_id] = _with(line, fact, claims, by_id)
         if fact.attribute and not claim.single and not claim.is_none:
             slot = lines.get(claim.slot_id) or Line(False)
             lines[claim.slot_id] = _with_value(slot, fact, claim)
@@ -56,22 +58,13 @@ def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, P
     return found
 
 
-def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Line:
+def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fact]) -> Line:
+    claim = claims[fact.fact_id]
     if _is_left(fact):
-        target = claims.get(fact.merged_into_id or "")
         stub = stub_of(fact, ceilings(fact.provenance))
         if fact.merged_into_id:
-            into_line = target.line_id if target else ""
-            stub = Stub(
-                fact.fact_id,
-                fact.version,
-                fact.merged_into_id,
-                into_line,
-                slot_id=fact.slot_id,
-                tenant_id=fact.tenant_id,
-                user_id=fact.user_id,
-                conversation_ids=conversations_of(fact),
-            )
+            target = claims.get(fact.merged_into_id)
+            stub = _merged_stub(fact, claim, target.line_id if target else "", by_id.get(fact.merged_into_id))
         line = msgspec.structs.replace(line, stubs=(*line.stubs, stub))
         if fact.merged_into_id:
             return line
@@ -81,6 +74,49 @@ def _with(line: Line, fact: Fact, claim: Claim, claims: dict[str, Claim]) -> Lin
     for mark in _marks(fact, claim):
         marks = marked(marks, mark)
     return msgspec.structs.replace(line, marks=marks)
+
+
+def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) -> Stub:
+    """Return what is left of a merged fact; of one that consolidation merged, enough to bring it back."""
+    stub = Stub(
+        fact.fact_id,
+        fact.version,
+        fact.merged_into_id or "",
+        into_line,
+        slot_id=fact.slot_id,
+        tenant_id=fact.tenant_id,
+        user_id=fact.user_id,
+        conversation_ids=conversations_of(fact),
+    )
+    if not is_kept_whole(fact):
+        return stub
+    marks: tuple[Mark, ...] = ()
+    for mark in _marks(unmerged(fact), claim):
+        marks = marked(marks, mark)
+    return msgspec.structs.replace(
+        stub,
+        fact=fact,
+        marks=marks,
+        gave=_given(fact, into),
+        let_go=fact.evidence_count - len(fact.provenance),
+        narrowed=_narrowed(fact, into),
+    )
+
+
+def _given(fact: Fact, into: Fact | None) -> tuple[str, ...]:
+    """Return the windows of a merged fact that the other had not: it names them as they were, or no more."""
+    theirs = {} if into is None else {each.window_id: each for each in into.provenance}
+    return tuple(each.window_id for each in fact.provenance if theirs.get(each.window_id, each) == each)
+
+
+def _narrowed(fact: Fact, into: Fact | None) -> float:
+    """Return to which part of it the other's distance to certainty shrank when it became as sure as a fact."""
+    for each in () if into is None else into.changes:
+        taken_in = each.change is FactChange.MERGED and each.window_id is None
+        if taken_in and each.confidence_after == fact.confidence and each.at >= (fact.archived_at or each.at):
+            before = fact.confidence if each.confidence_before is None else each.confidence_before
+            return (1.0 - fact.confidence) / (1.0 - before) if before < 1.0 else 1.0
+    return 1.0
 
 
 def _is_left(fact: Fact) -> bool:

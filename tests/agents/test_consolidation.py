@@ -47,6 +47,7 @@ from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.erasure.erasures import Erasing
+from streams.runtime.marks import Layout
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
@@ -121,6 +122,19 @@ class Harness(StageHarness):
         found = self.topic()[text]
         assert found is not None
         return found
+
+    def reset(self, *, replay: bool) -> None:
+        """Begin with what the topic of facts holds, as after `switchboard state reset memory`."""
+        facts = [fact for fact in self.topic().values() if fact is not None]
+        layout = Layout(self.spec.sources)
+        self.changelog = [
+            (key.encode(), layout.seal(None, STATE.encode(value), 0, None))
+            for key, value in rebuilt(facts).items()
+        ]
+        self.recover()
+        if replay:
+            for record in self.log:
+                self.feed(record)
 
     def steps(self) -> list[ConsolidationStep]:
         return self.values(CONSOLIDATION, ConsolidationStep)
@@ -940,7 +954,8 @@ def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:
 
 
 def separate(harness: Harness, text: str, user: str = "ada") -> None:
-    step = consolidate(user, step=Step.SEPARATE, step_id=f"separate-{text}", fact_id=_id(text))
+    at, fact_id = harness.arrived, _id(text)
+    step = consolidate(user, at=at, step=Step.SEPARATE, step_id=f"separate-{text}", fact_id=fact_id)
     harness.take(harness.record(step, CONSOLIDATION))
 
 
@@ -1085,6 +1100,38 @@ class TestSeparating:
             assert after.confidence == pytest.approx(fact.confidence)
             assert after.change is FactChange.KEPT and after.version > fact.version
 
+    @pytest.mark.parametrize("replay", [False, True])
+    def test_after_a_reset_it_is_back_as_it_would_have_been(self, harness: Harness, replay: bool) -> None:
+        other = Harness()
+        for each in (harness, other):
+            each.know("User likes hiking", 1, confidence=0.95)
+            each.know("User loves hiking", 2, NEARBY, confidence=0.6)
+            pair = _id("User loves hiking"), _id("User likes hiking")
+            merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
+            each.take(each.record(merge, CONSOLIDATION))
+        harness.reset(replay=replay)
+        for each in (harness, other):
+            each.take(each.record(candidate("User likes hiking", 3)))
+            separate(each, "User likes hiking")
+        assert harness.topic() == other.topic()
+
+    def test_a_merge_is_not_taken_back_by_what_was_said_of_one_before(self, harness: Harness) -> None:
+        self.merge(harness)
+        harness.arrived += timedelta(hours=1)
+        step = consolidate(
+            at=harness.arrived, step=Step.SEPARATE, step_id="s-9", fact_id=_id("User likes hiking")
+        )
+        harness.take(harness.record(step, CONSOLIDATION))
+        harness.know("User enjoys hiking", 3, confidence=0.9)
+        harness.arrived += timedelta(hours=1)
+        pair = _id("User enjoys hiking"), _id("User likes hiking")
+        merge = consolidate(at=harness.arrived, step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
+        harness.take(harness.record(merge, CONSOLIDATION))
+        facts = harness.topic()
+        assert harness.fact("User likes hiking").merged_into_id == pair[0]
+        harness.reset(replay=True)
+        assert harness.topic() == facts
+
     def test_they_are_not_merged_again(self, harness: Harness) -> None:
         self.merge(harness)
         separate(harness, "User likes hiking")
@@ -1179,6 +1226,15 @@ class TestToldApart:
         harness.consolidate(step_id="s-2")
         assert harness.topic() == facts, "once"
 
+    @pytest.mark.parametrize("replay", [False, True])
+    def test_it_is_back_after_a_reset_too(self, harness: Harness, replay: bool) -> None:
+        self.merged(harness)
+        facts = harness.topic()
+        harness.reset(replay=replay)
+        assert harness.topic() == facts
+        harness.take(self.instead(harness))
+        self.check(harness)
+
     def test_whatever_was_stored_before_a_crash(self, harness: Harness) -> None:
         self.merged(harness)
         said = self.instead(harness)
@@ -1201,8 +1257,9 @@ class TestToldApart:
         harness.take(harness.record(candidate("User likes hiking", 3)))
         assert harness.topic() == facts
 
+    @pytest.mark.parametrize("reset", [False, True])
     def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(
-        self, harness: Harness
+        self, harness: Harness, reset: bool
     ) -> None:
         self.merged(harness)
         said = candidate("User hates hiking", 3)
@@ -1211,6 +1268,8 @@ class TestToldApart:
             harness.record(msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=corrects))
         )
         assert harness.fact("User likes hiking").merged_into_id is not None
+        if reset:
+            harness.reset(replay=True)
         harness.take(harness.record(candidate("User likes hiking", 4)))
         back = harness.fact("User likes hiking")
         assert (back.status, {each.window_id for each in back.provenance}) == (FactStatus.ACTIVE, {"w1", "w4"})

@@ -29,6 +29,9 @@ def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep]
         work.skip("nothing_to_separate")
         return own
     whose = stub.fact.tenant_id, stub.fact.user_id
+    if stub.fact.archived_at is not None and step.at < stub.fact.archived_at:
+        work.skip("replayed")  # it is about an earlier merge
+        return own
     stays = standing(stub.into, lines, work)
     if whose != (step.tenant_id, step.user_id) or stays is None:
         work.skip("nothing_to_separate")
