@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -12,9 +9,6 @@ from models.errors import ConfigurationError
 from streams.runtime.effects import Effects
 from streams.runtime.faust_app import bind
 from streams.runtime.stage import Stage
-from streams.services import SERVICES, open_service
-from streams.settings import Settings
-from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import Catalog, load_catalog
 
 MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
@@ -28,19 +22,6 @@ def refusal(*stages: Stage, catalog: Catalog | None = None) -> str:
     with pytest.raises(ConfigurationError) as caught:
         bind(stages, "ingest", catalog or load_catalog())
     return str(caught.value)
-
-
-@pytest.mark.parametrize("memory", ["response", "conversation"])
-@pytest.mark.parametrize("service", SERVICES)
-async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Path) -> None:
-    async with AsyncExitStack() as resources:
-        settings = Settings(data_dir=tmp_path, response_memory=memory)
-        opened = await open_service(service, settings, Metrics(), resources)
-        bound = bind(opened.stages, service, load_catalog())
-    assert [each.stage for each in bound] == [*opened.stages]
-    for each in bound:
-        assert each.hashed.keys() == {*each.stage.sources}
-        assert bool(each.changelog) == bool(each.stage.table)
 
 
 def test_misplaced_records_are_looked_for_where_keys_decide_the_partition() -> None:

@@ -1,0 +1,27 @@
+"""What each service consists of can be run: its stages and the catalog fit together."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from streams.runtime.faust_app import bind
+from streams.services import SERVICES, open_service
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+from streams.topics.catalog import load_catalog
+
+
+@pytest.mark.parametrize("memory", ["response", "conversation"])
+@pytest.mark.parametrize("service", SERVICES)
+async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Path) -> None:
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=tmp_path, response_memory=memory)
+        opened = await open_service(service, settings, Metrics(), resources)
+        bound = bind(opened.stages, service, load_catalog())
+    assert [each.stage for each in bound] == [*opened.stages]
+    for each in bound:
+        assert each.hashed.keys() == {*each.stage.sources}
+        assert bool(each.changelog) == bool(each.stage.table)
