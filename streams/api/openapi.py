@@ -12,7 +12,7 @@ import msgspec
 from streams.api.operations import Operation
 from streams.api.problems import GENERAL, MEDIA_TYPE, OF_BODIES, Kind
 from streams.api.usage import call_of
-from streams.topics.json_schemas import refined
+from streams.topics.json_schemas import check_names, refined
 
 _REFERENCE = "#/components/schemas/{name}"
 
@@ -54,6 +54,7 @@ def openapi(operations: Sequence[Operation]) -> dict[str, Any]:
     parameters = [found.parameters for found in operations if found.parameters is not None]
     structs = [kind for kind in parameters if inspect.isclass(kind)]
     schemas, definitions = msgspec.json.schema_components([*kinds, *structs], ref_template=_REFERENCE)
+    check_names(definitions)
     made = {id(kind): schema for kind, schema in zip([*kinds, *structs], schemas, strict=True)}
     paths: dict[str, Any] = {}
     for found in operations:

@@ -49,7 +49,7 @@ class NotReadYet(NotFound):
     """Something was said in a conversation, and nobody has read it yet."""
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedConversation(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation in a list.  ``title``: how the first thing begins that the person said in it."""
 
     conversation_id: str
@@ -117,14 +117,14 @@ class Conversations:
         """Return a person's conversations, the one with the latest turn first."""
         return await self._log.conversations(tenant_id, user_id, MOST_LISTED)
 
-    async def listed(self, tenant_id: str, user_id: str, conversation_id: str) -> Listed:
+    async def listed(self, tenant_id: str, user_id: str, conversation_id: str) -> ListedConversation:
         """Return a conversation as a list shows it."""
         length = await self._log.length(tenant_id, conversation_id)
         indices = {conversation_id: sorted({*range(min(length, 10)), length - 1} - {-1})}
         turns = sorted(await self._log.at(tenant_id, indices), key=lambda turn: turn.index)
         said = next((turn.text for turn in turns if turn.role is Role.USER), turns[0].text if turns else "")
         title = " ".join(said.split())
-        return Listed(
+        return ListedConversation(
             conversation_id=conversation_id,
             user_id=user_id,
             title=title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1] + "…",

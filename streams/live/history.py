@@ -12,15 +12,15 @@ from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
 from streams.kafka.lookup import Lookup
 from streams.live.interest import Interest
-from streams.live.records import TOPICS, Happened, Kind, Seen, read
+from streams.live.records import TOPICS, EventKind, Happened, Seen, read
 from streams.settings import Settings
 from streams.topics import Catalog
 
 #: What a conversation consists of.  Its responses are left out: what became of them are messages.
 OF_THE_CONVERSATION = frozenset(
-    {Kind.MESSAGE, Kind.PUNCTUATION, Kind.WINDOW, Kind.SUMMARY_REQUESTED, Kind.SUMMARY}
+    {EventKind.MESSAGE, EventKind.PUNCTUATION, EventKind.WINDOW, EventKind.SUMMARY_REQUESTED, EventKind.SUMMARY}
 )
-OF_ITS_PEOPLE = frozenset({Kind.CANDIDATES, Kind.FACT})
+OF_ITS_PEOPLE = frozenset({EventKind.CANDIDATES, EventKind.FACT})
 
 _READ_SECONDS = 25.0
 

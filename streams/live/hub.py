@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from processors.text.tokens import TokenCounter
 from streams.live.channel import Channel, Framed
 from streams.live.interest import Interest
-from streams.live.records import TOPICS, Happened, Kind, Seen, may_concern, read
+from streams.live.records import TOPICS, EventKind, Happened, Seen, may_concern, read
 from streams.printing import encode_json
 from streams.runtime.records import SourceRecord
 from streams.topics import Catalog
@@ -125,7 +125,7 @@ class Hub:
         """Return the topics (contract names) and partitions that somebody watches."""
         return frozenset(place for interest in self._channels for place in interest.places(self._catalog))
 
-    def watches(self, kind: Kind) -> bool:
+    def watches(self, kind: EventKind) -> bool:
         """Tell whether anybody is there now who wants events of this kind."""
         return any(channel.readers and interest.wants(kind) for interest, channel in self._channels.items())
 
@@ -166,7 +166,7 @@ class Hub:
         """Pass the state of the services on to those who watch the flow, whatever their tenant."""
         data = encode_json(event)
         for interest, channel in self._channels.items():
-            if interest.wants(Kind.STATUS):
+            if interest.wants(EventKind.STATUS):
                 channel.put(event.kind.value, data)
 
     def restart(self) -> None:

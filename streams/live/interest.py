@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from models.messages import DEFAULT_TENANT
-from streams.live.records import KINDS_OF_DEAD_LETTERS, TOPICS, Kind
+from streams.live.records import KINDS_OF_DEAD_LETTERS, TOPICS, EventKind
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.runtime.partitioner import partition_of
 from streams.topics import Catalog
@@ -37,19 +37,19 @@ class Interest:
     user_id: str = ""
     view: View | None = None
     only_person: str = ""
-    kinds: frozenset[Kind] = field(default_factory=frozenset)
+    kinds: frozenset[EventKind] = field(default_factory=frozenset)
 
-    def wants(self, kind: Kind) -> bool:
+    def wants(self, kind: EventKind) -> bool:
         """Tell whether events of this kind can be any of ours."""
         if self.kinds and kind not in self.kinds:
             return False
-        if kind is Kind.STATUS:
+        if kind is EventKind.STATUS:
             return self.view is View.FLOW
-        if kind is Kind.DEAD_LETTER:
+        if kind is EventKind.DEAD_LETTER:
             return self.view is View.DEAD_LETTERS
         return bool(self.conversation_id or self.user_id)
 
-    def concerns(self, kind: Kind, tenant_id: str, user_id: str, conversations: Collection[str]) -> bool:
+    def concerns(self, kind: EventKind, tenant_id: str, user_id: str, conversations: Collection[str]) -> bool:
         """Tell whether an event of this kind about these is one of ours.
 
         ``user_id`` is empty and ``conversations`` without members where the record does not say.
@@ -60,7 +60,7 @@ class Interest:
             return False
         if self.conversation_id and self.conversation_id not in conversations:
             return False
-        alone = not self.conversation_id or kind in (Kind.FACT, Kind.CANDIDATES)
+        alone = not self.conversation_id or kind in (EventKind.FACT, EventKind.CANDIDATES)
         return not (self.user_id and alone and user_id != self.user_id)
 
     def places(self, catalog: Catalog) -> Iterator[tuple[str, int]]:

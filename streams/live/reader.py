@@ -18,7 +18,7 @@ from streams.background import in_background
 from streams.backoff import backoff
 from streams.live.hub import Hub, Watcher
 from streams.live.interest import Interest
-from streams.live.records import Happened, Kind
+from streams.live.records import EventKind, Happened
 from streams.live.status import Status
 from streams.settings import Settings
 from streams.topics import Catalog
@@ -164,7 +164,7 @@ class Live:
     async def _look(self) -> None:
         """Look at the services once a second while anybody watches them."""
         while True:
-            if self._status is not None and self.hub.watches(Kind.STATUS):
+            if self._status is not None and self.hub.watches(EventKind.STATUS):
                 value = await self._status.now()
-                self.hub.status(Happened(kind=Kind.STATUS, at=datetime.now(UTC), value=value))
+                self.hub.status(Happened(kind=EventKind.STATUS, at=datetime.now(UTC), value=value))
             await asyncio.sleep(_STATUS_SECONDS)

@@ -23,7 +23,7 @@ from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
 from streams.runtime.records import SourceRecord, header, number_of
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """What an event tells of; its name on the wire."""
 
     MESSAGE = "message"
@@ -39,7 +39,7 @@ class Kind(StrEnum):
     STATUS = "status"
 
 
-KINDS_OF_DEAD_LETTERS = Kind.DEAD_LETTER
+KINDS_OF_DEAD_LETTERS = EventKind.DEAD_LETTER
 
 
 class WindowSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     ``tokens``: how many a message takes (seed 004).
     """
 
-    kind: Kind
+    kind: EventKind
     at: datetime
     topic: str = ""
     partition: int = 0
@@ -114,7 +114,7 @@ class Seen(msgspec.Struct, frozen=True):
 class About:
     """What a topic tells of.  ``type``: what its values are read as; ``conversations``: of which they are."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[EventKind, ...]
     type: type[msgspec.Struct]
     conversations: Callable[[Any], Iterable[str]] = lambda value: (value.conversation_id,)
 
@@ -132,14 +132,14 @@ def _of_duplicate(event: ContentDuplicationEvent) -> Iterable[str]:
 
 
 TOPICS: Mapping[str, About] = {
-    "chat.messages.v1": About((Kind.MESSAGE, Kind.PUNCTUATION), ChatMessage),
-    "memory.windows.v1": About((Kind.WINDOW,), WindowSeen),
-    "memory.fact-candidates.v1": About((Kind.CANDIDATES,), FactCandidate, _of_candidate),
-    "memory.facts.v1": About((Kind.FACT,), Fact, _of_fact),
-    "memory.summary-requests.v1": About((Kind.SUMMARY_REQUESTED,), SummaryRequested),
-    "memory.summaries.v1": About((Kind.SUMMARY,), Summary),
-    "chat.responses.v1": About((Kind.RESPONSE,), ResponseChunk),
-    "chat.duplicates.v1": About((Kind.DUPLICATE,), ContentDuplicationEvent, _of_duplicate),
+    "chat.messages.v1": About((EventKind.MESSAGE, EventKind.PUNCTUATION), ChatMessage),
+    "memory.windows.v1": About((EventKind.WINDOW,), WindowSeen),
+    "memory.fact-candidates.v1": About((EventKind.CANDIDATES,), FactCandidate, _of_candidate),
+    "memory.facts.v1": About((EventKind.FACT,), Fact, _of_fact),
+    "memory.summary-requests.v1": About((EventKind.SUMMARY_REQUESTED,), SummaryRequested),
+    "memory.summaries.v1": About((EventKind.SUMMARY,), Summary),
+    "chat.responses.v1": About((EventKind.RESPONSE,), ResponseChunk),
+    "chat.duplicates.v1": About((EventKind.DUPLICATE,), ContentDuplicationEvent, _of_duplicate),
 }
 
 
@@ -151,17 +151,17 @@ def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
     if topic.endswith(DLQ_SUFFIX):
         if header(record.headers, SETTLED) is not None:
             return None
-        return Seen(_happened(Kind.DEAD_LETTER, record, topic, _refused(record)), None)
+        return Seen(_happened(EventKind.DEAD_LETTER, record, topic, _refused(record)), None)
     about = TOPICS[topic]
     if record.value is None:
         return Seen(_happened(about.kinds[0], record, topic, None), None)
     mark = topic == "chat.messages.v1" and header(record.headers, PUNCTUATION_HEADER) is not None
-    kind, struct = (Kind.PUNCTUATION, Punctuation) if mark else (about.kinds[0], about.type)
+    kind, struct = (EventKind.PUNCTUATION, Punctuation) if mark else (about.kinds[0], about.type)
     try:
         value: Any = decode(struct, record.value)
     except InvalidRecord:
         return None
-    tokens = message_tokens(value.role, value.content, count) if kind is Kind.MESSAGE else None
+    tokens = message_tokens(value.role, value.content, count) if kind is EventKind.MESSAGE else None
     return Seen(
         _happened(kind, record, topic, value, tokens),
         getattr(value, "tenant_id", DEFAULT_TENANT),
@@ -170,7 +170,9 @@ def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
     )
 
 
-def _happened(kind: Kind, record: SourceRecord, topic: str, value: Any, tokens: int | None = None) -> Happened:
+def _happened(
+    kind: EventKind, record: SourceRecord, topic: str, value: Any, tokens: int | None = None
+) -> Happened:
     return Happened(
         kind=kind,
         at=datetime.fromtimestamp(max(record.timestamp, 0) / 1000, UTC),

@@ -15,7 +15,7 @@ from processors.recall.ranking import Ranked
 _SHOWN = 5
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class NoResult(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was found and is no result; ``position`` counts from 1, over results and these."""
 
     position: int
@@ -38,7 +38,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     chance: float | None
     floor: float
     left_out: dict[str, int]
-    best: list[LeftOut]
+    best: list[NoResult]
 
 
 class Stopwatch:
@@ -62,7 +62,7 @@ def explain(
     shown = {name for each in ranked[:results] for name in candidates[each.position].message_ids}
     chance = ranked[0].score if ranked else None
     left_out: Counter[str] = Counter()
-    best: list[LeftOut] = []
+    best: list[NoResult] = []
     for position, each in enumerate(ranked[results:], results + 1):
         candidate = candidates[each.position]
         if chance is not None and chance < floor:
@@ -73,7 +73,7 @@ def explain(
             left_out["beyond_limit"] += 1
         if len(best) < _SHOWN:
             best.append(
-                LeftOut(
+                NoResult(
                     position=position,
                     score=each.score,
                     text=candidate.text,

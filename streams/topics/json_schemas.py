@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -39,8 +40,21 @@ def json_schema(spec: TopicSpec) -> dict[str, Any]:
 def components(kinds: list[type[msgspec.Struct]], reference: str) -> dict[str, Any]:
     """Return the schemas of ``kinds`` and of all that they hold, by name; ``reference`` has a ``{name}``."""
     _, definitions = msgspec.json.schema_components(kinds, ref_template=reference)
+    check_names(definitions)
     schemas: dict[str, Any] = refined(definitions)
     return schemas
+
+
+def check_names(definitions: Iterable[str]) -> None:
+    """Refuse types of one name in one document: msgspec tells them apart by where their code stands.
+
+    Raises:
+        ValueError: the contract would change with each move of a module.
+    """
+    if clashing := sorted(name for name in definitions if "." in name):
+        raise ValueError(
+            f"types of one name in one document: {', '.join(clashing)}. Give each a name of its own"
+        )
 
 
 def described(catalog: Catalog) -> list[TopicSpec]:

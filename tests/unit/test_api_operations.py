@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -315,6 +316,14 @@ def test_the_description_has_what_the_declaration_says() -> None:
         "default": 0,
     }
     assert "EchoParameters" not in described["components"]["schemas"]
+
+
+def test_types_of_one_name_have_no_place_in_one_description() -> None:
+    """They would be named by where their code stands, and moving it would change the contract."""
+    other = msgspec.defstruct("Echo", [("said", str)], module="elsewhere")
+    clashing = replace(get_thing, answer=list[other], name="other", path="/v1/others")
+    with pytest.raises(ValueError, match=r"elsewhere\.Echo.*a name of its own"):
+        openapi([*HERE, clashing])
 
 
 async def test_each_operation_is_a_span_of_the_callers_trace(client: httpx.AsyncClient) -> None:

@@ -15,7 +15,7 @@ from streams.live import sse
 from streams.live.channel import Channel
 from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.live.interest import Interest, View
-from streams.live.records import Happened, Kind
+from streams.live.records import EventKind, Happened
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
 from streams.settings import load_settings
@@ -155,7 +155,7 @@ def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) 
         (Interest(conversation_id="c-3"), False),
         (Interest(conversation_id="c-1", user_id="ada"), True),
         (Interest(conversation_id="c-1", user_id="bob"), False),
-        (Interest(user_id="ada", kinds=frozenset({Kind.MESSAGE})), False),
+        (Interest(user_id="ada", kinds=frozenset({EventKind.MESSAGE})), False),
         (Interest(view=View.FLOW), False),
         (Interest(view=View.DEAD_LETTERS), False),
     ],
@@ -312,14 +312,14 @@ def test_only_partitions_that_can_hold_it_are_read(hub: Hub) -> None:
 
 
 def test_a_person_is_watched_without_reading_what_everybody_says(hub: Hub) -> None:
-    hub.join(Interest(user_id="ada", kinds=frozenset({Kind.FACT})))
+    hub.join(Interest(user_id="ada", kinds=frozenset({EventKind.FACT})))
     assert hub.places() == {(FACTS, partition_of(b"ada", 8))}
 
 
 def test_the_state_of_the_services_goes_to_those_who_watch_it(hub: Hub) -> None:
     _, flow = hub.join(Interest(view=View.FLOW))
     _, other = hub.join(Interest(conversation_id="c-1"))
-    assert hub.watches(Kind.STATUS)
+    assert hub.watches(EventKind.STATUS)
     event = msgspec.convert(
         {"kind": "status", "at": "2026-01-05T07:12:00Z", "value": {"broker": "ok"}}, Happened
     )

@@ -18,7 +18,14 @@ from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.api.usage import usage
 from streams.conversations.exporting import Exported
-from streams.conversations.listing import Conversations, Listed, NotReadYet, OpenWindow, Said, Tokens
+from streams.conversations.listing import (
+    Conversations,
+    ListedConversation,
+    NotReadYet,
+    OpenWindow,
+    Said,
+    Tokens,
+)
 from streams.conversations.windows import WindowRetriever
 from streams.printing import encode_json
 
@@ -68,7 +75,7 @@ class ConversationsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: str
     tenant_id: str
-    conversations: list[Listed]
+    conversations: list[ListedConversation]
     next: str | None
 
 

@@ -20,7 +20,7 @@ from streams.conversations.progress import FACTS
 from streams.live.history import ConversationLog, History
 from streams.live.interest import Interest, View
 from streams.live.reader import Live
-from streams.live.records import Happened, Kind
+from streams.live.records import EventKind, Happened
 from streams.live.sse import EventStream, follow
 from streams.live.status import Overview, Status
 from streams.remembered.ports import Facts
@@ -78,7 +78,7 @@ async def get_events(call: Call, wanted: EventParameters) -> Response:
     watcher = await watching.enter_async_context(
         live.watching(interest, call.request.headers.get(_LAST_ID, ""))
     )
-    of_person = interest.user_id and not interest.conversation_id and interest.wants(Kind.FACT)
+    of_person = interest.user_id and not interest.conversation_id and interest.wants(EventKind.FACT)
     stored = partial(_stored, call.parts.facts, live.reached(interest, FACTS)) if of_person else None
     return EventStream(follow(watcher, stored), call.stopping, watching.aclose)
 
@@ -106,9 +106,9 @@ def _interest(call: Call, wanted: EventParameters) -> Interest:
         if wanted.conversation_id:
             raise Problem(INVALID_REQUEST, "A view is of all conversations: leave out conversation_id.")
     try:
-        kinds = frozenset(Kind(name) for name in wanted.kinds.split(",") if name)
+        kinds = frozenset(EventKind(name) for name in wanted.kinds.split(",") if name)
     except ValueError as error:
-        names = ", ".join(Kind)
+        names = ", ".join(EventKind)
         raise Problem(INVALID_REQUEST, f"{error}: kinds are {names}.") from error
     return Interest(
         tenant_id=wanted.tenant_id,

@@ -39,7 +39,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     conversations: int
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedPerson(msgspec.Struct, frozen=True, kw_only=True):
     """A person in a list.  ``facts``: how many hold."""
 
     user_id: str
@@ -59,7 +59,7 @@ class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A page of people, by name.  ``next``: the cursor of the next page, if any."""
 
     tenant_id: str
-    people: list[Listed]
+    people: list[ListedPerson]
     next: str | None
 
 
@@ -88,7 +88,7 @@ async def list_people(call: Call, wanted: PeopleParameters) -> PeopleAnswer:
     )
     return PeopleAnswer(
         tenant_id=wanted.tenant_id,
-        people=[Listed(user_id=name, facts=count) for name, count in zip(page, counts, strict=True)],
+        people=[ListedPerson(user_id=name, facts=count) for name, count in zip(page, counts, strict=True)],
         next=cursor_of("people", page[-1]) if len(names) > len(page) else None,
     )
 
