@@ -80,6 +80,8 @@ the process stood still and lost its partitions    what still waits in its produ
                                                    ids; state of a lower term or mark is ignored at recovery,
                                                    and what it stands behind is written again
 another worker runs under the same name            the one that was there first stops and says so
+workers of the service read other topics           those that have the partitions keep them until the last
+                                                   of them ends; the others wait, and say so
 a removed key is written late                      a removal stays, with its mark, for an hour; then it goes
 a stage's sources change                           marks are found by the names of their sources; one that was
                                                    read and is not any more stops the worker
@@ -105,7 +107,7 @@ The eleven rules, and where they live
    ``patience.py``, ``standing.py``
 9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/process/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
-    ``aside.py``
+    ``aside.py``; partitions only with members that read the same topics: ``assignor.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency
     above 1, its web server and its monitor
 

@@ -10,6 +10,7 @@ from typing import Any
 import faust
 
 from models.errors import ConfigurationError
+from streams.runtime.assignor import SameTopicsAssignor
 from streams.runtime.consumer import BatchTransport
 from streams.runtime.credentials import faust_credentials
 from streams.runtime.faust_recovery import SeekingTables
@@ -98,6 +99,7 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         broker_heartbeat_interval=settings.heartbeat_seconds,
         consumer_max_fetch_size=4 << 20,
         consumer_group_instance_id=_member(settings.static_member(runtime.name), runtime.catalog, stages),
+        PartitionAssignor=SameTopicsAssignor,
         ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages), settings.step_bytes),
     )
     app.runtime = runtime
@@ -113,7 +115,7 @@ def _member(name: str, catalog: Catalog, stages: Sequence[BoundStage]) -> str:
     To a member that comes back under its id the broker gives what it had, without looking at its topics: one
     that reads others now (after an upgrade, or with another embedder) would be given partitions of topics that
     it does not read, and none of the new ones.  So it is another member, and what the former one had is given
-    away when its session ends.
+    away when its session ends (:mod:`streams.runtime.assignor`).
     """
     topics = {source for bound in stages for source in bound.stage.sources}
     topics |= {bound.changelog for bound in stages if bound.changelog}

@@ -27,6 +27,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 from faust.app.base import App
+from faust.assignor.client_assignment import ClientAssignment
+from faust.assignor.partition_assignor import PartitionAssignor
 from faust.tables.base import Collection
 from faust.tables.manager import TableManager
 from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
@@ -52,6 +54,7 @@ __all__ = [
     "Array",
     "Assumption",
     "Bytes",
+    "ClientAssignment",
     "Consumer",
     "ConsumerMessage",
     "ConsumerStoppedError",
@@ -62,6 +65,7 @@ __all__ = [
     "JoinGroupRequest",
     "MemoryRecords",
     "Message",
+    "PartitionAssignor",
     "ProduceRequest",
     "RebalanceAgain",
     "Recovery",
@@ -235,6 +239,26 @@ ASSUMPTIONS = [
     Assumption(
         "the app makes its transport in _new_transport()",
         _parameters(App._new_transport, "self"),
+    ),
+    Assumption(
+        "partitions are assigned by the leader in _perform_assignment(cluster, member_metadata)",
+        _parameters(PartitionAssignor._perform_assignment, "self", "cluster", "member_metadata"),
+    ),
+    Assumption(
+        "what a member is told is made by _protocol_assignments, with its address from _update_member_urls",
+        lambda: (
+            _parameters(
+                PartitionAssignor._protocol_assignments,
+                *("self", "assignments", "cl_distribution", "tp_distribution", "topic_groups"),
+            )()
+            and _mentions(PartitionAssignor._protocol_assignments, "url=self._member_urls[client]")()
+        ),
+    ),
+    Assumption(
+        "a member learns what the group reads from the topics' groups, and its own part from _active_tps",
+        _mentions(
+            PartitionAssignor.on_assignment, "self._topic_groups = dict(metadata.topic_groups)", "_active_tps"
+        ),
     ),
     Assumption(
         "topics that acks are enabled for are those with an acking channel",

@@ -1,4 +1,4 @@
-"""The ingest service with a stage that misbehaves on command: ``python misbehaving.py sync|async FOLDER``.
+"""The ingest service with a stage that misbehaves on command: ``python misbehaving.py HOW FOLDER``.
 
 The real conversations stage does the work.  Around it, the step
 
@@ -6,9 +6,9 @@ The real conversations stage does the work.  Around it, the step
 * raises while there is a file ``defect``,
 * raises on a record that holds ``POISON``, and emits an output that is too large on ``OVERSIZED``.
 
-``sync`` calls it on the event loop, as stages that do not call out are; ``async`` as those that do, and
-then it also raises that a dependency is down while there is a file ``down``, and hangs in a thread (in
-partition 0) while there is one ``stuck``.
+HOW ``fewer`` is the real stage, without its last source.  ``sync`` calls it on the event loop, as stages that
+do not call out are; ``async`` as those that do, and then it also raises that a dependency is down while there
+is a file ``down``, and hangs in a thread (in partition 0) while there is one ``stuck``.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def main(how: str, control: Path) -> int:
     async def opener(name: str, settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
         inner = Conversations(settings, cl100k_counter()).stage()
         outer = Misbehaving(inner, control)
+        if how == "fewer":
+            return Service([dataclasses.replace(inner, sources=inner.sources[:-1])])
         if how == "async":
             return Service([dataclasses.replace(inner, step=None, async_step=outer.async_step)])
         return Service([dataclasses.replace(inner, step=outer.step)])

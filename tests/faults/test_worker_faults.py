@@ -8,6 +8,8 @@ import pytest
 from harness import SHORT_SESSION
 from workers import eventually
 
+OTHER_TOPICS = "waiting until the workers of this service that read other topics have ended"
+
 pytestmark = [pytest.mark.kafka, pytest.mark.faults]
 
 
@@ -29,11 +31,18 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
 
 
 async def test_sigterm_hands_over(stream):
-    """Alone, then with another worker at hand: exit code 0 within 30 s, and the other one goes on."""
+    """Alone, then with another worker at hand: exit code 0 within 30 s, and the other one goes on.
+
+    One that reads other topics gets none of the partitions, or state would be torn.
+    """
     first = stream.worker("a", **SHORT_SESSION)
     load = stream.load(rate=3000)
     await first.ready()
     await load.reaches(load.sent + 3000)
+    other = stream.worker("c", how="fewer", **SHORT_SESSION)
+    await eventually(lambda: other.says(OTHER_TOPICS), "who reads other topics waits")
+    assert (partitions_of(first), partitions_of(other)) == (32, 0)
+    other.kill()
     assert await first.stops() == 0
     first.start()
     second = stream.worker("b", **SHORT_SESSION)
