@@ -5,21 +5,45 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
+import time
 from typing import Any
 
 from quixstreams import Application
+from quixstreams.models import TopicAdmin, TopicManager
 
 from benchmarks.pipeline.report import Stopwatch
 from benchmarks.pipeline.workload import State, decode_message, decode_state, encode, fold
+
+#: Seconds that a topic may take to be known everywhere after it was made.
+_TOPIC_TIMEOUT = 120
+
+
+class _PatientAdmin(TopicAdmin):
+    """Returns when the topics that it made are there: quixstreams looks for its changelog once, at once."""
+
+    def create_topics(self, topics: list[Any], *args: Any, **options: Any) -> None:
+        super().create_topics(topics, *args, **options)
+        deadline = time.monotonic() + _TOPIC_TIMEOUT
+        while not all(self._is_there(topic.name) for topic in topics):
+            if time.monotonic() > deadline:
+                raise SystemExit(f"made, but not there: {[topic.name for topic in topics]}")
+            time.sleep(0.1)
+
+    def _is_there(self, name: str) -> bool:
+        found = self.list_topics(timeout=_TOPIC_TIMEOUT).get(name)
+        parts = found.partitions.values() if found is not None and found.error is None else ()
+        return bool(parts) and all(part.leader >= 0 for part in parts)
 
 
 def main(servers: str, source: str, target: str, count: int, whole: bool) -> None:
     """Process ``count`` records, then stop."""
     logging.disable(logging.WARNING)
+    group = f"{target}-quix"
     with tempfile.TemporaryDirectory() as folder:
         app = Application(
             broker_address=servers,
-            consumer_group=f"{target}-quix",
+            consumer_group=group,
+            topic_manager=TopicManager(_PatientAdmin(servers), group),
             auto_offset_reset="earliest",
             state_dir=folder,
             commit_interval=1.0,

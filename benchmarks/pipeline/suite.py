@@ -13,18 +13,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 
 from benchmarks.pipeline.cores import Contender, Run, side_by_side
 from benchmarks.pipeline.load import PARTITIONS, fill
 from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
-from streams.topics import admin
+from streams.topics import admin, cluster
 from streams.topics.catalog import load_catalog
 
 Figures = dict[str, Any]
 
 _TIMEOUT = 1800
+_TOPICS_TIMEOUT = 120
 
 #: What :mod:`benchmarks.serving` measures on one deployment, in the order that disturbs least: the last but one
 #: stops ``serve``, the last drives it to its limits.
@@ -233,8 +234,10 @@ class Suite:
     def _prepare(self, count: int, conversations: int, *targets: str) -> str:
         """Make topics under a prefix of their own, fill the source, and return the prefix."""
         prefix = self._prefix()
-        asyncio.run(admin.apply(load_catalog(prefix), Settings(bootstrap_servers=self._servers)))
-        asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
+        settings = Settings(bootstrap_servers=self._servers)
+        asyncio.run(admin.apply(load_catalog(prefix), settings, timeout_seconds=_TOPICS_TIMEOUT))
+        if targets:
+            asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
         if count:
             asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))
         return prefix
@@ -299,10 +302,13 @@ def _compare(rates: dict[str, list[float]]) -> Figures:
 
 
 async def _make_topics(servers: str, names: list[str]) -> None:
-    client = AIOKafkaAdminClient(bootstrap_servers=servers)
-    await client.start()
-    try:
-        if names:
-            await client.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
-    finally:
-        await client.close()
+    """Make topics; return when each of their partitions has a leader: contenders look for them at once."""
+    async with cluster.connected(Settings(bootstrap_servers=servers), _TOPICS_TIMEOUT) as client:
+        answer = await client.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+        if refused := [error for error in answer.topic_errors if error[1]]:
+            raise SystemExit(f"topics were not made: {refused}")
+        ready: set[str] = set()
+        while not ready.issuperset(names):
+            found = await cluster.describe(client)
+            ready = {name for name, topic in found.items() if topic.ready}
+            await asyncio.sleep(0.1)
