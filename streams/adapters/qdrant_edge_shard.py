@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from models.errors import ConfigurationError
 from models.index import AnyOf, Found, Place, VectorSpace, Where, Within, must_and_must_not
 from streams.adapters import qdrant_payload as stored
+from streams.adapters.kept_items import KeptItems
 from streams.adapters.qdrant_kinds import Kind
 from streams.adapters.read_ahead import read_ahead
 
@@ -51,10 +52,11 @@ def rebuild(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Shard(Generic[Item]):
-    """An open shard that holds items of one kind."""
+    """An open shard that holds items of one kind; ``kept`` are those that were read of it."""
 
     engine: edge.EdgeShard
     kind: Kind[Item]
+    kept: KeptItems[Item]
 
     def upsert(self, items: Sequence[Item]) -> None:
         """Insert what is new and overwrite what is older.  Each item occurs once.
@@ -130,7 +132,7 @@ class Shard(Generic[Item]):
     ) -> tuple[list[Item], dict[str, float]]:
         """Return both, each item once, and the cosines of those that have a vector.
 
-        Other threads get their turn between two calls of the engine.  A payload is read once only.
+        Other threads get their turn between two calls of the engine.
         """
         selected = _filter(where)
         found: dict[Any, float | None] = {}  # by the engine's own ids: to write each as text takes longer
@@ -141,8 +143,7 @@ class Shard(Generic[Item]):
             by_meaning = isinstance(query, edge.Query)
             for point in self.engine.query(request):
                 found.setdefault(point.id, point.score if by_meaning else None)
-        payloads = {record.id: record.payload for record in self.engine.retrieve([*found], True, False)}
-        items = {each: self.kind.from_payload(payloads[each]) for each in found}
+        items = self._items(found)
         cosines = {self.kind.id_of(items[each]): score for each, score in found.items() if score is not None}
         if others := [self.kind.id_of(items[each]) for each, score in found.items() if score is None]:
             cosines |= self.cosines(vector, others)
@@ -153,11 +154,19 @@ class Shard(Generic[Item]):
 
     def _query(self, query: Any, where: Where, limit: int) -> list[Found[Item]]:
         request = edge.QueryRequest(
-            limit=limit, query=query, filter=_filter(where), with_payload=True, params=_NEAREST
+            limit=limit, query=query, filter=_filter(where), with_payload=False, params=_NEAREST
         )
-        return [
-            Found(self.kind.from_payload(point.payload), point.score) for point in self.engine.query(request)
-        ]
+        scores = {point.id: point.score for point in self.engine.query(request)}
+        return [Found(item, scores[point]) for point, item in self._items(scores).items()]
+
+    def _items(self, points: Iterable[Any]) -> dict[Any, Item]:
+        """Return the items of stored points, by the engine's own ids and in their order."""
+        found = {point: self.kept.get(point) for point in points}
+        if missing := [point for point, item in found.items() if item is None]:
+            for record in self.engine.retrieve(missing, True, False):
+                found[record.id] = item = self.kind.from_payload(record.payload)
+                self.kept.put(record.id, item)
+        return {point: item for point, item in found.items() if item is not None}
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         """Return the stored items among ``ids``."""
@@ -166,10 +175,10 @@ class Shard(Generic[Item]):
 
     def page(self, where: Where, limit: int, start: str | None) -> tuple[list[Item], str | None]:
         """Return items in order of their ids, and where the next page starts."""
-        request = edge.ScrollRequest(limit=limit, offset=start, filter=_filter(where), with_payload=True)
+        request = edge.ScrollRequest(limit=limit, offset=start, filter=_filter(where), with_payload=False)
         records, following = self.engine.scroll(request)
-        items = [self.kind.from_payload(record.payload) for record in records]
-        return items, None if following is None else str(following)
+        items = self._items(record.id for record in records)
+        return [*items.values()], None if following is None else str(following)
 
     def erase(self, versions: Mapping[str, int]) -> None:
         """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
@@ -190,6 +199,7 @@ class Shard(Generic[Item]):
         if records:
             # First: points that are missing and were not counted out would be taken for lost.
             self._tally(-len(records))
+            self.kept.forget(record.id for record in records)
             self.engine.update(edge.UpdateOperation.delete_points([record.id for record in records]))
         return len(records)
 
@@ -222,6 +232,7 @@ class Shard(Generic[Item]):
         return {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
 
     def _overwrite(self, name: str, payload: dict[str, Any]) -> None:
+        self.kept.forget([UUID(name)])  # first: a write that fails may have been done all the same
         self.engine.update(edge.UpdateOperation.overwrite_payload([name], payload))
 
 
@@ -258,7 +269,7 @@ def open_shard(folder: Path, kind: Kind[Item], space: VectorSpace) -> Shard[Item
                 f"{space.model} makes: the embedding model was changed. {rebuild(folder)}"
             ) from error
         raise ConfigurationError(f"cannot open the index in {folder}: {error}. {rebuild(folder)}") from error
-    return Shard(shard, kind)
+    return Shard(shard, kind, KeptItems(kind.type))
 
 
 def _check_seal(shard: edge.EdgeShard, expected: dict[str, Any], folder: Path) -> None:

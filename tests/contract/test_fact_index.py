@@ -18,7 +18,7 @@ import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
-from models.facts import FactChange, FactStatus
+from models.facts import Fact, FactChange, FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
 from streams.adapters import qdrant_payload
@@ -392,6 +392,29 @@ async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
     assert await index.count(ADA) == 0
     assert await index.search_text("blueberries", ADA, 5) == []
     assert await index.count(FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,))) == 1
+
+
+async def test_what_was_found_before_is_found_as_it_is_now(index: FactIndex) -> None:
+    """Whatever an index keeps of what it has read: what is found is what is stored."""
+    fact, vector = make_fact(), unit(1.0)
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([vector]), SPACE.model)
+
+    async def everywhere() -> list[list[Fact]]:
+        by_both, _ = await index.search("blueberries", vector, ADA, 5)
+        by_meaning = [each.item for each in await index.search_vector(vector, ADA, 5)]
+        by_words = [each.item for each in await index.search_text("blueberries", ADA, 5)]
+        return [by_both, by_meaning, by_words, (await index.page(ADA, 5))[0]]
+
+    assert await everywhere() == [[fact]] * 4 == await everywhere()
+    changed = make_fact(version=2, confidence=0.9)
+    await index.upsert([changed])
+    assert await everywhere() == [[changed]] * 4
+    await index.erase({fact.fact_id: 2})
+    assert await everywhere() == [[]] * 4
+    again = make_fact(version=3, confidence=0.7)
+    await index.upsert([again])
+    assert await everywhere() == [[again]] * 4
 
 
 async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:

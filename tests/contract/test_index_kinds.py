@@ -118,12 +118,16 @@ async def test_what_has_no_version_is_stored_once_and_erased(index: SearchIndex[
 
 async def test_what_is_too_old_is_deleted_and_may_come_again(index: SearchIndex[Said, TurnFilter]) -> None:
     await index.upsert([*ALL.values()])
+    where, _ = FILTERS["person"]
+    assert ALL["tea"] in [found.item for found in await index.search_text("tea", where, 9)]
     assert await index.expire("sent_at", NOON + timedelta(minutes=1)) == 3
     assert await index.expire("sent_at", NOON + timedelta(minutes=1)) == 0
     left = {each.said_id for each in await index.get([each.said_id for each in ALL.values()])}
     assert left == {ALL["answer"].said_id, ALL["later"].said_id}
-    await index.upsert([ALL["tea"]])
-    assert await index.get([ALL["tea"].said_id]) == [ALL["tea"]]
+    other = msgspec.structs.replace(ALL["tea"], text="tea, again")
+    await index.upsert([other])
+    assert await index.get([other.said_id]) == [other]
+    assert other in [found.item for found in await index.search_text("tea", where, 9)]
 
 
 async def test_words_are_ranked_by_bm25_which_has_no_upper_end(index: SearchIndex[Said, TurnFilter]) -> None:
