@@ -67,9 +67,10 @@ class Effects:
     wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
     ``None`` clears it.  ``counts`` and ``observations``: what a step wants counted, ``(metric, labels) -> n``,
     and measured, ``(metric, value)``; done when the effects are confirmed, so a crash counts nothing twice.
+    ``first``: the keys that are written before all others, also before those of what is absorbed.
     """
 
-    __slots__ = ("changes", "counts", "dead_letters", "observations", "outputs", "timers")
+    __slots__ = ("changes", "counts", "dead_letters", "first", "observations", "outputs", "timers")
 
     def __init__(self) -> None:
         self.outputs: list[Output] = []
@@ -78,6 +79,7 @@ class Effects:
         self.timers: dict[bytes, float | None] = {}
         self.counts: dict[tuple[str, tuple[str, ...]], float] = {}
         self.observations: list[tuple[str, float]] = []
+        self.first: set[bytes] = set()
 
     def emit(
         self,
@@ -136,6 +138,10 @@ class Effects:
         for key, change in other.changes.items():
             self.changes.pop(key, None)
             self.changes[key] = change
+        self.first = (self.first - other.changes.keys()) | other.first
+        if self.first:
+            # Else what both put first, such as a page that the others rest on, would stand behind these.
+            self.changes = dict(sorted(self.changes.items(), key=lambda item: item[0] not in self.first))
         self.dead_letters += other.dead_letters
         self.timers |= other.timers
         self.observations += other.observations

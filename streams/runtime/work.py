@@ -148,9 +148,14 @@ class Work(Effects):
                     removed.append((key, next_offset))
                 else:
                     self.store(key, its_codec.encode(value, packed=packed), next_offset)
+                    if staged_by_key is self._first:
+                        self.first.add(key)
+                    else:
+                        self.first.discard(key)
             staged_by_key.clear()
         for key, next_offset in removed:
             super().remove(key, next_offset)
+            self.first.discard(key)
             if wake_at is not None:
                 self.timers.setdefault(key, None)
         self._decoded.clear()

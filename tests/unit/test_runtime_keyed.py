@@ -211,6 +211,17 @@ class TestWork:
         assert [*work.changes] == [b"early", b"b", b"a", b"gone", b"removed"]
         assert TEXTS.decode(work.changes[b"a"].payload or b"") == ("2",)
 
+    def test_what_is_put_first_in_both_halves_of_a_batch_stays_before_what_rests_on_it(self) -> None:
+        halves = self.work(), self.work()
+        for number, half in enumerate(halves):
+            half.put(b"state %d" % number, ("1",), TEXTS)
+            half.put(b"page", f"{number}", NOTE, first=True)
+            half.put(b"once first", "x", NOTE, first=not number)
+            half.flush()
+        halves[0].absorb(halves[1])
+        assert [*halves[0].changes] == [b"page", b"state 0", b"state 1", b"once first"]
+        assert NOTE.decode(halves[0].changes[b"page"].payload or b"") == "1"
+
     def test_a_later_put_without_a_mark_keeps_the_earlier_one(self) -> None:
         work = self.work()
         work.put(b"a", ("1",), TEXTS, 7)
