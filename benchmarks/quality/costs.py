@@ -3,6 +3,11 @@
 ``python -m benchmarks.quality.costs [--people 30] [--messages 200]``.  People and what they say are made up;
 each window is asked about alone, as it is when a conversation goes on live (a backlog shares calls and costs
 less).  Tokens are counted in cl100k, which takes about as many as Gemini's own vocabulary.
+
+Everything that a key can be set to do is counted.  *Memory*: each window is read for facts and for the graph,
+summaries, one question about near facts a night (:data:`PAIRS` of them), and vectors of turns and facts.
+*Chat*: everything that a person says is understood and answered, from a prompt with eight facts and eight
+turns; what a model searches for besides is not counted.
 """
 
 from __future__ import annotations
@@ -10,18 +15,27 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from deploy.local.model_server import ModelServer
+from models.consolidation import Likeness, MergeCluster
+from models.context import FoundBy
 from models.messages import Role
+from models.statements import Kind
 from models.summaries import SummaryRequest
+from models.turns import Turn, TurnSource
+from models.understanding import QueryUnderstanding, QuestionAsked
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.prompts import extraction, summary
+from processors.answering.answering import Ask, Rules, answering
+from processors.answering.material import Asked, Found
+from processors.context.ranking import Candidate
+from processors.prompts import answer, extraction, graph, merging, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.text.tokens import message_tokens
+from processors.recall.question import words_of
+from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.gemini.answers import Said
 from streams.adapters.gemini.client import GeminiClient
 from streams.adapters.gemini.prices import PRICES, cost
@@ -29,6 +43,15 @@ from streams.adapters.tokenizer import cl100k_counter
 from streams.settings import Settings
 
 DAYS = 7
+
+#: Pairs of near facts of a person, a night, that no rule decides about.
+PAIRS = 5
+
+#: Statements that a question may bear on, turns it may refer to, turns in a prompt, and what a search finds.
+_STATEMENTS, _REFERRED_TO, _RECENT, _FOUND = 5, 6, 5, 8
+
+#: Purposes of memory; the others are those of a chat.
+MEMORY = ("extraction", "graph", "summary", "merging", "embedding")
 
 _OPENINGS = ("By the way,", "You know,", "Honestly,", "So,", "Well,", "Today", "This week", "Last night")
 _THINGS = (
@@ -120,6 +143,83 @@ def requests(messages: list[WindowMessage], settings: Settings) -> Iterator[Summ
 _SOURCE = WindowSource(topic="chat.messages.v1", partition=0, first_offset=0, last_offset=0)
 
 
+def near_facts(messages: Sequence[WindowMessage]) -> list[MergeCluster]:
+    """Return pairs of facts that a night's consolidation may ask about."""
+    things = [each for each in messages if each.role is Role.USER][: 2 * PAIRS]
+    facts = [
+        Likeness(
+            fact_id=each.message_id,
+            statement=each.content,
+            kind=Kind.STATE,
+            confidence=0.8,
+            last_evidence_at=each.sent_at,
+        )
+        for each in things
+    ]
+    return [MergeCluster(cluster_id=f"c-{n}", facts=tuple(facts[n : n + 2])) for n in range(0, len(facts), 2)]
+
+
+def questions(messages: Sequence[WindowMessage], count: TokenCounter) -> Iterator[tuple[str, Prompt]]:
+    """Yield what is asked of a model when all that a person says is understood and answered."""
+    rules = Rules(count, Settings().answer_tokens, "scripted")
+    for n, each in enumerate(messages):
+        if each.role is not Role.USER:
+            continue
+        before = messages[max(0, n - _REFERRED_TO) : n]
+        known = [said for said in messages[:n] if said.role is Role.USER]
+        facts = tuple(_candidate(said, "f") for said in known[-_FOUND:])
+        asked = QuestionAsked(
+            query=each.content,
+            user_id=each.user_id,
+            tenant_id="default",
+            turns=[said.content for said in before],
+            remembered=[fact.text for fact in facts[:_STATEMENTS]],
+        )
+        yield "understanding", understanding.prompt(asked)
+        meant = QueryUnderstanding(
+            query=each.content, is_ambiguous=False, score=0.0, final_augmented_context=each.content
+        )
+        said_before = tuple(_candidate(said, "t") for said in known[-3 * _FOUND : -2 * _FOUND])
+        material = Asked(
+            turn=_turn(each),
+            understanding=meant,
+            recent=tuple(map(_turn, before[-_RECENT:])),
+            found=Found(facts, said_before),
+        )
+        step = next(step for step in answering(material, rules, each.sent_at) if isinstance(step, Ask))
+        made = step.dialogue
+        yield "answer", Prompt(made.version, made.system, made.user, dict(made.tool or {}), made.most_tokens)
+
+
+def _turn(message: WindowMessage) -> Turn:
+    return Turn(
+        turn_id=f"t-{message.index}",
+        message_id=message.message_id,
+        conversation_id="c",
+        user_id=message.user_id,
+        role=message.role,
+        text=message.content,
+        sent_at=message.sent_at,
+        arrived_at=message.arrived_at,
+        began_at=message.arrived_at,
+        index=message.index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=message.offset),
+    )
+
+
+def _candidate(message: WindowMessage, kind: str) -> Candidate:
+    return Candidate(
+        id=f"{kind}-{message.index}",
+        text=message.content,
+        found_by=FoundBy.MEANING,
+        similarity=0.8,
+        at=message.sent_at,
+        words=tuple(words_of(message.content)),
+        message_ids=(message.message_id,),
+        conversation_id="earlier",
+    )
+
+
 class Row(msgspec.Struct):
     """Calls and tokens of a purpose."""
 
@@ -128,30 +228,56 @@ class Row(msgspec.Struct):
     output_tokens: int = 0
 
 
+VERSIONS = {
+    "extraction": extraction.VERSION,
+    "graph": graph.VERSION,
+    "summary": summary.VERSION,
+    "merging": merging.VERSION,
+    "understanding": understanding.VERSION,
+    "answer": answer.VERSION,
+}
+
+
 async def measure(people: int, per_day: int, seed: int) -> dict[str, Row]:
     """Ask about everybody's week and return what it took, by purpose."""
     count, rng = cl100k_counter(), random.Random(seed)
-    rows = {"extraction": Row(), "summary": Row()}
+    rows = {purpose: Row() for purpose in (*MEMORY, "understanding", "answer")}
     async with ModelServer() as server:
-        settings = Settings(gemini_url=server.url, GEMINI_API_KEY="scripted")
+        settings = Settings.model_validate({"gemini_url": server.url, "GEMINI_API_KEY": "scripted"})
         client = GeminiClient(settings)
         for _ in range(people):
             messages = said(rng, per_day * DAYS)
-            asked: list[tuple[str, Prompt]] = [
-                ("extraction", extraction.prompt([each])) for each in windows(messages, settings)
-            ]
-            asked += [("summary", summary.prompt(each)) for each in requests(messages, settings)]
-            for purpose, prompt in asked:
-                answer = await client.generate(settings.gemini_model, prompt)
-                assert isinstance(answer, Said)
+            for purpose, prompt in _asked(messages, settings, count):
+                found = await client.generate(settings.gemini_model, prompt)
+                assert isinstance(found, Said)
                 row = rows[purpose]
                 row.input_tokens += count(prompt.system) + count(prompt.user) + count(str(prompt.schema))
-                row.output_tokens += count(answer.text)
-        for purpose, row in rows.items():
-            version = {"extraction": extraction.VERSION, "summary": summary.VERSION}[purpose]
-            row.calls = sum(f"Task {version}:" in str(call.body["systemInstruction"]) for call in server.calls)
+                row.output_tokens += count(found.text)
+            # A turn each, and of what a person says a fact.
+            row, texts = rows["embedding"], [each.content for each in messages]
+            texts += [each.content for each in messages if each.role is Role.USER]
+            row.input_tokens += sum(map(count, texts))
+            row.calls += -(-len(texts) // settings.call_batch_records)
+        tasks = [str(call.body.get("systemInstruction")) for call in server.calls]
+        for purpose, version in VERSIONS.items():
+            rows[purpose].calls = sum(f"Task {version}:" in task for task in tasks)
         await client.close()
     return rows
+
+
+def _asked(
+    messages: list[WindowMessage], settings: Settings, count: TokenCounter
+) -> Iterator[tuple[str, Prompt]]:
+    """Yield what is asked of a model about a person's week."""
+    for each in windows(messages, settings):
+        yield "extraction", extraction.prompt([each])
+        yield "graph", graph.prompt(each)
+    for request in requests(messages, settings):
+        yield "summary", summary.prompt(request)
+    day = len(messages) // DAYS
+    for night in range(DAYS):
+        yield "merging", merging.prompt(near_facts(messages[night * day :]))
+    yield from questions(messages, count)
 
 
 def main() -> None:
@@ -164,15 +290,16 @@ def main() -> None:
     rows = asyncio.run(measure(options.people, options.messages, options.seed))
     print(f"{options.people} people, {options.messages} messages a day of each, {DAYS} days; US$ a person")
     for model in ("gemini-2.5-flash-lite", "gemini-2.5-flash"):
-        total = 0.0
+        spent = {}
         for purpose, row in rows.items():
-            each = cost(PRICES[model], row.input_tokens, row.output_tokens) / options.people
-            total += each
+            price = PRICES["gemini-embedding-001" if purpose == "embedding" else model]
+            spent[purpose] = cost(price, row.input_tokens, row.output_tokens) / options.people
             print(
-                f"  {model:22} {purpose:10} {row.calls:6,} calls {row.input_tokens:10,} tokens in "
-                f"{row.output_tokens:9,} out  {each:.4f}"
+                f"  {model:22} {purpose:13} {row.calls:7,} calls {row.input_tokens:11,} tokens in "
+                f"{row.output_tokens:10,} out  {spent[purpose]:.4f}"
             )
-        print(f"  {model:22} all {total:.4f}")
+        memory = sum(spent[purpose] for purpose in MEMORY)
+        print(f"  {model:22} memory {memory:.4f}  chat {sum(spent.values()) - memory:.4f}")
 
 
 if __name__ == "__main__":

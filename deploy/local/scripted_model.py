@@ -146,7 +146,7 @@ def _window(records: list[dict[str, Any]]) -> Window:
 
 
 def _statement(found: Statement) -> dict[str, Any]:
-    return {
+    said: dict[str, Any] = {
         "person": found.user_id,
         "subject": found.subject,
         "attribute": found.attribute,
@@ -158,10 +158,12 @@ def _statement(found: Statement) -> dict[str, Any]:
         "quote": found.quote,
         "sources": [int(each) for each in found.source_message_ids],
         "confidence": found.confidence,
-        "event_at": found.event_at.isoformat() if found.event_at is not None else "",
-        "event_precision": found.event_precision.value if found.event_precision is not None else "",
-        "completes": found.completes,
     }
+    if found.event_at is not None:
+        said["event_at"] = found.event_at.isoformat()
+    if found.event_precision is not None:
+        said["event_precision"] = found.event_precision.value
+    return {**said, "completes": found.completes} if found.completes else said
 
 
 def _summarized(records: list[dict[str, Any]]) -> str:

@@ -54,15 +54,13 @@ def window() -> Window:
 EXTRACTED = """{"windows": [{"window": 1, "statements": [
  {"person": "A", "subject": "user", "attribute": "home", "kind": "state", "value": "Munich", "polarity": "affirmed",
   "assertion": "holds", "statement": "Lives in Munich", "quote": "I moved to Munich in January.", "sources": [1],
-  "confidence": 0.95, "event_at": "", "event_precision": "", "completes": ""},
+  "confidence": 0.95},
  {"person": "A", "subject": "user", "attribute": "like", "kind": "preference", "value": "coffee at work",
   "polarity": "negated", "assertion": "holds", "statement": "Does not like the coffee at work",
-  "quote": "I don't like the coffee at work.", "sources": [3], "confidence": 0.85, "event_at": "",
-  "event_precision": "", "completes": ""},
+  "quote": "I don't like the coffee at work.", "sources": [3], "confidence": 0.85},
  {"person": "A", "subject": "user", "attribute": "instruction", "kind": "instruction", "value": "keep answers short",
   "polarity": "affirmed", "assertion": "holds", "statement": "Wants short answers",
-  "quote": "please keep your answers short", "sources": [4], "confidence": 0.9, "event_at": "",
-  "event_precision": "", "completes": ""}]}]}"""
+  "quote": "please keep your answers short", "sources": [4], "confidence": 0.9}]}]}"""
 
 
 #: What a model should say about how things in :func:`window` are related.

@@ -26,7 +26,7 @@ from processors.facts.claims import normalized_attribute
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 
-VERSION = "extraction-1"
+VERSION = "extraction-2"
 
 #: Room for the answer about one window; what is longer is cut off, and read as far as it goes.
 MOST_TOKENS = 2048
@@ -61,9 +61,9 @@ Fields of a statement:
 - quote: the words it is taken from, copied exactly from one message of that person.
 - sources: the numbers of the messages it rests on, that of the quote among them.
 - confidence: 0 to 1.
-- event_at: for an event or a plan the date that they name, counted from "at" if it is relative, as YYYY-MM-DD; else empty.
-- event_precision: minute, day, week, month, season or year, for event_at; else empty.
-- completes: if it extends what the same person said before in the window, the value of the shorter one; else empty."""
+- event_at: for an event or a plan the date that they name, counted from "at" if it is relative, as YYYY-MM-DD; else left out.
+- event_precision: minute, day, week, month, season or year, for event_at; else left out.
+- completes: if it extends what the same person said before in the window, the value of the shorter one; else left out."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,7 +87,7 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     (found,) = await extract(extractor, windows(1))
     ((key, memo),) = await rig.memos()
     assert memo is not None and memo.memo_id == key
-    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-1", "gemini-2.5-flash-lite")
+    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-2", "gemini-2.5-flash-lite")
     assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
     assert memo.input_tokens > 100 and memo.output_tokens > 10
     expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
@@ -312,7 +312,7 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
 
 
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, "builtin-3 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-1")):
+    for budget, by in ((0.0, "builtin-3 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-2")):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
