@@ -5,13 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from typing import Any
+from unittest.mock import Mock
+from urllib.parse import quote
 
 import httpx
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from serve_rig import ServeRig, eventually
+
+from streams import kafka
+from streams.api.app import create_api
+from streams.api.catalog import OPERATIONS
+from streams.remote.client import Remote
+from streams.serve.opening import open_all
+from streams.telemetry.metrics import process_metrics
 
 pytestmark = pytest.mark.kafka
 
@@ -373,3 +384,47 @@ def test_a_thousand_at_once(client: httpx.Client, person: str) -> None:
     told = answer.json()["messages"]
     assert len({each["message_id"] for each in told}) == 1000
     assert len({each["position"] for each in told}) == 1000
+
+
+#: Of what views are asked for over the socket: all but taking and letting go of a lease is reading.
+_WRITES = {"claim", "release"}
+
+
+async def test_a_get_changes_nothing(
+    rig: ServeRig, client: httpx.Client, person: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each GET, against what is really there: none makes a producer, or asks for what changes a view."""
+    sent = await asyncio.to_thread(client.post, "/v1/messages", json=talk(person))
+    place = sent.json()["messages"][0]
+    await asyncio.to_thread(seen, client, person)
+    producers, asked = Mock(wraps=kafka.make_producer), list[str]()
+    monkeypatch.setattr(kafka, "make_producer", producers)
+    ask = Remote._call
+
+    async def noted(self: Remote, name: str, method: str, arguments: Any) -> Any:
+        asked.append(method)
+        return await ask(self, name, method, arguments)
+
+    monkeypatch.setattr(Remote, "_call", noted)
+    own = {"user_id": person, "conversation_id": f"talk/of {person}", "turn_id": "t", "fact_id": "f"}
+    own |= {"position": place["position"], "message_id": place["message_id"]}
+    own |= {"partition": place["partition"], "offset": place["offset"]}
+    statuses: dict[str, int] = {}
+    stopping = asyncio.Event()
+    stopping.set()  # streams end at once
+    async with AsyncExitStack() as resources:
+        opened = await open_all(rig.settings, process_metrics(), resources)
+        app = create_api(opened.parts, stopping=stopping)
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=rig.url, timeout=60)
+        await resources.enter_async_context(http)
+        for each in (each for each in OPERATIONS if each.method == "GET"):
+            given = {name: own.get(name, value) for name, value in each.example.items()}
+            path = each.path.format(**{name: quote(str(value), safe="") for name, value in given.items()})
+            query = {name: value for name, value in given.items() if f"{{{name}}}" not in each.path}
+            statuses[each.path] = (await http.get(path, params=query)).status_code
+        assert set(statuses.values()) <= {200, 404}, statuses
+        assert Counter(statuses.values())[200] > len(statuses) * 2 / 3, statuses
+        assert asked and not _WRITES & set(asked), asked
+        assert not producers.called, producers.call_args_list
+        await http.post("/v1/messages", json=talk(person))
+        assert producers.called  # what writes is seen

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -15,7 +17,8 @@ from typing import Any
 
 import httpx
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import PATIENCE, ServeRig, eventually
+from stubborn_chats import Person, Told, check
 
 from deploy.local.ports import free_ports
 from streams.process import leash
@@ -120,18 +123,19 @@ def shown(events: list[tuple[str, Any]]) -> str:
 class Model:
     """The scripted model's server, in a process of its own, and a serve that asks it."""
 
-    def __init__(self, rig: ServeRig) -> None:
+    def __init__(self, rig: ServeRig, pause: float = 0.0) -> None:
+        """``pause``: between two pieces of an answer (seconds)."""
         port, api, metrics = free_ports(3)
         self.url, self.api = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{api}"
-        command = ["-m", "deploy.local.model_server", "--port", str(port)]
+        command = ["-m", "deploy.local.model_server", "--port", str(port), "--pause", str(pause)]
         self._model = self._spawn(rig, "model", command, dict(os.environ))
         eventually(lambda: self._answers(f"{self.url}/script/calls"), "the scripted model answers")
         # Whoever says nothing is waited for longer than any test takes.
         asked = {"responder": "gemini", "gemini_url": self.url, "gemini_timeout_seconds": 300}
         environment = rig.environment(**asked, api_port=api, metrics_port=metrics)
         environment |= {"GEMINI_API_KEY": "scripted"}
-        self._serve = self._spawn(rig, "serve-model", ["-m", "streams.cli", "serve"], environment)
-        eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
+        self._start = lambda: self._spawn(rig, "serve-model", ["-m", "streams.cli", "serve"], environment)
+        self.start_serve()
 
     @staticmethod
     def _spawn(
@@ -154,6 +158,10 @@ class Model:
         """Return how many calls have failed in this way: those that were to, and have arrived."""
         told = httpx.get(f"{self.url}/script/calls", trust_env=False, timeout=60).json()
         return int(told["faults"].get(fault, 0))
+
+    def start_serve(self) -> None:
+        self._serve = self._start()
+        eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
 
     def kill_serve(self) -> None:
         self._serve.kill()
@@ -417,6 +425,39 @@ def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
         lambda: (answer := chat.post(turn_id=turn)).status_code == 404 and answer, "it has its answer"
     )
     assert twice.json()["type"].endswith("unknown-turn")
+
+
+@pytest.mark.parametrize(
+    ("people", "kills"),
+    [(3, 1), pytest.param(20, 30, marks=[pytest.mark.soak, pytest.mark.faults, pytest.mark.timeout(0)])],
+)
+async def test_serve_killed_at_any_time_loses_and_doubles_nothing(
+    deployment: ServeRig, seed: int, people: int, kills: int
+) -> None:
+    """The topics alone tell.  Beside the one that is killed there is another, where one can go on."""
+    deployment.need(*SERVICES)
+    model = await asyncio.to_thread(Model, deployment, pause=0.05)
+    told, over, chance = Told(), asyncio.Event(), random.Random(seed)
+    try:
+        async with httpx.AsyncClient(timeout=120, trust_env=False) as client, asyncio.TaskGroup() as group:
+            for number in range(people):
+                person = Person([model.api, model.api, deployment.url], told, seed + number)
+                group.create_task(person.chat(client, over))
+            killed = 0
+            while killed < kills or not told.ends["cut off"]:
+                await told.under_way.wait()  # the group ends with what a person fails of
+                await asyncio.sleep(chance.uniform(0.0, 1.0))  # the moment is what is tried
+                await asyncio.to_thread(model.kill_serve)
+                await asyncio.to_thread(model.start_serve)
+                killed += 1
+            over.set()
+        servers = deployment.settings.bootstrap_servers
+        async with asyncio.timeout(2 * PATIENCE):
+            while not await check(servers, deployment.catalog, told):
+                await asyncio.sleep(1.0)
+    finally:
+        await asyncio.to_thread(model.close)
+    assert told.ends["answered"] >= people, told.ends
 
 
 # -- in the terminal ---------------------------------------------------------------------------------------
