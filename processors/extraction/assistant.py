@@ -29,7 +29,7 @@ _ABOUT = (
 )
 _TELLING = (
     r"(?:answer|respond|reply|write|speak|talk|explain|summari[sz]e|repeat|apologi[sz]e|include|"
-    r"provide|give me|show me|use|cite|format|mention|remind|address|add|offer|present|specify|combine|confirm|list|highlight|"
+    r"provide|give me|show me|tell me|let me know|use|cite|format|mention|remind|address|add|offer|present|specify|combine|confirm|list|highlight|"
     r"describe|suggest|verify|check|break|structure|clarify|emphasi[sz]e|incorporate|state|outline|note|lecture|assume)"
 )
 _MANNER = (
@@ -72,10 +72,8 @@ _ANOTHER = re.compile(
     r",(?: and)? (?=(?:set|find|play|navigate|start|take|call|book|show me|tell me|can you|could you)\b)",
     re.IGNORECASE,
 )
-#: "Include them in my routes": nobody can tell what.  "Call them Ada" is the person.
-_POINTS = re.compile(
-    r"^(?:not |always |never )?(?!call them (?-i:[A-Z]))\w+ (?:them|those|these|that one)\b", re.IGNORECASE
-)
+#: "Include them in my routes": nobody can tell what.
+_POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
 #: What is to be so whenever the assistant answers has to do with answers, or with who asks.
 _OF_ANSWERS = re.compile(
     rf"\b(?:me|my|mine|i|i'm|i've|{_ABOUT}|{_MANNER}|respon\w+|reply\w*|summari[sz]\w*|cit(?:e|ing)|"
@@ -92,7 +90,7 @@ _COUNSEL = re.compile(
 _FOR_GOOD = re.compile(r"(?:always|never)\b", re.IGNORECASE)
 #: "Then do not respond": a retort.
 _RETORT = re.compile(
-    r"(?:don't|do not|stop) (?:respond|reply|answer)(?:ing)?(?: (?:to )?(?:me|this|that|it))?(?: (?:at all|then|any ?more))*",
+    r"(?:don't|do not|stop) (?:respond|reply|answer)(?:ing)?(?: (?:to )?(?:me|this|that|it))?(?: (?:at all|then|any ?more))*(?:,.*)?",
     re.IGNORECASE,
 )
 _SECOND = {
@@ -112,8 +110,8 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
         return None
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
-            value = _turn(says.format(**{name: got or "" for name, got in match.groupdict().items()}))
-            if len(value.split()) > _LONGEST or _POINTS.search(value):
+            told = says.format(**{name: got or "" for name, got in match.groupdict().items()})
+            if _POINTS.search(told) or len((value := _turn(told)).split()) > _LONGEST:
                 return None
             value = f"{value[:1].lower()}{value[1:]}"
             return ToAssistant("instruction", value, f"Wants the assistant {_infinitive(value)}")

@@ -44,11 +44,16 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     """Make the sentence: "live in Rome" becomes "Lives in Rome", "Sister no longer lives in Rome"."""
     verb, _, rest = says.partition(" ")
     as_it_is = verb in ("was", "will", "has") or (is_past(verb) and verb not in ("read", "put"))
-    third = verb if as_it_is else conjugate(verb)
+    are_many = subject != SELF and _MANY.search(subject) is not None
+    third = _OF_MANY.get(verb, verb) if as_it_is or are_many else conjugate(verb)
     if assertion is ENDED and verb != "gave":
         said = f"no longer {third} {rest}"
     elif polarity is NEGATED:
-        said = f"{third} not {rest}" if verb in ("be", "was", "will") else f"does not {verb} {rest}"
+        said = (
+            f"{third} not {rest}"
+            if verb in ("be", "was", "will")
+            else f"{'do' if are_many else 'does'} not {verb} {rest}"
+        )
     else:
         said = f"{third} {rest}"
     said = " ".join((said if subject == SELF else f"{subject} {said}").split())
@@ -56,6 +61,8 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     return f"{said[0].upper()}{said[1:]}"
 
 
+_MANY = re.compile(r"(?:s|children)$", re.IGNORECASE)
+_OF_MANY = {"be": "are"}
 #: "Option a or b" and "vitamin a in the morning" have no article.
 _AN = re.compile(
     rf"\ba(?= (?!(?:about|after|also|and|are|as|at|if|in|instead|is|of|on|only|or|over|until)\b)(?:{VOWEL.pattern}))"
@@ -65,10 +72,24 @@ _AN = re.compile(
 _LIST = re.compile(r"([\w'-]+(?: [\w'-]+)?) and ([\w'-]+(?: [\w'-]+)?)")
 
 
-def listed(value: str) -> list[str]:
+#: Two words for one thing: a title, a dish, a genre.
+_ONE = re.compile(
+    r"(?i:fish and chips|mac and cheese|rock and roll|r and b|rhythm and blues|arts and crafts|black and white|"
+    r"peace and quiet|salt and pepper|bed and breakfast|peanut butter and \w+|(?:dungeons|drum) and \w+|pros and cons)|"
+    r"(?:[A-Z]\w*[ -]?)+ and (?:[A-Z]\w*[ -]?)+"
+)
+
+
+def listed(value: str, attribute: str) -> list[str]:
     """ "Tea and coffee" are two; "heist and gangster films" may be one."""
     pair = _LIST.fullmatch(value)
-    return [pair[1], pair[2]] if pair and len(pair[2].split()) <= len(pair[1].split()) else [value]
+    if (
+        pair is None
+        or len(pair[2].split()) > len(pair[1].split())
+        or (attribute == "like" and _ONE.fullmatch(value))
+    ):
+        return [value]
+    return [pair[1], pair[2]]
 
 
 _OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)

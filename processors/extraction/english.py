@@ -102,6 +102,19 @@ def is_past(verb: str) -> bool:
     return verb in PAST or (verb.endswith("ed") and len(verb) > 4 and verb not in ("need", "feed", "exceed"))
 
 
+#: Base forms that are no nouns, and those that are verbs only before an object: "dance" may be either.
+_ONLY_VERB = "eat|go|listen|sing|bake|read|write|watch|teach|learn|spend|take|make|see|explore|meet|follow|do|have|own|wear"
+_ALSO_NOUN = "dance|run|walk|swim|work|travel|play|sleep|talk|drink|help|shop|cook|ride|drive|hike|visit|live|camp|paint|draw"
+#: A verb that goes on with what the one before it began.
+VERB = rf"(?:(?:{_ONLY_VERB})(?= )|(?:{_ALSO_NOUN})(?= (?:an?|the|my|our|to|in|at|on|for|with|out|up|around|as|from|every)\b))"
+_AFTER_TO = re.compile(rf"(?P<joint>,? (?:and|or) |, )(?P<verb>{_ONLY_VERB}|{_ALSO_NOUN})\b", re.IGNORECASE)
+
+
+def gerunds(verb: str, rest: str) -> str:
+    """What follows "to" as what one likes doing: "swim and eat" is "swimming and eating"."""
+    return f"{gerund(verb)}{_AFTER_TO.sub(lambda found: found['joint'] + gerund(found['verb']), rest)}"
+
+
 #: What "an" stands before: an hour, an opera; but a European, a one-way ticket, a usual table.
 VOWEL = re.compile(
     r"(?!eu|ewe|onc?e\b|u(?:biq|ku|ni(?![mn])|s[aeu]|ti|topi))[aeiou]|h(?:eir|onest|onou?r|ours?\b)",

@@ -19,11 +19,20 @@ from processors.extraction.drafts import (
     listed,
     say,
 )
-from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past, third_person, words
+from processors.extraction.english import (
+    NO_EVENT,
+    PARTICIPLES,
+    VERB,
+    gerund,
+    gerunds,
+    is_past,
+    third_person,
+    words,
+)
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tenses import base_form, perfected
-from processors.extraction.values import clause_end, clean, with_article, without_article
+from processors.extraction.values import clause_end, clean, series, with_article, without_article
 from processors.extraction.worth import asks_to_be_told, tells
 from processors.text.dates import FoundDate, find_dates
 
@@ -33,6 +42,7 @@ _HABITS = (
     *("generally", "regularly", "often", "mostly", "mainly", "primarily"),
 )
 _HABITUAL = frozenset(_HABITS)
+_RARELY = ("rarely", "seldom")
 _FREQUENCY = re.compile(
     r"\b(?:every (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|year|other \w+|\w+day|summer|winter)|each (?:day|morning|night|week)|daily|weekly|(?<!how )often|"
     r"on (?:\w+days|weekends)|(?:once|twice|(?:a )?(?:couple of|\w+) times) a (?:day|week|month|year)|in the mornings?|most (?:days|mornings|nights|weekends)|"
@@ -56,7 +66,21 @@ _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "
 #: What happens in the head or all the time, but not where it has a date.
 _DATED = frozenset(("had", "saw", "got", "found", "heard", "stayed", "made"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
+_AND_DOES = re.compile(rf"\band {VERB}", re.IGNORECASE)
 _TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
+#: "I like gold more" says what is liked less only to who knows of what was spoken.
+_COMPARED = re.compile(
+    r"(?<!any )(?<!no )\b(?:more|better|less|most)\W*$|\b(?:more|better|less) than\b|^ ?(?:more|better|less)\b",
+    re.IGNORECASE,
+)
+#: Trifles of a day: "bought milk", "ordered some pizza", "had lunch".
+_TRIFLE = re.compile(
+    r"(?:bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b)(?-i:[a-z])|"
+    r"completed \d+ \w+$|(?:went|been) to a place\b|finished (?:spending|eating|cleaning|cooking|washing|watching|doing)\b|started (?:with|on|looking|thinking)\b|"
+    r"(?:had|ate|made|got|cooked) (?:an? )?(?:quick |late |early |nice |good )*(?:lunch|dinner|breakfast|brunch|coffee|snacks?|nap|shower)$|"
+    r"(?:went|got|came) (?:back )?(?:to )?(?:the )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall)$",
+    re.IGNORECASE,
+)
 _VAGUE = re.compile(
     r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
@@ -107,6 +131,8 @@ def _by_table(
     found = predicates.first(rows, clause.rest)
     if found is None or not _is_meant(found[0], clause, whole):
         return []
+    if clause.negated and clause.adverbs & {"always", "only", "just"} and "not" in clause.adverbs:
+        return []
     row, match = found
     flags, groups, attribute = row.flags, match.groupdict(), row.attribute
     happens, date, text = attribute in ("plan", "event"), None, groups.get("v") or ""
@@ -118,26 +144,46 @@ def _by_table(
         if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
             return []
     if "g" in flags:
-        text = f"{gerund((groups['g'] or '').lower())}{text}"
+        text = gerunds((groups["g"] or "").lower(), text)
+    if attribute == "habit" and not clause.adverbs & _HABITUAL and _AND_DOES.search(text):
+        return []
+    if attribute == "like" and _COMPARED.search(text[: clause_end(text)]):
+        return []
     value = third_person(text) if "s" in flags else ""
-    value = value or clean(text, words=14 if "w" in flags or happens else 7, keep_article="a" in flags)
+    value = value or clean(
+        text, words=14 if "w" in flags or happens else 9 if "a" in flags else 7, keep_article="a" in flags
+    )
     if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
         value = place[0].strip(" .,'")
     if "r" in flags:
         value = row.says.partition(" ")[2]
     if not value or _says_nothing(row, value):
         return []
-    values = listed(value) if "l" in flags else [value]
-    if attribute == "like":
-        values = [each for each in values if not BARE_NOUN.fullmatch(each)]
-    if attribute in ("like", "employer") and "g" not in flags and values:
-        values[0] = with_article(text, values[0])
+    values = _values(row, text, value)
     assertion = ENDED if clause.ended or "x" in flags else HOLDS
     denied = clause.negated != ("-" in flags) if "n" not in flags else not {"c", "!"} & set(flags)
     if assertion is ENDED:
         denied = "-" in flags and clause.ended
     polarity = NEGATED if denied else AFFIRMED
     return [_draft(row, clause, subject, each, polarity, assertion, date, whole) for each in values]
+
+
+def _values(row: predicates.Row, text: str, value: str) -> list[str]:
+    """What fills the slot: the value, or the members of a list, all of them or none."""
+    if row.attribute == "pet":
+        return [each[0] for each in predicates.ONE_PET.finditer(text)]
+    members = series(text) if "l" in row.flags or "g" in row.flags else None
+    values = [clean(each, words=7) for each in members] if members is not None else [value]
+    if members is None and "l" in row.flags:
+        values = listed(value, row.attribute)
+    if not all(values):
+        return []
+    if row.attribute in ("like", "employer") and "g" not in row.flags:
+        whole = members or [text]
+        values[: len(whole)] = map(with_article, whole, values)
+    return [
+        each for each in values if row.attribute != "like" or not BARE_NOUN.fullmatch(without_article(each))
+    ]
 
 
 def _is_meant(row: predicates.Row, clause: Clause, whole: str) -> bool:
@@ -182,6 +228,8 @@ def _draft(
             f"{verb.lower()} {rest}".strip(), clause, subject, value, polarity, assertion, whole
         )
         value = f"{gerund(verb.lower())} {rest}".strip() if verb.lower() not in ("gave", "be") else value
+    elif row.says == "teach {v}":
+        value = f"teaching {value}"
     elif row.attribute == "constraint" and "c" in row.flags:
         sentence = f"Cannot {verb} {value}"
     elif "q" in row.flags:
@@ -209,6 +257,8 @@ def _of_habit(
         says = f"{says} {frequency[0]}"
     elif occasion and (when := clean(occasion["when"], keep_article=True)):
         says = f"{says} during {when}"
+    if adverb in _RARELY and assertion is HOLDS:
+        polarity = AFFIRMED
     if not adverb or polarity is NEGATED or assertion is not HOLDS:
         return say(says, polarity=polarity, assertion=assertion, subject=subject)
     sentence = say(says, subject=subject)
@@ -234,8 +284,10 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
     if not (date is not None or verb in _STRONG or (clause.negated and perfect) or verb == "been"):
         return None
     value = "" if _VAGUE.match(text) else clean(text, words=14, keep_article=True)
-    if len(value.split()) < 2 or _VAGUE.match(value):
+    if len(value.split()) < 2 or _VAGUE.match(value) or _TRIFLE.match(value):
         return None
+    if not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
+        return None  # "I did play the flute"
     has = f"Has {'never ' if clause.negated else ''}" if clause.negated or verb in PARTICIPLES else ""
     sentence = f"{has}{value}" if has else f"{value[0].upper()}{value[1:]}"
     sentence = sentence if date is None else f"{sentence} {dated(date)}"

@@ -58,9 +58,10 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return None
     (attribute, says), subject = noun, base if possessed else SELF
     value = clean(clause.rest, words=4, keep_article=attribute == "occupation")
-    if not value or clause.negated or (attribute == "name" and not value[0].isupper()):
+    fits = predicates.FITS.get(attribute)
+    if not value or clause.negated or (fits is not None and not fits.match(value)):
         return []
-    values = listed(value) if attribute in ("like", "language", "allergy") else [value]
+    values = listed(value, attribute) if attribute in ("like", "language", "allergy") else [value]
     assertion, sure = CORRECTED if clause.corrects else HOLDS, predicates.TOLD
     sentences = [say(says.format(v=each), subject=subject) for each in values]
     return [

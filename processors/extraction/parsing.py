@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from processors.extraction.english import PAST, words
+
+_SAME_FORM = words("read put quit set let hit led lit found felt saw left spoke wore rose thought did")
 #: A longer sentence was pasted, not said.
 LONGEST_SENTENCE = 700
 
@@ -104,10 +107,21 @@ def mask_quotes(text: str) -> str:
     return _QUOTING_LINE.sub(lambda match: " " * len(match[0]), masked)
 
 
+#: "I moved to Rome and got a dog" are two things done, and so are "I have a dog and work as a nurse" two that hold.
+_ALSO_DID = rf"(?:{'|'.join(sorted(PAST - _SAME_FORM))}|\w{{2,}}ed(?= (?:an?|the|my|our|to|in|at|for|with|some|from|on|up|out|into|off|back|home)\b))"
+_NO_OTHER = r"(?:(?!\b(?:who|which|that|she|he|they|it|you|if|when|as|and i)\b)[^.;?!])"
+_CONJOINED = re.compile(
+    rf"\b(?P<self>i|we) (?:(?:just|recently|also|finally|actually) )?(?:(?:{_ALSO_DID})\b(?:(?!\bto (?!(?-i:[A-Z])|the|a)){_NO_OTHER}){{1,80}}?,? and (?:then |also |later )?(?!had to\b)(?=(?:{_ALSO_DID}) )"
+    rf"|(?:live|work|have|teach|own|study|am)\b(?:(?!\bto\b){_NO_OTHER}){{1,60}}?,? and (?=(?:work|live|have|teach|own|study|love|enjoy|play|do not|don't|am) ))",
+    re.IGNORECASE,
+)
+
+
 def parts(sentence: str) -> Iterator[Part]:
     """The pieces of a sentence that may state or ask something for themselves."""
     if len(sentence) > LONGEST_SENTENCE or _UNREAL.search(sentence) or _HEARSAY.match(without_opener(sentence)):
         return
+    sentence = _CONJOINED.sub(lambda found: f"{found[0]}{found['self']} ", sentence)
     asked = sentence.rstrip("\"'”’)* ").endswith("?")
     begin, joint = 0, ""
     cuts = list(_JOINT.finditer(sentence, 1))
@@ -157,6 +171,7 @@ _LEAD = re.compile(
     r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)",
     re.IGNORECASE,
 )
+_ONCE = re.compile(r"(?:once|until|every time|each time|by the time|as soon as) (?:i|we)\b", re.IGNORECASE)
 _LEAD_ONLY = re.compile(rf"{_LEAD.pattern.partition('(?P<lead>')[0]}[^,;]{{0,60}}", re.IGNORECASE)
 _ADVERB = (
     r"(?:really|just|always|usually|actually|also|still|often|now|currently|recently|absolutely|truly|"
@@ -229,6 +244,8 @@ def read(text: str, *, joint: str = "") -> Clause | None:
         if (hedge := _HEDGE.match(text)) is not None:
             hedged = hedged or bool(hedge["hedge"])
             text = text[hedge.end() :]
+    if _ONCE.match(text):
+        return None
     if (lead := _LEAD.match(text)) is not None:
         text = text[lead.end() :]
     head = _HEAD.match(text)
@@ -239,7 +256,7 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     rest, between = head["rest"].rstrip(" .!,;…"), f"{head['pre'] or ''} {head['mid'] or ''}".lower()
     if mood is Mood.HAVE and auxiliary in ("have", "has") and not _PARTICIPLE.match(rest):
         mood, rest = Mood.DO, f"have {rest}"
-    elif auxiliary in ("do", "does") and not _STRESSED.match(rest):
+    elif auxiliary in ("do", "does") and "not" not in between and not _STRESSED.match(rest):
         rest = f"do {rest}"
     elif auxiliary == "had":
         rest = rest if _PARTICIPLE.match(rest) else f"had {rest}"

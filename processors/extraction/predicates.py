@@ -75,6 +75,12 @@ _OCCASION = (
 )
 _COUNT = r"(?:an?|one|two|three|four|five|six|my own|some|several|\d+)"
 
+#: One animal, or some of a kind, but no fish tank.
+_ONE_PET = (
+    rf"(?:{_COUNT}|the|this) (?:(?!kids?\b|children\b|for\b|of\b|in\b|with\b|about\b)[\w-]+ ){{0,2}}{_PET}\b(?! (?:tank|bowl|food|park|show|house|bed|shop|store|person|lover)s?\b)"
+    r"(?:,? (?:called|named) (?-i:[A-Z])\w+(?:,? and (?-i:[A-Z])\w+)?)?"
+)
+
 # A row is a line.
 # fmt: off
 LIKING = _rows(
@@ -88,29 +94,29 @@ LIKING = _rows(
     (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
-    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?=[,.;]|$)", "", "care {v}", LIKED, "ns"),
+    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),
     (r"want to (?P<v>(?:walk|drive|wait|pay|spend|travel|eat|drink|deal with)\b.*)", "", "want to {v}", LIKED, "nw"),
     (r"have (?:an? )?(?P<v>(?:low|high|no|little|zero|great) tolerance (?:for|of) .*)", "", "have {v}", LIKED, "a"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
-    (r"have (?:an? )?(?:\w+ )??(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
+    (r"have (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
     (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
 )
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
     (r"work as (?P<v>(?:an?|the) .*)", "occupation", "work as {v}", TOLD, "a"),
-    (r"work (?:at|for) V", "employer", "work at {v}", TOLD, ""),
+    (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
-    (r"teach V", "occupation", "teach {v}", LIKED, ""),
+    (r"teach (?P<v>(?!my\b|me\b|them\b|you\b|her\b|him\b|us\b).*)", "occupation", "teach {v}", LIKED, ""),
     (r"(?:study|major in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b).*)", "education", "study {v}", LIKED, ""),
     (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
     (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
     (r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"),
-    (rf"have (?:got )?(?P<v>(?:{_COUNT}|the|this) (?:(?!kids?\b|children\b|for\b|of\b|in\b|with\b|about\b)[\w-]+ ){{0,2}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+(?:,? and (?-i:[A-Z])\w+)?)?)", "pet", "have {v}", TOLD, "a"),
+    (rf"have (?:got )?(?P<v>{_ONE_PET}(?:(?:,? and|,) {_ONE_PET})*)", "pet", "have {v}", TOLD, "a"),
     (rf"have (?P<v>{_COUNT} (?:[\w-]+ ){{0,2}}{RELATIVES}\b(?: and {_COUNT} (?:[\w-]+ )?{RELATIVES}\b)?)(?! (?:who|that|to|in))", "family", "have {v}", TOLD, "a"),
     (r"have (?P<v>no (?:kids|children|siblings|pets))\b", "family", "have {v}", TOLD, "a"),
-    (r"have (?:an? )?(?:\w+ )?(?:allergy to|allergies to) V", "allergy", "be allergic to {v}", TOLD, "l"),
+    (r"have (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
     (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{HEALTH})\b", "health", "have {v}", TOLD, "a"),
     (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
     (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
@@ -150,7 +156,7 @@ BE = _rows(
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in) V", "like", "like {v}", LIKED, "l"),
     (r"(?:willing|happy) to (?P<v>(?:pay|walk|drive|wait|travel|work|take)\b.*)", "", "be willing to {v}", LIKED, "w"),
     (r"(?:tired of|sick of|bored (?:of|with)|fed up with) V", "like", "like {v}", LIKED, "-"),
-    (r"(?:over(?! the moon\b| \d)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
+    (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
     (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waqp"),
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
@@ -166,7 +172,7 @@ WAS = _rows(
 
 DID = _rows(
     (r"(?:moved|relocated) (?:back )?(?:here )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
-    (r"grew up (?:in|on) V", "origin", "be from {v}", TOLD, ""),
+    (r"grew up (?:in|on|near) (?P<v>(?:(?:rural|northern|southern|eastern|western|a|an|the|small|big|little) )*(?:(?-i:[A-Z])|(?:town|village|farm|city|suburbs|countryside|ranch|island)\b).*)", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job (?:at|with) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, "xp"),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job as V", "occupation", "work as {v}", TOLD, "xap"),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?(?P<v>job)\b", "occupation", "work", TOLD, "xjp"),
@@ -177,16 +183,18 @@ DID = _rows(
     (r"(?:started|began) (?:working )?(?:at|for) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:went|turned|became) (?P<v>vegan|vegetarian|pescatarian|keto|gluten-free)\b", "diet", "be {v}", TOLD, ""),
     (r"(?:got|became) (?P<v>married|engaged|divorced)\b", "relationship", "be {v}", TOLD, ""),
-    (r"(?:graduated from|studied at|graduated with|got my degree in|majored in) V", "education", "studied {v}", TOLD, "a"),
+    (r"graduated from V", "education", "graduated from {v}", TOLD, "a"),
+    (r"studied at V", "education", "studied at {v}", TOLD, "a"),
+    (r"(?:graduated (?:with a degree )?in(?! \d)|got my degree in|majored in) V", "education", "studied {v}", TOLD, "a"),
 )
 
 WILL = _rows(
-    (r"(?:be )?(?P<v>(?!see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
+    (r"(?:be (?=\w+ing |in |at |on ))?(?P<v>(?!be |see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
 )
 CAN = _rows(
     (r"(?:stand|bear) V", "like", "like {v}", LIKED, "n-l"),
     (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n!"),
-    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun).*)", "constraint", "eat {v}", TOLD, "nc"),
+    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun).*)", "constraint", "eat {v}", TOLD, "nca"),
     (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
 )
 MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))
@@ -217,7 +225,19 @@ NOUNS: dict[str, tuple[str, str]] = {
     "allergies": ("allergy", "be allergic to {v}"),
     **dict.fromkeys(("hobby", "hobbies", "passion", "main hobby"), ("like", "like {v}")),
 }
+#: What such a thing may be: "my job is boring" says no job.
+FITS: dict[str, re.Pattern[str]] = {
+    **dict.fromkeys(("name", "origin", "employer", "language"), re.compile(r"(?:the )?[A-Z]")),
+    **dict.fromkeys(("age", "birthday"), re.compile(r"(?:on |in )?(?:the )?(?:\d|[A-Z])")),
+    "occupation": re.compile(rf"(?:an?|the) |(?:[\w-]+ )*{_ROLE}$", re.IGNORECASE),
+    "diet": re.compile(rf"(?:mostly |strictly |an? )*{_DIET}", re.IGNORECASE),
+    "like": re.compile(
+        r"(?!(?:very|so|too|really|important|expensive|boring|fun|great|simple|hard|relaxing|dying)\b)",
+        re.IGNORECASE,
+    ),
+}
 OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
+ONE_PET = re.compile(_ONE_PET, re.IGNORECASE)
 PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)
 RELATIVE = re.compile(
     rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!(?:days|years|time|stuff|life|things)\b)[A-Za-z]\w+))?$",

@@ -160,8 +160,22 @@ _PLAINER = tuple(
             r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ",
             " about ",
         ),
+        (r"\b(i)(m|ve)\b", r"\1'\2"),
+        (r"\b(do|did|does|ca|wo)nt\b", r"\1n't"),
         (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
     )
+)
+#: Who writes all in lower case writes places so: "i live in ohio", but not "i live in the woods".
+_CAPITAL = re.compile(r"(?!I\b)[A-Z]")
+_LOWER_PLACE = re.compile(
+    r"\b(?:i|we|i'm|i am|i've|i was)(?: (?:just|now|currently|originally|recently|have been|been|actually|also))* "
+    r"(?:(?:live|living|lived|reside|based|born|raised|grew up) in|(?:moved|moving|relocated) to|(?:come )?from) "
+    r"(?:(?:rural|northern|southern|eastern|western|upstate) )?"
+    r"(?P<place>(?!(?:an?|the|my|our|your|his|her|their|this|that|it|here|there|home|town|peace|fear|harmony|style|luxury|one|two|"
+    r"scratch|nowhere|somewhere|space|small|big|rural|another|far|work|school|where|what|something|different|new(?! [yohjmz])|\d+)\b)"
+    r"[a-z]+(?: (?!(?:and|but|so|now|with|where|near|too|right|for|since|as|in|also|actually|originally|when|because|then|by|at|on|about|all|baby|babe|dude|man|lol|haha|btw|today|again|please)\b)[a-z]+)?)"
+    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)",
+    re.IGNORECASE,
 )
 _FOND = re.compile(
     r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
@@ -174,11 +188,17 @@ _INLINE = re.compile(
 )
 
 
+def _place(name: str) -> str:
+    return name.upper() if name in ("usa", "uk", "us", "nyc", "la", "uae") else name.title()
+
+
 def _sentence(
     text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
 ) -> list[Draft]:
     for pattern, plain in _PLAINER:
         text = pattern.sub(plain, text)
+    if not _CAPITAL.search(text):
+        text = _LOWER_PLACE.sub(lambda found: found[0][: -len(found["place"])] + _place(found["place"]), text)
     pieces = list(parts(text))
     if not pieces:
         return []

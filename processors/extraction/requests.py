@@ -131,7 +131,7 @@ _PLAYING = re.compile(
 )
 _GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b", re.IGNORECASE)
 _NOT_BARE = re.compile(
-    r"(?:no|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
+    r"(?:no|name|list|tell|give|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
     r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
     r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or|.* (?:is|are|was|were))\b",
     re.IGNORECASE,

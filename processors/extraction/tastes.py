@@ -75,7 +75,8 @@ _CLASS, _CLASSES = _table(
 )
 #: These say it only where their subject is spoken of.
 _AMBIGUOUS = words(
-    "street budget security accessible secure secured covered country card cards disabled soul pop folk free guarded"
+    "street budget security accessible secure secured covered country card cards disabled soul pop folk free guarded "
+    "underground indoor indoors roof security"
 )
 #: A genre is preferred in podcasts and on the radio too: their subject stays.
 _OWN_SUBJECT = frozenset(("podcast", "news", "radio station", "film", "book", "charging", "streaming", "seat"))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from processors.extraction.english import VOWEL, third_person
+from processors.extraction.english import VERB, VOWEL, third_person
 
 #: From here on it is another clause.
 _CUT = re.compile(
-    r"\s*(?:,(?!\d{3})|[;(\[{…!?]|:(?!\w)|\.{2,}|\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
+    r"\s*(?:,(?!\d{3})|[;(\[{…!?]|:(?!\w)|\.{2,}|(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
     r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
     r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|(?:strongly |really )?(?:love|like|enjoy|prefer|dislike|hate)|just|only|this|"
-    r"these|think|avoid|don't|make|find|please|get|look|keep)(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
+    rf"these|think|avoid|don't|make|find|please|get|look|keep|{VERB})(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
     r"i've|especially|can you|could you|please|just (?:give|get|find|take|show|tell)|rather than|instead of|lol|haha)\b)",
     re.IGNORECASE,
 )
@@ -22,6 +22,7 @@ _TAIL = re.compile(
     r"you know|for sure|at all|the (?:most|best)|most of all|more than anything|in general|generally|for now|"
     r"already|instead|today|together|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
     r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
+    r"quite|almost|alot|specifically|next|(?:pretty )?soon|(?:to )(?:death|bits|pieces)|best of all(?: .*)?|"
     r"dude|sir|there|better|best|beginning|starting|scheduled|coming up|planned|each|"
     r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$",
     re.IGNORECASE,
@@ -70,6 +71,8 @@ _RESTRICTS = re.compile(
 )
 #: "Who said something" does not say what.
 _UNSAID = re.compile(r"\b(?:something|anything|things|stuff|it|that|this)$", re.IGNORECASE)
+#: "Made by small, independent farms" is torn at its comma.
+_TORN_ADJECTIVE = re.compile(r"\b(?:by|with|of|from) [a-z-]+(?<!s)$")
 #: Words that its clause may have beyond those of the phrase.
 _RESTRICTION_WORDS = 10
 #: "Sides 9, 11 and 13" is torn apart.
@@ -99,7 +102,7 @@ def with_article(text: str, value: str) -> str:
     return f"{_WHOSE.get(said, said)} {value}"
 
 
-_ARTICLE = re.compile(r"(?:the|an?|my|our)(?= )", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|an?|my|our|any)(?= )", re.IGNORECASE)
 _WHOSE = {"my": "their", "our": "their"}
 
 
@@ -107,6 +110,30 @@ def clause_end(text: str) -> int:
     """Where the first clause of ``text`` ends."""
     cut = _CUT.search(text)
     return cut.start() if cut is not None else len(text)
+
+
+_ITEM = r"(?!(?:and|or|but|i|it|he|she|they|you|we|that|which|who|so|because)\b)\w[\w'&-]*(?: (?!(?:and|or|but)\b)\w[\w'&-]*){0,5}"
+_SERIES = re.compile(
+    rf"(?P<first>{_ITEM})(?P<more>(?:, {_ITEM})+)(?P<serial>,?) (?:and|or) (?P<last>{_ITEM})(?= but\b| because\b|[.;!?]|$)",
+    re.IGNORECASE,
+)
+#: A member may have an article: "the sea, the wind and the rain".
+_OTHER_CLAUSE = re.compile(rf"(?!\s*(?:my|the|an?|[A-Z]\w*)\b){_NEW_CLAUSE.pattern}")
+_BEGINS_SERIES = re.compile(
+    rf"{_ITEM}, {_ITEM},? (?:and|or|but not)\b|{_ITEM}(?:, {_ITEM}){{2,}}", re.IGNORECASE
+)
+
+
+def series(text: str) -> list[str] | None:
+    """The members of "reading, long walks, and chess"; ``[]`` if where they end is not sure, ``None`` if it is none."""
+    found = _SERIES.match(text)
+    if found is None or _OTHER_CLAUSE.match(found["more"], 1):
+        begins = _BEGINS_SERIES.match(text)
+        return [] if begins and not _OTHER_CLAUSE.match(text, text.index(",") + 1) else None
+    members = [found["first"], *found["more"][2:].split(", "), found["last"]]
+    is_thing = " " in members[0] or members[0].endswith(("s", "ing")) or members[0][0].isupper()
+    # "Old, quiet towns and cities" are no three.
+    return members if found["serial"] or is_thing or all(" " not in each for each in members) else None
 
 
 def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
@@ -175,7 +202,8 @@ def _restriction(text: str, cut: re.Match[str] | None) -> str | None:
     clause, end = found["clause"], _CUT.search(found["clause"])
     clause = (clause[: end.start()] if end is not None else clause).strip(" .\t\n\"'“”*_~-–—")
     torn = (
-        not _WORD.search(clause)
+        (end is not None and end[0].strip() == "," and _TORN_ADJECTIVE.search(clause))
+        or not _WORD.search(clause)
         or _UNSAID.search(clause)
         or _TORN_END.search(clause)
         or len(clause.split()) > _RESTRICTION_WORDS

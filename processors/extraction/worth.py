@@ -28,12 +28,12 @@ _TRUISM = re.compile(
 )
 #: "I'm interested in learning more about comets": it asks for that now.
 _TO_BE_TOLD = re.compile(
-    r"(?:(?:very|really|also|quite|particularly) )*interested in "
-    r"(?:learning|knowing|hearing|finding out|reading) (?:(?:a (?:bit|little|lot) )?more\b|about\b)",
+    r"(?:(?:very|really|also|quite|particularly|still) )*(?:interested in|hoping to|looking to|trying to) "
+    r"(?:learn(?:ing)?|know(?:ing)?|hear(?:ing)?|find(?:ing)? out|reading) (?:(?:a (?:bit|little|lot) )?more\b|about\b)",
     re.IGNORECASE,
 )
 _WANTS_TO_BE_TOLD = re.compile(
-    r"want to (?:learn|know|hear|find out) (?:a (?:bit|little|lot) )?more\b", re.IGNORECASE
+    r"want to (?:learn|know|hear|find out) (?:(?:a (?:bit|little|lot) )?more|about)\b", re.IGNORECASE
 )
 
 
