@@ -62,10 +62,16 @@ class _People:
     def __init__(self, said: Sequence[GraphStatement]) -> None:
         self._names_of_role: dict[tuple[EntityType, str], set[str]] = defaultdict(set)
         self._keys_of_name: dict[tuple[EntityType, str], set[str]] = defaultdict(set)
+        #: Names of a role by what they begin with, in whole words.
+        self._longer: dict[tuple[EntityType, str, str], set[str]] = defaultdict(set)
+        self._keys_of_role: dict[tuple[EntityType, str], str | None] = {}
         mentions = [mention for each in said for mention in (each.subject, each.object)]
         full = {(each.type, each.role, _folded(each.name)) for each in mentions if each.role and each.name}
         for kind, role, name in full:
             self._names_of_role[kind, role].add(name)
+            words = name.split(" ")
+            for count in range(1, len(words)):
+                self._longer[kind, role, " ".join(words[:count])].add(name)
         for kind, role, name in full:
             key = _key(kind, role, self._longest(kind, role, name))
             self._keys_of_name[kind, name].add(key)
@@ -73,8 +79,8 @@ class _People:
 
     def _longest(self, kind: EntityType, role: str, name: str) -> str:
         """ "Anna" of the same role is "Anna Lund" if there is one such."""
-        longer = [each for each in self._names_of_role[kind, role] if each.startswith(name + " ")]
-        return longer[0] if len(longer) == 1 else name
+        longer = self._longer.get((kind, role, name), ())
+        return next(iter(longer)) if len(longer) == 1 else name
 
     def key_of(self, mention: Mention) -> str | None:
         """Return the key of whom or what is meant; ``None`` if it could be two."""
@@ -84,14 +90,19 @@ class _People:
         if role and name:
             return _key(kind, role, self._longest(kind, role, name))
         if role:
-            names = {self._longest(kind, role, each) for each in self._names_of_role[kind, role]}
-            if len(names) > 1:
-                return None
-            return _key(kind, role, names.pop() if names else "")
+            if (kind, role) not in self._keys_of_role:
+                self._keys_of_role[kind, role] = self._key_of_role(kind, role)
+            return self._keys_of_role[kind, role]
         keys = self._keys_of_name.get((kind, name), set())
         if len(keys) > 1:
             return None
         return next(iter(keys)) if keys else _key(kind, "", name)
+
+    def _key_of_role(self, kind: EntityType, role: str) -> str | None:
+        names = {self._longest(kind, role, each) for each in self._names_of_role[kind, role]}
+        if len(names) > 1:
+            return None
+        return _key(kind, role, names.pop() if names else "")
 
 
 def _key(kind: EntityType, role: str, name: str) -> str:
@@ -146,8 +157,9 @@ def _ends(claims: dict[tuple[str, str, str], list[GraphStatement]]) -> dict[tupl
             rivals[key[0], key[1]] += [(at, key) for at in holding]
     for said in rivals.values():
         said.sort()
+        last = {key: at for at, key in said}
         for (_, key), (later, other) in pairwise(said):
-            if other != key and key not in ends and not any(each == key for at, each in said if at > later):
+            if other != key and key not in ends and last[key] <= later:
                 ends[key] = later
     return ends
 

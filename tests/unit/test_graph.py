@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import sys
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graph import EntityType, GraphStatement
+from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
 from processors.episodes.state import KeptTurn
 from processors.graph.reading import read
 from processors.graph.resolving import Graph, resolve
@@ -271,3 +272,55 @@ def test_two_relations_of_the_same_two_are_two_of_the_same_tenant() -> None:
     assert len({each.relation_id for each in of_anna}) == 2
     assert {each.tenant_id for each in graph.relations.values()} == {"acme"}
     assert {each.tenant_id for each in graph.entities.values()} == {"acme"}
+
+
+# -- much about one person ------------------------------------------------------------------------------------
+
+
+def work_of(statements: list[GraphStatement]) -> int:
+    """How many calls it takes to make a graph: of functions, and of what is built in."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        resolve(statements)
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("relation", "kind", "role", "name"),
+    [
+        ("friend", EntityType.PERSON, "friend", "Anna Lund{}"),
+        ("friend", EntityType.PERSON, "friend", "Anna{}"),
+        ("lives_in", EntityType.PLACE, "", "Town{}"),
+    ],
+)
+def test_twice_as_much_takes_about_twice_the_work(
+    relation: str, kind: EntityType, role: str, name: str
+) -> None:
+    (one, *_) = said("My sister Anna lives in Berlin.")
+
+    def many(count: int) -> list[GraphStatement]:
+        return [
+            msgspec.structs.replace(
+                one,
+                statement_id=f"s-{number}",
+                subject=Mention(EntityType.PERSON, role=SELF_ROLE),
+                relation=relation,
+                object=Mention(kind, name.format(number), role),
+                source=msgspec.structs.replace(
+                    one.source, offset=number, sent_at=one.source.sent_at + timedelta(minutes=number)
+                ),
+            )
+            for number in range(count)
+        ]
+
+    assert len(resolve(many(200)).relations) == 200
+    assert work_of(many(400)) < 2.5 * work_of(many(200))
