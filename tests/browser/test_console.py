@@ -20,6 +20,30 @@ for (let n = 0; n < 2; n += 1)
   document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
 """
 
+#: Ten announcements at once; returns what was told until the last of them was.
+TEN_ANNOUNCEMENTS = """
+async () => {
+  const { announce } = await import("/static/parts.js");
+  const region = document.getElementById("announcements");
+  const told = [];
+  const seen = new MutationObserver(() => told.push(region.textContent));
+  seen.observe(region, { childList: true, characterData: true, subtree: true });
+  for (let n = 0; n < 10; n += 1) announce(`news ${n}`);
+  while (told.at(-1) !== "news 9") await new Promise((done) => setTimeout(done, 50));
+  seen.disconnect();
+  return told;
+}
+"""
+
+#: How an arrow of the flow moves along which records pass.
+MOVING = """
+() => {
+  const arrow = document.querySelector("svg.flow .arrow");
+  arrow.classList.add("busy");
+  return getComputedStyle(arrow).animationName;
+}
+"""
+
 
 def live(tab: Tab) -> None:
     """Wait until the page sees what happens."""
@@ -82,6 +106,57 @@ def test_a_contradiction_typed_elsewhere_is_seen_arriving(visitor: Visitor, rig:
     expect(person.page.locator("tr.faded", has_text="coffee").first).to_be_visible()
     expect(conversation.page.locator(".factline.faded", has_text="coffee").first).to_be_visible()
     person.check()
+
+
+def test_a_live_list_follows_at_its_end_and_waits_for_who_reads(tab: Tab, rig: ServeRig) -> None:
+    lines = [("user" if n % 2 else "assistant", f"This is line {n} of a long evening.") for n in range(44)]
+    speak(rig, "kim-evening", "kim", lines[:40])
+    kept(rig, "kim", "kim-evening", 40)
+    page = tab.open("/conversations/kim-evening")
+    expect(page.locator(".message")).to_have_count(40)
+    live(tab)
+    # Who reads further up, and has a row in focus, keeps both.
+    row = page.locator(".message").first
+    row.focus()
+    page.evaluate("scrollTo({ top: 0 })")
+    held = page.evaluate("document.activeElement.id")
+    speak(rig, "kim-evening", "kim", lines[40:42], first=40)
+    expect(page.get_by_role("button", name="2 new messages")).to_be_visible()
+    assert page.evaluate("[scrollY, document.activeElement.id]") == [0, held]
+    expect(row).to_be_focused()
+    tab.check()
+    page.get_by_role("button", name="2 new messages").click()
+    expect(page.locator(".message", has_text="line 41 of")).to_be_in_viewport()
+    expect(page.locator("button.waiting")).to_have_count(0)
+    speak(rig, "kim-evening", "kim", lines[42:], first=42)
+    expect(page.locator(".message", has_text="line 43 of")).to_be_in_viewport()
+    assert page.locator("button.waiting").count() == 0
+
+
+def test_a_page_has_no_more_than_a_thousand_rows(tab: Tab, rig: ServeRig) -> None:
+    told = asked(rig, "/v1/conversations/ava-breakfast/log")
+    said = next(each for each in told["events"] if each["kind"] == "message")
+    many = [
+        {**said, "offset": n, "value": {**said["value"], "message_id": f"m-{n}", "content": f"line {n}."}}
+        for n in range(1200)
+    ]
+    answer = {**told, "events": many}
+    tab.page.route(re.compile("/v1/conversations/[^/]+/log"), lambda route: route.fulfill(json=answer))
+    page = tab.open("/conversations/ava-breakfast")
+    expect(page.locator(".message").last).to_contain_text("line 1199.")
+    assert page.locator(".message").count() == 1000
+
+
+def test_what_changes_is_told_politely_and_moves_for_nobody_who_asks_it_not_to(tab: Tab) -> None:
+    page = tab.open("/")
+    live(tab)
+    expect(page.locator("#announcements")).to_have_attribute("aria-live", "polite")
+    told = page.evaluate(TEN_ANNOUNCEMENTS)
+    assert len(told) <= 2, told  # what is told at once, and the newest of what came meanwhile
+    expect(page.locator("svg.flow .arrow").first).to_be_attached()
+    for wish, moves in (("no-preference", "run"), ("reduce", "none")):
+        page.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
+        assert page.evaluate(MOVING) == moves
 
 
 def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
