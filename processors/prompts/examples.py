@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from models.answers import AnswerItem
+from models.consolidation import Likeness, MergeCluster
 from models.context import FoundBy, Tier
 from models.messages import Role
+from models.statements import Kind
+from models.summaries import SummaryRequest
+from models.understanding import QuestionAsked
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 
 _BEGAN = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -68,6 +72,64 @@ RELATED = """{"statements": [
  {"n": 1, "subject": {"type": "person", "name": "", "role": "self"}, "relation": "lives_in",
   "object": {"type": "place", "name": "Munich", "role": ""}, "ended": false,
   "quote": "I moved to Munich in January."}]}"""
+
+
+def summary_request() -> SummaryRequest:
+    """Return a request for a summary of the messages of :func:`window`."""
+    shown = window()
+    return SummaryRequest(
+        request_id="r-1",
+        conversation_id=shown.conversation_id,
+        user_id=shown.user_id,
+        from_index=shown.from_index,
+        to_index=shown.to_index,
+        messages=shown.messages,
+        tokens=60,
+        threshold=50,
+        source=shown.source,
+        arrived_at=shown.messages[-1].arrived_at,
+    )
+
+
+#: What a model should say about it.
+SUMMARIZED = """{"profile": {"preferences": ["Does not like the coffee at work", "Wants short answers"],
+ "constraints": []}, "key_facts": ["Moved to Munich in January and likes it there"], "decisions": [],
+ "open_questions": [], "todos": []}"""
+
+
+def _near(name: str, *statements: str) -> MergeCluster:
+    facts = tuple(
+        Likeness(
+            fact_id=f"{name}-{n}", statement=text, confidence=0.8, kind=Kind.PREFERENCE, last_evidence_at=_BEGAN
+        )
+        for n, text in enumerate(statements, 1)
+    )
+    return MergeCluster(cluster_id=name, facts=facts)
+
+
+#: Facts that are near each other.
+CLUSTERS = (
+    _near("a", "Wants short answers", "Prefers answers to be short"),
+    _near("b", "Won the first match of the season", "Won the fourth match of the season"),
+)
+
+#: What a model should decide about them.
+DECIDED = """{"clusters": [{"cluster": 1, "decision": "MERGE", "facts": [1, 2]},
+ {"cluster": 2, "decision": "KEEP_BOTH", "facts": [1, 2]}]}"""
+
+#: A question that rests on what was said before it.
+ASKED = QuestionAsked(
+    query="Is the coffee better there?",
+    user_id="mara",
+    tenant_id="default",
+    turns=("I moved to Munich in January.", "How do you like it there?"),
+    remembered=("Lives in Munich", "Does not like the coffee at work"),
+)
+
+#: What a model should say it means.
+UNDERSTOOD = """{"is_ambiguous": false, "score": 0.2, "reasons": [], "possible_interpretations": [],
+ "clarifying_questions": [], "rewritten_query": "Is the coffee better in Munich?",
+ "references": [{"words": "there", "meanings": ["Munich"]}], "needed": [3, 4]}"""
 
 
 def _item(n: int, tier: Tier, name: str, text: str, role: Role | None = None) -> AnswerItem:

@@ -479,7 +479,8 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     place.settings = place.settings.model_copy(update={"embedder": f"onnx:{model}"})
     recall = place.start("worker", "recall")
     api = await recall.serves()
-    assert (await all_found(api, statements)).keys() == statements, "the living index answers"
+    found = await eventually(lambda: all_found(api, statements), "the living index answers")
+    assert found.keys() == statements
     await eventually(lambda: "it takes the place of the living one" in recall.output(), "it is whole")
     assert [each.name[:12] for each in place.settings.folder.glob("qdrant-*")] == ["qdrant-other"]
     reports = await services.ask_services(place.settings)
@@ -488,7 +489,8 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
 
     worker = House(place)
     api = await worker.serves()
-    assert (await all_found(api, statements)).keys() == statements, "the new one answers"
+    found = await eventually(lambda: all_found(api, statements), "the new one answers")
+    assert found.keys() == statements
     assert list(place.settings.folder.glob("qdrant-*")) == []
     await place.send(CANDIDATES, [candidate("owns a kayak", 3)])
     await eventually(lambda: all_found(api, statements | {"owns a kayak"}), "what is new is found, too")

@@ -1,0 +1,63 @@
+"""Each prompt has an example of what it is asked about and of a good answer, which is read as it is meant."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from importlib import import_module
+
+import pytest
+
+import processors.prompts
+from models.consolidation import Decision
+from processors.prompts import answer, examples, extraction, fence, graph, merging, summary, understanding
+from processors.prompts.prompt import Prompt
+from processors.summaries.building import validate_summary
+
+#: What a prompt is made of its example, by version.
+PROMPTS: dict[str, Callable[[], Prompt]] = {
+    extraction.VERSION: lambda: extraction.prompt([examples.window()]),
+    graph.VERSION: lambda: graph.prompt(examples.window()),
+    summary.VERSION: lambda: summary.prompt(examples.summary_request()),
+    merging.VERSION: lambda: merging.prompt(examples.CLUSTERS),
+    understanding.VERSION: lambda: understanding.prompt(examples.ASKED),
+}
+
+
+def test_every_prompt_has_an_example() -> None:
+    found = {import_module(f"processors.prompts.{each.name}") for each in _modules()}
+    versions = {module.VERSION for module in found if hasattr(module, "VERSION")}
+    assert versions == {*PROMPTS, answer.VERSION}, "an answer's is read in test_answering.py"
+
+
+def _modules() -> list[pkgutil.ModuleInfo]:
+    return [*pkgutil.iter_modules(processors.prompts.__path__)]
+
+
+@pytest.mark.parametrize("version", PROMPTS)
+def test_it_is_shown_as_data(version: str) -> None:
+    prompt = PROMPTS[version]()
+    assert prompt.version == version
+    assert fence.opened(prompt.user)
+
+
+def test_a_summary_is_read() -> None:
+    read = validate_summary(examples.SUMMARIZED)
+    assert read.profile.preferences == ("Does not like the coffee at work", "Wants short answers")
+    assert read.key_facts == ("Moved to Munich in January and likes it there",)
+
+
+def test_decisions_about_near_facts_are_read() -> None:
+    read = merging.read(examples.DECIDED, examples.CLUSTERS)
+    assert [(each.cluster_id, each.decision) for each in read] == [
+        ("a", Decision.MERGE),
+        ("b", Decision.KEEP_BOTH),
+    ]
+
+
+def test_what_a_question_means_is_read() -> None:
+    read = understanding.read(examples.UNDERSTOOD, examples.ASKED)
+    assert read is not None
+    assert read.rewritten_query == "Is the coffee better in Munich?"
+    assert read.needed_context_from_memory == examples.ASKED.remembered
+    assert [each.words for each in read.references] == ["there"]
