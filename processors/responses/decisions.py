@@ -12,6 +12,7 @@ from processors.responses.elements import Element
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
 from processors.responses.history import (
     BOLD_LEVEL,
+    Beginnings,
     Begun,
     Said,
     Whole,
@@ -45,6 +46,7 @@ class Decisions:
 
     def __init__(self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate) -> None:
         self.state, self._release, self._policy, self._find = state, release, policy, find
+        self._beginnings = Beginnings()
         self.errors: list[Exception] = []
 
     def _try(self, look: Callable[[], T], otherwise: T) -> T:
@@ -172,7 +174,9 @@ class Decisions:
         if held.similar:
             return tuple(saying(said, Whole(element))) or saying(said, Whole(Said(held.similar)))
         begins = element.kind in _BEGINNERS and (element.first or introduces(element.text))
-        return beginning(said, Whole(element)) if begins and not is_quoted(element.text) else ()
+        if not begins or is_quoted(element.text):
+            return ()
+        return self._beginnings.of(said, self._release.gone, element)
 
     def _places(self, look: Callable[..., Iterable[int]], *what: object) -> tuple[int, ...]:
         return self._try(lambda: tuple(look(*what)), ())

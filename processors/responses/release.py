@@ -12,6 +12,7 @@ class Release:
 
     def __init__(self, state: FilterState) -> None:
         self._state = state
+        self.gone = 0  # elements that were forgotten
         self.out: list[str] = []
         self.duplicates: list[Duplicate] = []
 
@@ -43,9 +44,10 @@ class Release:
         """Add an element to what was said."""
         state = self._state
         sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
-        gone = len(state.said) + 1 - MEMORY
+        gone = max(0, len(state.said) + 1 - MEMORY)
+        self.gone += gone
         state.said, state.run = (*state.said, said)[-MEMORY:], ()
-        if gone > 0 and state.shown:
+        if gone and state.shown:
             state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
 
     def drop(self, held: Held) -> None:

@@ -261,7 +261,7 @@ def test_whatever_fails_in_detection_the_text_goes_through(text: str, places: li
     response_filter = ResponseFilter(find=fail)  # type: ignore[arg-type]  # it fails
     state, sent = FilterState(), ""
     with pytest.MonkeyPatch.context() as patch:
-        for look in ("saying", "beginning", "going_on"):
+        for look in ("saying", "beginning", "Beginnings.of", "going_on"):
             patch.setattr(f"processors.responses.decisions.{look}", fail)
         for part in _cut(text, places):
             step = response_filter.push(state, part, 0.0)

@@ -6,7 +6,7 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterState
-from processors.responses.history import BOLD_LEVEL, Said, section_of
+from processors.responses.history import BOLD_LEVEL, Beginnings, Said, Whole, beginning, key, section_of
 from processors.responses.lines import Kind
 
 OPENING = "The museum opens at nine in the morning."
@@ -127,3 +127,30 @@ def test_a_section_is_that_of_the_last_heading() -> None:
     assert section_of(said) == (1, BOLD_LEVEL)
     assert section_of(said[:1]) == (0, 2)
     assert section_of(said[2:]) == (-1, 0)
+
+
+def test_where_a_block_begins_is_found_as_by_looking_at_all_that_was_said() -> None:
+    """However much of it was forgotten in between, and however often it is looked for."""
+    texts = (OPENING, "# Way", "So:", PARKING, "", "# Way", TICKETS)
+    kinds = (Kind.SENTENCE, Kind.HEADING, Kind.SENTENCE, Kind.SENTENCE, Kind.LINE, Kind.HEADING, Kind.SENTENCE)
+    all_said = [
+        Said(texts[at % 7], kinds[at % 7], first=at % 3 == 0) for at in range(60)
+    ]  # in each place, each of them begins a block, and goes on with one
+    for asked_each in (1, 3, 20):
+        places, found = Beginnings(), 0
+        for end in range(0, len(all_said), asked_each):
+            gone = max(0, end - 8)
+            said = all_said[gone:end]
+            for element in all_said[:7]:
+                expected = [*beginning(said, Whole(element))]
+                assert places.of(said, gone, element) == expected
+                found += len(expected)
+        assert found
+
+
+def test_a_heading_without_end_is_not_compared_with_each_before_it() -> None:
+    """Each was looked for among all that was said: 64 KB of them took seconds."""
+    before = sum(key.cache_info()[:2])
+    text = "# a\n" * 1_500
+    assert filter_text(text).text == text
+    assert sum(key.cache_info()[:2]) - before < 20 * 1_500
