@@ -40,6 +40,8 @@ TARGETS = [
     ("live", ("watched",), "ingest watched / unwatched", ">=", 0.95, "x"),
     ("live", ("stop_seconds",), "stop with streams open", "<=", 2.0, "s"),
     ("memory", ("bytes",), "100,000 conversations in memory", "<=", 400e6, "bytes"),
+    ("consolidation", ("seconds",), "300 new facts of one person consolidated", "<=", 30.0, "s"),
+    ("consolidation", ("people_a_second",), "people with three new facts each", ">=", 50.0, "people/s"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]
 

@@ -62,6 +62,7 @@ class Suite:
             "restart": self.restart,
             "memory": self.memory,
             "footprint": self.footprint,
+            "consolidation": self.consolidation,
             "responses": self.responses,
             "summaries": self.summaries,
             "scale": self.scale,
@@ -191,6 +192,10 @@ class Suite:
     def footprint(self) -> Figures:
         """Return what a turn and a fact take in state, Redis and Qdrant (bytes)."""
         return self._json(self._prefix(), "benchmarks.pipeline.footprint", str(self._count(30_000)))
+
+    def consolidation(self) -> Figures:
+        """Return how long 300 new facts of one person take, and how many people a second a day's changes."""
+        return self._json(self._prefix(), "benchmarks.pipeline.consolidation", str(self._count(10_000)))
 
     # -- the other two rivers -------------------------------------------------------------------------------
 
