@@ -17,6 +17,7 @@ import re
 
 from models.messages import Role
 from processors.summaries.advice import is_shown
+from processors.summaries.antecedents import leaves_open
 from processors.summaries.contact import is_phatic
 from processors.summaries.cues import Section, cued_section
 from processors.summaries.dialogue import (
@@ -186,6 +187,8 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
 def is_elliptic(question: Sentence, answer: Sentence) -> bool:
     """Tell whether what an answer is about, its question says: "How long ago was it?" "Two years."."""
     if len(answer.words) < ELLIPTIC or _ANAPHORIC.search(answer.plain) or points_back(answer.plain):
+        return True
+    if leaves_open(answer.plain) and not leaves_open(f"{question.plain} {answer.plain}"):
         return True
     if _HOW_MUCH.match(question.plain) is None or points_elsewhere(question.plain):
         return False

@@ -42,6 +42,9 @@ REPLY = 2
 #: Sentences that share this part of the smaller one's words are about the same.
 SAME_MATTER = 0.5
 
+#: A question that shares one word with another, and has more, may well go on from its answer.
+ASKED_AGAIN = 2
+
 #: Turns after which "I changed my mind" is about something else.
 TAKEN_BACK_WITHIN = 4
 
@@ -155,14 +158,18 @@ def is_outdone(turns: Sequence[Turn], question: Sentence, answer: Sentence) -> b
     if any(is_proposal(s.plain) and are_other_times(answer.plain, s.plain) for t in later for s in t.sentences):
         return True
     return any(
-        (s.asks and turn.role is Role.USER)
+        (s.asks and turn.role is Role.USER and _asks_again(s, question))
         if turn.speaker != speaker
-        else (said_no and not s.asks and offers(s.plain))
+        else (said_no and not s.asks and offers(s.plain) and bool(s.words & question.words))
         for turn in _soon(turns, answer.turn)
         if turn.speaker in (speaker, turns[question.turn].speaker)
         for s in turn.sentences
-        if is_same_matter(s, question)
     )
+
+
+def _asks_again(later: Sentence, question: Sentence) -> bool:
+    several = len(later.words & question.words) >= min(ASKED_AGAIN, len(later.words | question.words))
+    return several and is_same_matter(later, question)
 
 
 def is_met(turns: Sequence[Turn], statement: Sentence) -> bool:

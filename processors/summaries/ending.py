@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -36,6 +36,9 @@ from processors.summaries.speech_acts import (
 #: Another number behind as many of the same words is another one of the same.
 RECOUNTED = 2
 
+#: Two words of a statement, or all of a shorter one: but in the reply, one may be said of anything.
+REVERSED = 2
+
 #: An assistant says what it did or suggests to do; the rest of what it says is praise and advice.
 _ACTS = re.compile(r"\b(?:I|[Ll]et['’]s)\b")
 
@@ -48,14 +51,14 @@ class Ending(NamedTuple):
 
     ``changes``: sentences that put something in the place of something else; ``refusals``: what is not to be,
     and what somebody does not want any more; ``agreed``: the turns with a proposal that was agreed to;
-    ``places``: where somebody ("": anybody) said a word in a statement that denies, and in one that does not;
-    ``counted``: sentences with numbers.
+    ``places``: where (turn, sentence, how many words it has) somebody ("": anybody) said a word in a statement
+    that denies, and in one that does not; ``counted``: sentences with numbers.
     """
 
     changes: Sequence[Sentence]
     refusals: Sequence[Sentence]
     agreed: Sequence[int]
-    places: Mapping[tuple[str, str, bool], Sequence[tuple[int, int]]]
+    places: Mapping[tuple[str, str, bool], Sequence[tuple[int, int, int]]]
     counted: Sequence[Sentence]
 
 
@@ -72,13 +75,13 @@ def ending(turns: Sequence[Turn]) -> Ending:
         and (refuses(sentence.plain) or declines(sentence.lead + sentence.plain))
     ]
     agreed = [s.turn for s in said if is_proposal(s.plain) and is_agreed(turns, s)]
-    places = defaultdict[tuple[str, str, bool], list[tuple[int, int]]](list)
+    places = defaultdict[tuple[str, str, bool], list[tuple[int, int, int]]](list)
     for sentence in said:
         if not sentence.asks and turns[sentence.turn].role is Role.USER:
             denies = is_negative(sentence.lead + sentence.plain)
             for speaker in ("", turns[sentence.turn].speaker):
                 for word in sentence.words:
-                    places[speaker, word, denies].append((sentence.turn, sentence.nth))
+                    places[speaker, word, denies].append((sentence.turn, sentence.nth, len(sentence.words)))
     counted = [sentence for sentence in said if numbers_of(sentence.plain)]
     changes, refusals, counted = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals, counted))
     return Ending(changes, refusals, agreed, places, counted)
@@ -121,15 +124,21 @@ def is_opposed(turns: Sequence[Turn], end: Ending, intended: Sentence) -> bool:
 
 def is_reversed(end: Ending, last: Sentence, told: str, about: frozenset[str], by: str = "") -> bool:
     """Tell whether something told is denied soon after, or was denied itself and is no more: a later statement
-    about one of its words is the other way.  ``last`` is the last sentence of it; ``by``: only theirs count.
+    of the same, as far as words tell, is the other way.  ``last`` is the last sentence of it; ``by``: only
+    theirs count.
     """
     denied = is_negative(told)
+    shared = Counter[tuple[int, int, int]]()
     for word in about:
         places = end.places.get((by, word, not denied), ())
-        following = bisect_right(places, (last.turn, last.nth))
-        if following < len(places) and places[following][0] - last.turn <= SAME_TALK:
-            return True
-    return False
+        following = bisect_right(places, (last.turn, last.nth + 1))
+        for place in places[following : following + MOST_TURNS_OF_MIND]:
+            if place[0] - last.turn > SAME_TALK:
+                break
+            shared[place] += 1
+    return any(
+        turn <= last.turn + 1 or number >= min(REVERSED, words) for (turn, _, words), number in shared.items()
+    )
 
 
 def is_recounted(end: Ending, last: Sentence, told: str, about: frozenset[str]) -> bool:

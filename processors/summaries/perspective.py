@@ -129,6 +129,11 @@ def is_verb(word: str) -> bool:
     return any(form in _PRESENT for form in (folded, folded.removesuffix("s"), folded.removesuffix("es")))
 
 
+def is_known_verb(word: str) -> bool:
+    """Tell whether a word is a verb that is told of somebody, or the past of one."""
+    return is_verb(word) or word in _INFLECTED
+
+
 def _said_of(found: re.Match[str], name: str) -> str:
     clitic, adverbs, verb = (found["clitic"] or "")[1:].lower(), found["adverbs"], found["verb"] or ""
     if clitic:

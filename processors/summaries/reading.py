@@ -144,11 +144,12 @@ def sentence_of(text: str, turn: int, nth: int, lead: str = "", laid_out: bool =
 def words(text: str) -> frozenset[str]:
     """Return the content words of a text, folded; a CJK character is a word."""
     found = (match.group().casefold().replace("’", "'").split("'")[0] for match in _WORD.finditer(text))
-    return frozenset(
-        stem_of(word)
-        for word in found
-        if word not in _STOP_WORDS and (len(word) > 2 or not word.isascii() or word.isdigit())
-    )
+    return frozenset(stem_of(word) for word in found if is_content_word(word))
+
+
+def is_content_word(word: str) -> bool:
+    """Tell whether a folded word says something of what is talked of."""
+    return word not in _STOP_WORDS and (len(word) > 2 or not word.isascii() or word.isdigit())
 
 
 def _texts(content: str) -> Iterator[tuple[str, str, bool]]:

@@ -6,6 +6,7 @@ import re
 
 from models.messages import Role
 from processors.summaries.advice import is_consent, is_shown
+from processors.summaries.antecedents import leaves_open
 from processors.summaries.choosing import NAME_ALONE, POINTED_AT, PROFILE, is_elliptic, section_of
 from processors.summaries.contact import greets, is_phatic
 from processors.summaries.cues import Section
@@ -34,6 +35,9 @@ _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re
 #: Characters of two sentences that are told as one.
 LONGEST_TOLD = 260
 
+#: What a pronoun stands for is named in one of so many sentences before.
+REACH = 4
+
 
 def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, str, frozenset[str]] | None:
     """Where a sentence belongs, as it is told, and the words that it is about; ``None``: nowhere."""
@@ -50,6 +54,8 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
         points_back(sentence.plain) or (not said.named and points_at_some(sentence.plain))
     ):
         return _with_what_explains(said, turn, sentence)
+    if leaves_open(sentence.plain):
+        return _with_what_explains(said, turn, sentence)
     whose = turn.speaker if section in PROFILE else ""  # the other's taste is another one
     if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
         return None
@@ -59,29 +65,51 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
 def _with_what_explains(
     said: Conversation, turn: Turn, sentence: Sentence, *, is_turn: bool = False
 ) -> tuple[Section, str, frozenset[str]] | None:
-    """A sentence that points back, behind the fact before it, which it points to; ``None``: there is none.
+    """A sentence that points back, behind the fact that it points to; ``None``: there is none near enough.
 
     ``is_turn``: it turns against what it points to ("But they leaked"), which stands in the same message.
     """
-    before_it = next((other for other in turn.sentences if other.nth == sentence.nth - 1), None)
-    whose = turn
-    if before_it is None and said.named and not is_turn and turn.sentences[0] is sentence and sentence.turn:
-        whose = said.turns[sentence.turn - 1]
-        before_it = whose.sentences[-1] if whose.sentences else None
-    if before_it is None or before_it.asks or points_back(before_it.plain):
+    found = _explaining(said, turn, sentence, is_turn)
+    if found is None:
         return None
-    if len(before_it.text) + len(sentence.text) > LONGEST_TOLD or section_of(said, whose, before_it) is None:
-        return None
+    whose, before_it = found
     about = before_it.words | sentence.words
     if is_outdated(said, sentence, f"{before_it.plain} {sentence.plain}", about):
         return None
-    if whose is turn:
+    if whose.speaker == turn.speaker:
         lead = sentence.lead if is_turn else ""
         both = sentence_of(
             f"{before_it.text} {lead}{sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
         )
         return Section.KEY_FACTS, _told(said, turn, both), about
     return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
+
+
+def _explaining(
+    said: Conversation, turn: Turn, sentence: Sentence, is_turn: bool
+) -> tuple[Turn, Sentence] | None:
+    """What names all that a sentence points to: in its own message, or the end of what it replies to.
+
+    The nearest that has somebody or something of the kind is meant, so that what is further away is not looked
+    at behind one that has it and cannot be told.
+    """
+    earlier = [(turn, other) for other in reversed(turn.sentences) if other.nth < sentence.nth]
+    if said.named and not is_turn:
+        for before in reversed(said.turns[max(sentence.turn - 2, 0) : sentence.turn]):
+            earlier += [(before, other) for other in reversed(before.sentences)]
+    adjacent = is_turn or points_back(sentence.plain)
+    for whose, other in earlier[: 1 if adjacent else REACH]:
+        if leaves_open(f"{other.plain} {sentence.plain}"):
+            continue
+        if adjacent and whose is turn and other.nth != sentence.nth - 1:
+            return None
+        if points_back(other.plain) or len(other.text) + len(sentence.text) > LONGEST_TOLD:
+            return None
+        if other.asks:
+            asked = whose.speaker != turn.speaker and other is whose.sentences[-1] and not adjacent
+            return (whose, other) if asked and not is_phatic(other.plain) else None
+        return (whose, other) if section_of(said, whose, other) is not None else None
+    return None
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:

@@ -1,0 +1,136 @@
+"""Whether each pronoun of a line stands for something that the line names before it (English).
+
+Read among other lines, "Ada admires his patience" takes its "his" from whoever the line before is about.  So a
+line is told when what its pronouns stand for stands in it, in front of them; of what is neither sure nor idiom,
+nothing is told.  Number and kind decide (Hobbs 1978 without the tree): a person for "she", several for "they",
+anything that is named for "it".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from processors.summaries.perspective import is_known_verb
+from processors.summaries.reading import is_content_word
+from processors.summaries.speech_acts import any_of
+
+#: No noun follows: "that", but not "that tax form".
+ALONE = (
+    r"\b(?=\W*\Z|\W*[,;.!?]|'(?:s|ll|d)\b| (?:after|again|and|as|at|because|before|but|by|every|first|for|"
+    r"from|if|"
+    r"in|instead|is|isn't|was|wasn't|will|would|has|had|can|could|may|might|later|more|myself|next|now|on|"
+    r"once|or|"
+    r"right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|while|with|without|yet)\b)"
+)
+#: "It" that stands for nothing before it: the weather, the time, what follows, a set phrase.
+_IDIOM = any_of(
+    r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
+    r" must be|"
+    r" feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|n't)?"
+    r"(?: (?!(?:to|that|how|when|if|for)\b)\w[\w-]*){0,6} (?:to \w|that\b|for (?:me|us|you|\w+) to\b|"
+    r"how\b|when\b|"
+    r"if\b|\w+ing\b|since\b|(?:i|we|you|he|she|they|the|my|our)\b)",
+    r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out| turned out)"
+    r"(?: \w+){0,3} (?:rain\w*|snow\w*|cold|hot|warm|sunny|windy|late|early|dark|time|noon|midnight|"
+    r"\d[\d:]*|half|"
+    r"a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|fall|winter|"
+    r"christmas|years?|months?|weeks?|days?|hours?|minutes?)\b",
+    r"\bit (?:rains?|rained|snows?|snowed|depends)\b|\b(?:when|as far as) it comes? to\b|"
+    r"\b(?:find|found|think|make|makes|made|consider|take|takes|took|feel|felt) it (?:\w+ )?\w+ (?:to|"
+    r"that|when|if)\b|"
+    r"\b(?:make|made|makes|making) it(?: (?:to|on time|in time|home|there|through|work)\b|\W*\Z|"
+    r" (?:\w+day|\d))|"
+    r"\bit(?=: )|"
+    r"\btake it (?:easy|"
+    r"slow)\b|"
+    r"\b(?:worth|hate|love|appreciate|like|enjoy) it(?= when\b| if\b|\W*\Z(?<=worth it))|\bworth it\b",
+    r"\b(?:all|that's) it\b|\b(?:call|calling) it (?:a day|quits)\b|\bas it (?:is|was|turned out)\b",
+)
+_ANY_IT = re.compile(r"\bit\b", re.IGNORECASE)
+_IT = re.compile(r"\b(?:it|its|itself)\b(?!['’]?s? (?:\w+ )?(?:you|me|us) (?:who|that))", re.IGNORECASE)
+_THAT = any_of(rf"(?<![a-z] so )\b(?:this|that){ALONE}(?! (?:i|we|you|he|she|it|they|the|there)\b)")
+#: Whoever decides such things: "they say", "the hall that they built", "they raised my rent".
+_WHOEVER = any_of(r"\b(?:they say|that they|which they)\b|^they (?=.*\b(?:me|my)\b)")
+_THEY = any_of(rf"\b(?:they|them|their|theirs|themselves)\b|\b(?:these|those){ALONE}")
+_PERSON = any_of(r"\b(?:he|him|his|himself|she|her|hers|herself)\b")
+_OTHER_ONE = any_of(r"\bthe other(?: ones?)?\b(?=\W*\Z|\W*[,;.!?]| (?:is|was|has|had|will|to|for|and)\b)")
+
+_PEOPLE = any_of(
+    r"\b(?:(?:grand|step|god|great-)?(?:mother|father|mom|mum|mommy|dad|daddy|ma|pa|son|daughter|child|"
+    r"parent|aunt|"
+    r"uncle|sister|brother|cousin|niece|nephew)|(?:grand)?(?:ma|pa)|wife|husband|spouse|partner|girlfriend|"
+    r"boyfriend|fianc\w+|bride|bridegroom|groom|friend|buddy|pal|neighbou?r|roommate|flatmate|colleague|"
+    r"co-?worker|"
+    r"boss|manager|director|president|secretary|assistant|teacher|professor|tutor|coach|mentor|student|pupil|"
+    r"doctor|dr|nurse|dentist|vet|therapist|patient|lawyer|judge|officer|policeman|policewoman|driver|waiter|"
+    r"waitress|chef|cook|clerk|agent|customer|client|guest|owner|landlord|landlady|tenant|singer|actor|actress|"
+    r"author|writer|artist|player|champion|man|woman|guy|girl|boy|lady|gentleman|kid|baby|person|dude|mr|"
+    r"mrs|ms|"
+    r"dog|cat|puppy|kitten|horse|pet)\b"
+)
+#: The end of most plurals, and what is several without it.
+_SEVERAL = any_of(
+    r"\b(?!(?:always|perhaps|sometimes|besides|yes|this|its|us|thus|thanks|was|is|has|does|gas|bus|news|less|"
+    r"across|towards?|afterwards|times|lots)\b)\w{2,}[a-hj-rtv-z]s\b",
+    r"\b(?:people|children|men|women|folks|police|staff|team|family|crew|band|company|group|couple|"
+    r"audience|feet|"
+    r"teeth|mice|someone|somebody|anyone|anybody|everyone|everybody|nobody|no one)\b|\b\w+,? (?:and|"
+    r"or) (?:the |my |our |an? )?\w+",
+)
+#: Behind these a word is a verb or an adjective, and names nothing.
+_NO_NOUN_TEXT = """
+i we you he she they it to not never always really just also will would can could should must may might 'll
+am is are was were be been being i'm we're you're i've we've i'd i'll we'll don't didn't can't won't wouldn't
+couldn't isn't wasn't feel feels felt so very too quite pretty more most have had has let's
+"""
+_BEFORE_NO_NOUN = frozenset(_NO_NOUN_TEXT.split())
+#: Behind these it is a noun, though there is a verb like it: "by train".
+_NOTHING = frozenset(("nothing", "everything", "nobody", "everybody", "someone", "somebody", "everyone"))
+_A_NOUN_TEXT = "a an the my your our his her their this that by of with for in on from about"
+_BEFORE_A_NOUN = frozenset(_A_NOUN_TEXT.split())
+#: No day, and behind no word that a place stands behind.
+_NAME = re.compile(
+    r"(?<=[\w,;:'’)] )(?<!\b[Ii]n )(?<!\b[Aa]t )(?<!\b[Oo]n )(?<!\bby )(?<!\bnear )(?<!\bof )(?!I\b)"
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|June|July|August|September|"
+    r"October|November|December)[A-Z]\w+"
+)
+_NAMED_FIRST = re.compile(r"\A[A-Z]\w+(?:['’]s)? (?=(?:is|was|has|had|will|and|said|says|told|thinks|wants)\b)")
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def leaves_open(text: str) -> bool:
+    """Tell whether a pronoun of a text stands for something that the text does not name before it."""
+    free = _WHOEVER.sub("__ ", _IDIOM.sub(lambda idiom: _ANY_IT.sub("__", idiom.group()), text))
+    named: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
+        (_PERSON, _names_a_person),
+        (_THEY, _names_several),
+        (_IT, _names_a_thing),
+        (_THAT, _names_a_thing),
+    )
+    unnamed = any(not names(free[: found.start()]) for cue, names in named for found in cue.finditer(free))
+    return unnamed or _OTHER_ONE.search(free) is not None
+
+
+def _names_a_person(before: str) -> bool:
+    named = _NAME.search(before) or _NAMED_FIRST.match(before)
+    return named is not None or _PEOPLE.search(before) is not None
+
+
+def _names_several(before: str) -> bool:
+    return _SEVERAL.search(before) is not None
+
+
+def _names_a_thing(before: str) -> bool:
+    """Tell whether there is a noun in a text, as far as its place and the lists of verbs tell."""
+    previous = ""
+    for found in _TOKEN.finditer(before):
+        word = found.group().replace("’", "'")
+        folded = word.lower()
+        if is_content_word(folded) and folded not in _NOTHING and previous not in _BEFORE_NO_NOUN:
+            if previous in _BEFORE_A_NOUN or folded.endswith("ing"):
+                return True
+            if not (folded.endswith("ly") or is_known_verb(folded)):
+                return True
+        previous = folded
+    return False
