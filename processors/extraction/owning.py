@@ -116,6 +116,9 @@ def prefers(clause: Clause) -> list[Draft] | None:
     polarity = NEGATED if clause.negated is not bool(turned) else AFFIRMED
     assertion = ENDED if clause.ended else HOLDS
     is_verb = ((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get("verb")
+    if is_verb and read is not None and read.topic and read.value.startswith(f"{verb} "):
+        value = value[len(verb) + 1 :]  # "not to watch any westerns": the subject tells what is done
+        read = preferred(value)
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
         shown = read.phrase if read.phrase.startswith("to ") else with_article(match["v"], value)
         attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD

@@ -91,7 +91,6 @@ LIKING = _rows(
     (r"(?:trust|rely on|swear by|depend on) V", "like", "trust {v}", LIKED, ""),
     (r"stick (?:with|to) (?!avoiding\b)V", "like", "prefer {v}", LIKED, ""),
     (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting|perfect|ideal|the right \w+|just right)\b", "like", "like {v}", LIKED, ""),
-    (r"feel (?:(?:more|most|very|so|much|really) )*(?:comfortable|relaxed|at ease|safer?|at home) (?:with|in|on|at|using) V", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
     (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),

@@ -51,7 +51,8 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     for pattern, says, flag in (
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|select|recommend|suggest|need|playing|using|showing|taking|selecting|suggesting|choosing)(?: me)? (?!to\b)V", "avoid", "-"),
         (r"(?:always )?(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop (?:using|playing|focusing on|prioriti[sz]ing|going for|sticking to))(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
-        (r"(?:no need (?:for|of)|no|not(?! (?:limit|just|only|always|necessarily|sure)\b)|without) V", "avoid", "-"),
+        (r"no need (?:for|of) V", "do without", "-"),
+        (r"(?:no|not(?! (?:limit|just|only|always|necessarily|sure)\b)|without) V", "avoid", "-"),
         (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),

@@ -72,7 +72,8 @@ _RESTRICTS = re.compile(
 #: "Who said something" does not say what.
 _UNSAID = re.compile(r"\b(?:something|anything|things|stuff|it|that|this)$", re.IGNORECASE)
 #: "Made by small, independent farms" is torn at its comma.
-_TORN_ADJECTIVE = re.compile(r"\b(?:by|with|of|from) [a-z-]+(?<!s)$")
+_TORN_ADJECTIVE = re.compile(r"\b(?:by|with|of|from|in) [a-z-]+(?<!s)$")
+_TWO_WORDS = re.compile(r"\s*[a-z-]+ [a-z-]+s\b")
 #: Words that its clause may have beyond those of the phrase.
 _RESTRICTION_WORDS = 10
 #: "Sides 9, 11 and 13" is torn apart.
@@ -94,7 +95,7 @@ def with_article(text: str, value: str) -> str:
     article = _ARTICLE.match(text)
     if article is None:
         return value
-    said = article[0].lower()
+    said = article["article"].lower()
     if said in ("a", "an") and not text[article.end() + 1 :].startswith(
         value
     ):  # of another word: "a good evening"
@@ -102,7 +103,7 @@ def with_article(text: str, value: str) -> str:
     return f"{_WHOSE.get(said, said)} {value}"
 
 
-_ARTICLE = re.compile(r"(?:the|an?|my|our|any)(?= )", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:(?:both|all)(?: of)? )?(?P<article>the|an?|my|our|any)(?= )", re.IGNORECASE)
 _WHOSE = {"my": "their", "our": "their"}
 
 
@@ -156,7 +157,11 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
     if (
         cut is not None
         and cut[0].strip() == ","
-        and (_DESCRIBED.search(phrase) or _LISTING.match(text, cut.end()))
+        and (
+            _DESCRIBED.search(phrase)
+            or _LISTING.match(text, cut.end())
+            or (_TORN_ADJECTIVE.search(phrase) and _TWO_WORDS.match(text, cut.end()))
+        )
         and not _NEW_CLAUSE.match(text, cut.end())
     ):
         return ""  # "a safe, inviting place" is torn apart

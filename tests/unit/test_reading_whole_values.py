@@ -58,6 +58,10 @@ def test_a_date_is_of_its_own_half() -> None:
         ("I like to sew and eat brunch.", ["Likes sewing and eating brunch"]),
         ("I love the beach and go for every holiday.", ["Likes the beach"]),
         ("I prefer bread that is made by small, old mills.", []),
+        ("I don't enjoy being in narrow, dark caves.", []),
+        ("I love both my goats.", ["Likes their goats"]),
+        ("I prefer not to watch any western movies.", ["Avoids any western movies"]),
+        ("No need for covered parking.", ["Does without covered parking"]),
     ],
 )
 def test_all_of_a_list_or_nothing(said: str, told: list[str]) -> None:
