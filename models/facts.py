@@ -98,7 +98,8 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
     of partial statements in the same slot that this one completes (seed 000: "likes blueberries" and then
     "likes blueberries, especially in smoothies").  ``corrects``: the fact, in the same slot, that somebody said
-    is not so, and this is.
+    is not so, and this is.  ``also``: what else says it, where it was said more than once: evidence as
+    ``provenance`` is.
     """
 
     candidate_id: Identifier
@@ -119,6 +120,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     refines: tuple[Identifier, ...] = ()
     corrects: Annotated[str, msgspec.Meta(max_length=256)] = ""
     tenant_id: Identifier = DEFAULT_TENANT
+    also: tuple[Provenance, ...] = ()
 
 
 class Period(msgspec.Struct, frozen=True):

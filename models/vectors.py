@@ -16,11 +16,14 @@ from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 
 
 class VectorKind(StrEnum):
-    """What has a vector; each kind is searched in an index of its own."""
+    """What has a vector; each kind is searched in an index of its own, but for sentences: these are compared
+    with each other, and found by nobody.
+    """
 
     FACT = "fact"
     TURN = "turn"
     EPISODE = "episode"
+    SENTENCE = "sentence"
 
 
 class TurnPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +43,29 @@ class Saying(msgspec.Struct, frozen=True, kw_only=True):
     denies: bool = False
 
 
+class SpokenSentence(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence in which a person tells something of themselves, and where it stands: its turn, its message
+    at ``offset`` of ``topic``/``partition``.
+    """
+
+    turn_id: Identifier
+    message_id: Identifier
+    conversation_id: Identifier
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    sent_at: Timestamp
+    arrived_at: Timestamp
+    topic: str
+    partition: Annotated[int, msgspec.Meta(ge=0)]
+    offset: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     """This text needs a vector.  Key: ``kind/id``; without a value, the thing was erased.
 
     ``id`` is the thing's own (a uuid), ``text_hash`` that of ``text`` (:func:`models.ids.text_hash`).
     ``place``: where a turn stands: its vector may also go where its conversation is.  ``saying``: only of a
     turn in which the person says something of themselves: it may bear out what is known of them.
+    ``sentence``: of a sentence, which one.
     """
 
     kind: VectorKind
@@ -56,14 +76,15 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: Identifier = DEFAULT_TENANT
     place: TurnPlace | None = None
     saying: Saying | None = None
+    sentence: SpokenSentence | None = None
 
 
 class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
     """A vector.  Key: ``kind/id``, compacted; without a value, the thing was erased.
 
     ``vector``: ``dimensions`` numbers, little-endian IEEE 754 half precision (2 bytes each), of unit length; in
-    JSON as base64.  ``model``: what made it; vectors of two models cannot be compared.  ``saying``: as it was
-    asked for.
+    JSON as base64.  ``model``: what made it; vectors of two models cannot be compared.  ``saying`` and
+    ``sentence``: as it was asked for.
     """
 
     kind: VectorKind
@@ -75,6 +96,7 @@ class EmbeddingResult(msgspec.Struct, frozen=True, kw_only=True):
     vector: bytes
     tenant_id: Identifier = DEFAULT_TENANT
     saying: Saying | None = None
+    sentence: SpokenSentence | None = None
 
 
 class TurnVector(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import re
 
 from models import ids
 from models.facts import Fact
-from models.vectors import EmbeddingRequest, Saying, TurnPlace, VectorKind
+from models.vectors import EmbeddingRequest, Saying, SpokenSentence, TurnPlace, VectorKind
 
 #: Characters of a thing that are sent to be embedded: a model reads no more than some hundred words.
 EMBEDDED_CHARACTERS = 4_000
@@ -34,6 +34,7 @@ def request_for(
     tenant_id: str,
     place: TurnPlace | None = None,
     saying: Saying | None = None,
+    sentence: SpokenSentence | None = None,
 ) -> EmbeddingRequest:
     """Return the request for the vector of ``text``, which must not be empty."""
     return EmbeddingRequest(
@@ -45,4 +46,5 @@ def request_for(
         tenant_id=tenant_id,
         place=place,
         saying=saying,
+        sentence=sentence,
     )

@@ -141,6 +141,14 @@ class StageSettings(PlaceSettings):
         gt=0,
         le=1,
     )
+    episode_similarity: float = setting(
+        1.0,
+        "nearness from which sentences that a person says in several conversations become one fact when facts "
+        "are looked at; what they tell of themselves then gets vectors; 0.75 fits the built-in model; 1: off",
+        "ratio",
+        gt=0,
+        le=1,
+    )
     consolidate_at: str = setting(
         "03:00",
         "when what changed of each person's facts is looked at, every day (UTC); off: on command only",
@@ -215,6 +223,11 @@ class StageSettings(PlaceSettings):
     def consolidation_time(self) -> time | None:
         """When facts are looked at, every day (UTC); ``None``: on command only."""
         return _time_of_day(self.consolidate_at)
+
+    @property
+    def looks_for_recurring(self) -> bool:
+        """Whether facts are made of what a person says in several conversations."""
+        return self.episode_similarity < 1.0
 
     @property
     def own_patterns(self) -> list[str]:

@@ -24,7 +24,7 @@ from models.graph import EntityType, GraphSource, GraphStatement, Mention
 from models.responses import ResponseChunk
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
-from models.vectors import EmbeddingRequest, Saying, TurnPlace, VectorKind
+from models.vectors import EmbeddingRequest, Saying, SpokenSentence, TurnPlace, VectorKind
 from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
@@ -44,7 +44,7 @@ from processors.responses.history import Said
 from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations, summary_ledger
-from streams.agents.memory import extraction, fact_vectors, facts, graph
+from streams.agents.memory import extraction, fact_vectors, facts, graph, sentence_vectors
 from streams.agents.recall import episodes, turns, waiting
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
@@ -233,6 +233,24 @@ VALUES: dict[Codec[Any], Any] = {
         "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     ),
     fact_vectors.PAGE: ("f-1", "f-2", "f-3"),
+    sentence_vectors.PAGES: sentence_vectors.Pages(1, 3),
+    sentence_vectors.SENTENCE: sentence_vectors.Sentence(
+        user_id="ada",
+        tenant_id="acme",
+        model="minilm",
+        sentence=SpokenSentence(
+            turn_id="t-1",
+            message_id="m-1",
+            conversation_id="c",
+            text="I row the old ferry on Sundays.",
+            sent_at=datetime(2026, 3, 1, 10, 0, tzinfo=UTC),
+            arrived_at=datetime(2026, 3, 1, 10, 1, tzinfo=UTC),
+            topic="chat.messages.v1",
+            partition=3,
+            offset=17,
+        ),
+        vector=bytes(range(8)),
+    ),
     graph.STATE: graph.GraphState(
         7,
         (

@@ -21,12 +21,13 @@ from models.consolidation import (
     FactPair,
     Step,
 )
-from models.facts import FactStatus
+from models.facts import FactCandidate, FactStatus
 from processors.facts.confidence import FOREVER, active_until
 from processors.merging.plan import Known, plan
 from processors.merging.support import is_faint, supported
-from streams.agents.memory import pairing, separating, supporting
+from streams.agents.memory import pairing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
+from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_state import State
 from streams.agents.memory.fact_vectors import (
@@ -78,6 +79,7 @@ class Consolidating:
     def __init__(self, settings: Settings) -> None:
         self._near_from = settings.merge_similarity
         self._support_from = settings.support_similarity
+        self._recur_from = settings.episode_similarity
         self._rates = settings.decay_rates
         self._at = settings.consolidation_time
 
@@ -88,6 +90,8 @@ class Consolidating:
             self._fold_fact(arrived, record, work)
         elif arrived.turn_id:
             self._fold_turn(arrived, record, work)
+        elif arrived.sentence_id:
+            self._fold_sentence(arrived, record, work)
         return own
 
     def _fold_fact(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
@@ -120,6 +124,7 @@ class Consolidating:
         if result is None:
             if before is not None:
                 work.remove(key)
+            sentence_vectors.forget_turn(turn_id, record.partition, work)
             return
         whose = person_key(result.tenant_id, result.user_id)
         person = work.get(whose, PERSON)
@@ -131,6 +136,17 @@ class Consolidating:
         self._wait(after, whose, record, work)
         spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
         work.put(key, spoken, SPOKEN, first=True)
+
+    def _fold_sentence(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
+        result = arrived.result
+        is_wanted = self._recur_from < 1.0
+        came = recurring.keep(arrived.sentence_id, result, record.partition, work, is_wanted=is_wanted)
+        if not came or result is None:
+            return
+        whose = person_key(result.tenant_id, result.user_id)
+        person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
+        if not person.told:
+            self._wait(msgspec.structs.replace(person, told=True), whose, record, work)
 
     def _wait(self, person: Person, key: bytes, record: SourceRecord, work: Work) -> None:
         """Store a person of whom there is something to look at, at the next time that the clock says so."""
@@ -189,6 +205,9 @@ class Consolidating:
         borne_out = supported(facts, said, self._support_from)
         merged_away = {pair.other_id for pair in found.merges}
         faint = sorted(each.fact.fact_id for each in facts if is_faint(each.fact, at, self._rates))
+        found_anew, later = list[FactCandidate](), person.told
+        if person.told and self._recur_from < 1.0:
+            found_anew, later = recurring.found_in(step, at, facts, self._recur_from, work)
         report = ConsolidationReport(
             report_id=ids.deterministic_id("report", step.step_id),
             user_id=step.user_id,
@@ -207,8 +226,10 @@ class Consolidating:
             dry_run=step.dry_run,
         )
         emit_report(report, work)
-        if step.dry_run or not person.pages:
+        if step.dry_run or not (person.pages or person.told):
             return
+        for candidate in found_anew:
+            emit_candidate(candidate, work)
         for each in borne_out:
             emit_step(supporting.support(each, step, at), work)
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
@@ -219,7 +240,8 @@ class Consolidating:
             emit_step(supporting.deprecation(fact_id, step, at), work)
         if found.questions:
             emit_question(step, at, found.questions, work)
-        looked_at(person, key, gone, work, left, self._fades_at(facts, at))
+        left = msgspec.structs.replace(left, told=later)
+        looked_at(person, key, gone, work, left, self._next(at) if later else self._fades_at(facts, at))
         if left.waits:
             ask(person, at, step.by, work)
 

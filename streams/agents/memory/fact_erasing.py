@@ -17,17 +17,18 @@ from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate
 from models.statements import Kind
-from models.vectors import VectorKind
+from models.vectors import EmbeddingResult, VectorKind
 from processors.facts.confidence import RATES
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place
 from processors.facts.stubs import Stub
 from processors.merging.support import unsupported
-from streams.agents.memory import tombstones
+from streams.agents.memory import sentence_vectors, tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
 from streams.agents.memory.fact_vectors import forget_person
 from streams.agents.memory.fact_writing import bury, publish
 from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
+from streams.agents.memory.sentence_vectors import SENTENCE_SUFFIX
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
@@ -71,6 +72,8 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work, rates: Mapping[Kin
         return
     named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
     for key in work.holding(named):
+        if key.endswith(SENTENCE_SUFFIX):
+            sentence_vectors.forget_erased(key, erasing, partition, work)
         line = None if b"/" in key else line_of(key.decode(), work)
         for fact in line.facts if line is not None else ():
             if not _rests_on(fact, erasing):
@@ -95,6 +98,7 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work, rates: Mapping[Kin
     erasures.announce(work, GRAPH_STATEMENTS, erasing, partition, _SOURCE)
     if not erasing.conversation_id:
         forget_person(erasing.tenant_id, erasing.user_id, work)
+        sentence_vectors.forget_person(erasing.tenant_id, erasing.user_id, work)
     # Last, as with a fact: that it is known says that it is done.
     work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
 
@@ -202,7 +206,7 @@ def _merged_into(fact_id: str, line: Line, work: Work) -> list[str]:
 def is_erased(
     conversation_id: str,
     arrived_at: datetime,
-    of: FactCandidate | ConsolidationStep,
+    of: FactCandidate | ConsolidationStep | EmbeddingResult,
     partition: int,
     work: Work,
 ) -> bool:

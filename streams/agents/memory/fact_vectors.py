@@ -53,6 +53,7 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
     turns that nobody has looked at.
 
     ``sweep``: when more has changed than is named, the page from which on all facts are to be looked at.
+    ``told``: whether there are sentences that nobody has looked at (:mod:`.sentence_vectors`).
     """
 
     tenant_id: str
@@ -63,6 +64,7 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
     due: Timestamp | None = None
     said: tuple[str, ...] = ()
     sweep: int | None = None
+    told: bool = False
 
     @property
     def waits(self) -> bool:
@@ -87,11 +89,12 @@ PAGE: Codec[tuple[str, ...]] = Codec("page of facts with vectors", tuple[str, ..
 
 
 class Arrived(NamedTuple):
-    """A vector of a fact or of a turn, ``None`` where it is forgotten; without either: of something else."""
+    """A vector of a fact, a turn or a sentence, ``None`` where it is forgotten; else: of something else."""
 
     fact_id: str = ""
     result: EmbeddingResult | None = None
     turn_id: str = ""
+    sentence_id: str = ""
 
 
 def read_vector(record: SourceRecord) -> Arrived:
@@ -107,9 +110,13 @@ def read_vector(record: SourceRecord) -> Arrived:
         kind, of = result.kind, result.id
         if kind is VectorKind.TURN and result.saying is None:
             return Arrived()
+        if kind is VectorKind.SENTENCE and result.sentence is None:
+            return Arrived()
         unpack(result)
     if kind is VectorKind.FACT:
         return Arrived(of, result)
+    if kind is VectorKind.SENTENCE:
+        return Arrived(result=result, sentence_id=of)
     return Arrived(result=result, turn_id=of) if kind is VectorKind.TURN else Arrived()
 
 
@@ -221,7 +228,7 @@ def looked_at(
             work.put(page_key(key, number), here, PAGE)
     for fact_id in sorted(gone):
         work.remove(vector_key(fact_id))
-    if not any(_of_pages(person, key, work)):
+    if not (left.told or any(_of_pages(person, key, work))):
         _forget(person, key, work)
         return
     work.wake(key, None if due is None else due.timestamp())
@@ -254,5 +261,7 @@ def changed_people(tenant_id: str, work: Work) -> Iterator[Person]:
     """Yield the people of whom something changed since somebody looked."""
     for key in work.keys_ending(PERSON_SUFFIX):
         person = work.get(key, PERSON)
-        if person is not None and (person.waits or person.said) and person.tenant_id == tenant_id:
+        if person is None or person.tenant_id != tenant_id:
+            continue
+        if person.waits or person.said or person.told:
             yield person

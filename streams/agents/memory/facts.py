@@ -15,6 +15,7 @@ from __future__ import annotations
 from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
 from models.facts import FactCandidate
+from processors.facts.candidates import each_evidence
 from processors.facts.claims import claim_of
 from processors.facts.lines import Line
 from processors.text.validation import decode
@@ -40,6 +41,7 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
+from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
@@ -64,7 +66,7 @@ class Facts:
             name="facts",
             table="facts",
             codec=STATE,
-            others=(ERASURE, VECTOR, PERSON, PAGE, SPOKEN),
+            others=(ERASURE, VECTOR, PERSON, PAGE, SPOKEN, SENTENCE, PAGES),
             sources={
                 CANDIDATES: Source(
                     decode=_decode_candidate,
@@ -98,7 +100,7 @@ class Facts:
             bystander_of=(FACTS, EMBEDDINGS),
             # Of a person with many facts all are looked at.
             in_thread=(CONSOLIDATION,),
-            decided_by=self._settings.chosen("merge_similarity", "support_similarity"),
+            decided_by=self._settings.chosen("merge_similarity", "support_similarity", "episode_similarity"),
         )
 
     def _fold_heard(self, own: State | None, run: Run[Heard], work: Work) -> State | None:
@@ -106,9 +108,17 @@ class Facts:
 
 
 def _fold_candidate(slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
-    ((candidate, record),) = run.items
+    ((candidate, _),) = run.items
+    for said in each_evidence(candidate):
+        slot = _fold_evidence(said, slot, run, work)
+    return slot
+
+
+def _fold_evidence(
+    candidate: FactCandidate, slot: State | None, run: Run[FactCandidate], work: Work
+) -> State | None:
     assert slot is None or isinstance(slot, Line)
-    said = candidate.provenance
+    said, record = candidate.provenance, run.last
     if is_erased(said.conversation_id, said.arrived_at, candidate, record.partition, work):
         work.skip("erased")
         return slot

@@ -142,6 +142,7 @@ class Embedding:
                 vector=vectors[key],
                 tenant_id=wanted.tenant_id,
                 saying=wanted.saying,
+                sentence=wanted.sentence,
             )
             event_id = f"{wanted.kind}/{wanted.id}/{wanted.text_hash}"
             headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=result.user_id)

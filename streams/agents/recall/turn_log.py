@@ -17,6 +17,7 @@ from models.index import AnyOf, Place, SearchIndex, Within
 from models.messages import DEFAULT_TENANT
 from models.turns import Turn
 from models.vectors import VectorKind
+from processors.recurring.sentences import requests_for
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.adapters.beside import each_of
@@ -140,7 +141,7 @@ class TurnLog:
                 for turn in found:
                     if turn.arrived_at <= until and turn.turn_id not in buried:
                         buried.add(turn.turn_id)
-                        _bury(turn, until, effects)
+                        self._bury(turn, until, effects)
                 if start is None:
                     break
         if not user_id:
@@ -160,25 +161,27 @@ class TurnLog:
             later |= stays
         for turn in seen.values():
             if turn.turn_id not in later:
-                _forget_vector(turn, effects)
+                self._forget_vectors(turn, effects)
 
+    def _forget_vectors(self, turn: Turn, effects: Effects) -> None:
+        """Those of its sentences are known where facts are made; what was asked for may still wait."""
+        embedding_requests.forget_of(effects, VectorKind.TURN, turn.turn_id, turn.user_id, _SOURCE)
+        for each in requests_for(turn) if self._settings.looks_for_recurring else ():
+            embedding_requests.forget_of(effects, VectorKind.SENTENCE, each.id, turn.user_id, _SOURCE)
 
-def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
-    """Have the log end with the turn's erasure, and its vector forgotten."""
-    headers = [
-        (CONVERSATION_HEADER, turn.conversation_id.encode()),
-        (TENANT_HEADER, turn.tenant_id.encode()),
-        (UNTIL_HEADER, until.isoformat().encode()),
-    ]
-    event = cloudevents.outgoing(
-        "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
-    )
-    effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=turn.conversation_id.encode())
-    _forget_vector(turn, effects)
-
-
-def _forget_vector(turn: Turn, effects: Effects) -> None:
-    embedding_requests.forget_of(effects, VectorKind.TURN, turn.turn_id, turn.user_id, _SOURCE)
+    def _bury(self, turn: Turn, until: datetime, effects: Effects) -> None:
+        """Have the log end with the turn's erasure, and its vectors forgotten."""
+        headers = [
+            (CONVERSATION_HEADER, turn.conversation_id.encode()),
+            (TENANT_HEADER, turn.tenant_id.encode()),
+            (UNTIL_HEADER, until.isoformat().encode()),
+        ]
+        event = cloudevents.outgoing(
+            "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
+        )
+        route = turn.conversation_id.encode()
+        effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=route)
+        self._forget_vectors(turn, effects)
 
 
 def _ms(moment: datetime) -> int:

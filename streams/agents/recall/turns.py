@@ -19,6 +19,7 @@ from models.vectors import TurnPlace, VectorKind
 from processors.embedding.wording import EMBEDDED_CHARACTERS, request_for
 from processors.merging.sayings import saying_of
 from processors.recall.turns import TurnFold, TurnsState
+from processors.recurring.sentences import requests_for
 from streams import cloudevents
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
@@ -59,6 +60,7 @@ DECIDING = (
     "max_content_bytes",
     "mask",
     "mask_patterns",
+    "episode_similarity",
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -129,6 +131,8 @@ class Turns:
                     VectorKind.TURN, turn.turn_id, text, turn.user_id, turn.tenant_id, place, saying_of(turn)
                 )
                 embedding_requests.ask(work, request, _SOURCE)
+                for each in requests_for(turn) if self._settings.looks_for_recurring else ():
+                    embedding_requests.ask(work, each, _SOURCE)
         self._end(fold, len(fold.turns), run.key, work)
         for tenant_id, user_id, arrived in fold.erasures:
             until = datetime.fromtimestamp(arrived, UTC)
