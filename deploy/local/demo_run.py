@@ -177,12 +177,20 @@ class Run:
             await send_response(self._settings, self._catalog, self._response)
         self._progress.update("  streaming a response")
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not self._view.response_is_complete:
+        while not await self._is_filtered():
             self._parts.check()
             if time.monotonic() > deadline:
                 raise await self._stuck(0, {"respond": 1})
             await asyncio.sleep(_LOOK_SECONDS)
         self._progress.clear()
+
+    async def _is_filtered(self) -> bool:
+        """Tell whether the end of the response has come back, and with it each repetition that was found.
+
+        The two are in topics of their own, and where a machine is busy one is there long before the other.  Of
+        what the service has read to the end it has written all.
+        """
+        return self._view.response_is_complete and (await self._behind()).get("respond") == 0
 
     async def _ask(self) -> None:
         people = {fact.user_id for fact in self._view.known}
