@@ -65,12 +65,23 @@ _THANKS = any_of(
     r"make sure to have)\b[^,;\d]*$",
 )
 
+#: At any length, unless a clause or a number follows: what it says of another, they know.
+_FEELS_FOR = any_of(
+    r"^(?:\w+, )?(?:(?:that|it|this) )?(?:sounds? like|must be|must have been)\b[^,;\d]*$",
+    r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
+    r"^(?:\w+, )?(?:that's|that is|it's|it is) so \w+ that you(?:'re)?\b[^,;\d]*$",
+    r"^i(?:'ll| will)(?: definitely| always| just)? keep (?:pushing|going|trying|at it)\b[^,;\d]*$",
+    r"^keep on (?:being|going|pushing|doing)\b[^,;\d]*$",
+)
+
 _GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
 
 
 def is_phatic(sentence: str) -> bool:
     """Tell whether a sentence only greets, thanks, agrees or offers help."""
     if len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence):
+        return True
+    if _FEELS_FOR.search(sentence):
         return True
     return _THANKS.search(sentence) is not None or _OFFERS_HELP.search(sentence) is not None
 

@@ -35,8 +35,9 @@ _LAID_OUT = re.compile(
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
     r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
-    r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|also|plus|and|"
-    r"but|sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
+    r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|"
+    r"on another note|however|also|plus|and|but|"
+    r"sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
     r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
     r"(?:and|but|well|oh|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|true)\b))\s+"
@@ -220,7 +221,7 @@ def _shortened(text: str) -> str:
     ]
     if not ends:  # no spaces: CJK may be cut anywhere but in what is written in other characters
         ends = [at for at in range(first, LONGEST_SENTENCE) if _is_letter_alone(text[at - 1 : at + 1])]
-    return text[: ends[-1]].rstrip() + ELLIPSIS if ends else ""
+    return text[: ends[-1]].rstrip(" \t\n,;:–—-") + ELLIPSIS if ends else ""
 
 
 def _parts_words(before: str, after: str) -> bool:

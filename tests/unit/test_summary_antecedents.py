@@ -117,3 +117,30 @@ def test_a_question_that_goes_on_from_an_answer_asks_nothing_again() -> None:
         ("ben", "I leave that to you."),
     ]
     assert "three thousand" in told(*said)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Rosa, that sounds like the right boat for you!",
+        "I can only imagine how lonely the lighthouse must be.",
+        "Rosa, it's so lovely that you're helping the sailors like this!",
+        "I will keep pushing forward and rowing my best.",
+    ],
+)
+def test_what_only_feels_for_another_is_not_told(line: str) -> None:
+    assert line[-12:] not in told(("ada", "My boat sank near the harbour in March."), ("ben", line))
+
+
+def test_however_is_left_out_before_what_stands_by_itself() -> None:
+    summary = told(
+        ("ada", "However, the ferry to the fort leaves at seven on Sundays."), ("ben", "Good to know.")
+    )
+    assert "ada: the ferry to the fort leaves at seven on Sundays." in summary
+
+
+def test_no_comma_is_left_before_what_is_cut_off() -> None:
+    long = "the carpenter repaired the doors of the mill, the windows of a barn, and the stairs of the tower "
+    summary = told(("ada", f"In March {long}while {long}"), ("ben", "Fine."))
+    assert "tower…" in summary or "barn…" in summary
+    assert ",…" not in summary
