@@ -104,7 +104,7 @@ def is_past(verb: str) -> bool:
 
 #: Base forms that are no nouns, and those that are verbs only before an object: "dance" may be either.
 _ONLY_VERB = "eat|go|listen|sing|bake|read|write|watch|teach|learn|spend|take|make|see|explore|meet|follow|do|have|own|wear"
-_ALSO_NOUN = "dance|run|walk|swim|work|travel|play|sleep|talk|drink|help|shop|cook|ride|drive|hike|visit|live|camp|paint|draw"
+_ALSO_NOUN = "dance|run|walk|swim|work|travel|play|sleep|talk|drink|help|shop|cook|ride|drive|hike|visit|live|camp|paint|draw|plan"
 #: A verb that goes on with what the one before it began.
 VERB = rf"(?:(?:{_ONLY_VERB})(?= )|(?:{_ALSO_NOUN})(?= (?:an?|the|my|our|to|in|at|on|for|with|out|up|around|as|from|every)\b))"
 _AFTER_TO = re.compile(rf"(?P<joint>,? (?:and|or) |, )(?P<verb>{_ONLY_VERB}|{_ALSO_NOUN})\b", re.IGNORECASE)

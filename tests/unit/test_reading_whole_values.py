@@ -58,6 +58,8 @@ def test_a_date_is_of_its_own_half() -> None:
         ("I like to sew and eat brunch.", ["Likes sewing and eating brunch"]),
         ("I love the beach and go for every holiday.", ["Likes the beach"]),
         ("I prefer bread that is made by small, old mills.", []),
+        ("I love to study maps and plan my walks.", ["Likes studying maps and planning their walks"]),
+        ("I hate poems and only consume spy novels.", ["Does not like poems", "Prefers spy novels"]),
         ("I don't enjoy being in narrow, dark caves.", []),
         ("I love both my goats.", ["Likes their goats"]),
         ("I prefer not to watch any western movies.", ["Avoids any western movies"]),
