@@ -48,6 +48,9 @@ _LONGEST = {
     *("test_turns", "test_worker_faults"),
 }
 
+#: Marks of tests that are not counted for coverage.
+_UNCOUNTED = ("uncounted", "kafka", "browser", "faults")
+
 _registered_logs = pytest.StashKey[list[Path]]()
 
 
@@ -126,14 +129,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """What runs the same few lines very often takes several times as long while they are counted: hundreds of
-    examples reach hardly a line more than one, a long text none that a short one does not, and what a test of
-    faults works on itself is its load and its verdict.
+    examples reach hardly a line more than one, a long text none that a short one does not.  What a test with a
+    broker, a browser or faults works on is mostly other processes, and the tests without one reach its lines.
 
     Not by pytest-cov's own mark: beneath the coverage that it stops, a process of pytest-xdist has another.
     """
     counting = []
     many_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    if many_examples or any(map(item.get_closest_marker, ("uncounted", "faults"))):
+    if many_examples or any(map(item.get_closest_marker, _UNCOUNTED)):
         while (coverage := Coverage.current()) is not None:
             coverage.stop()
             counting.append(coverage)
