@@ -138,9 +138,10 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``changed`` and ``said``: how many of the ``facts``, and turns, were looked at; ``merged`` and
     ``contradicted``: what stays and what is part of it, and what denies each other; ``supported``: facts and
-    the turns that bear them out; ``deprecated``: what has faded; ``asked``: clusters that somebody is to decide
-    about, or has.  ``kept``: of those what stays two; ``calls`` and ``cost_usd`` (US dollars): what deciding
-    took.  ``support_from``: the nearness from which a turn counts.
+    the turns that bear them out; ``deprecated``: what has faded; ``created``: candidates made of what was said
+    in several conversations; ``asked``: clusters that somebody is to decide about, or has.  ``kept``: of those
+    what stays two; ``calls`` and ``cost_usd`` (US dollars): what deciding took.  ``support_from``: the nearness
+    from which a turn counts.
     """
 
     report_id: Identifier
@@ -161,3 +162,4 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[FactPair, ...] = ()
     calls: Count = 0
     cost_usd: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
+    created: tuple[Identifier, ...] = ()

@@ -130,8 +130,9 @@ def test_what_is_said_in_two_conversations_becomes_one_candidate_with_its_eviden
     harness.tell(
         spoken(FERRY, 1, "a"), spoken("My cellar is full of clocks.", 2, "a", FAR), spoken(BOAT, 3, "b", NEARBY)
     )
-    harness.consolidate()
+    report = harness.consolidate()
     (found,) = harness.candidates()
+    assert report.created == (found.candidate_id,)
     assert (found.statement, found.attribute, found.source_message_ids) == (FERRY, "", ("m1", "m3"))
     assert [each.quote for each in (found.provenance, *found.also)] == [FERRY, BOAT]
     fact = harness.facts()[FERRY]
@@ -162,7 +163,7 @@ def test_what_is_no_more_than_alike_does_not(harness: Harness, other: EmbeddingR
 def test_looking_again_changes_nothing_and_what_comes_later_is_evidence(harness: Harness) -> None:
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b", NEARBY))
     harness.consolidate()
-    harness.consolidate("s-2")
+    assert harness.consolidate("s-2").created == ()
     assert len(harness.candidates()) == 1
     harness.tell(fact_vector(FERRY))
     harness.tell(spoken("On Sunday mornings I still row the old ferry.", 4, "d", NEARBY))
@@ -173,9 +174,9 @@ def test_looking_again_changes_nothing_and_what_comes_later_is_evidence(harness:
 
 def test_a_dry_run_says_it_only(harness: Harness) -> None:
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
-    harness.consolidate(dry_run=True)
+    would = harness.consolidate(dry_run=True)
     assert harness.candidates() == []
-    harness.consolidate("s-2")
+    assert harness.consolidate("s-2").created == would.created != ()
     assert len(harness.candidates()) == 1
 
 

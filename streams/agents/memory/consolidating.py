@@ -223,6 +223,7 @@ class Consolidating:
             supported=tuple(FactPair(each.fact_id, each.said.turn_id) for each in borne_out),
             deprecated=tuple(sorted(set(faint) - merged_away - {each.fact_id for each in borne_out})),
             support_from=self._support_from,
+            created=tuple(each.candidate_id for each in found_anew),
             dry_run=step.dry_run,
         )
         emit_report(report, work)
