@@ -27,8 +27,6 @@ from processors.summaries.speech_acts import (
 from processors.summaries.standing import is_outdated, is_outweighed
 from processors.summaries.worth import Conversation
 
-_TO_OR_OF_ONESELF = re.compile(r"\b(?:I|[Mm][ey]|[Yy]ou(?:r|rs)?|[Ww]e|[Uu]s|[Oo]urs?)\b")
-
 #: Asked back about something that neither the question nor its answer names.
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
 
@@ -172,6 +170,6 @@ def _is_thanks_alone(answer: Sentence) -> bool:
 def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
     if said.named:
         return third_person(sentence.plain, turn.speaker)
-    if turn.role is not Role.USER and not sentence.asks and _TO_OR_OF_ONESELF.search(sentence.plain):
-        return f"{turn.speaker}: {sentence.text}"  # the other lines' "I" is the person, and nobody's "you"
+    if turn.role is not Role.USER and not sentence.asks:
+        return f"{turn.speaker}: {sentence.text}"  # what nobody but a model says is not the person's own
     return sentence.text

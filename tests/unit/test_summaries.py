@@ -249,7 +249,7 @@ def test_lines_are_substrings_without_repetition_and_within_the_bound(said: list
     summary = summarize(*said, limit=limit)
     found = lines(summary)
     parts = [
-        part.removeprefix("assistant: ").removeprefix("tool: ")
+        part.removeprefix("assistant: ").removeprefix("tool: ").removeprefix("system: ")
         for line in found
         for part in line.removesuffix("…").split(" – ")
     ]

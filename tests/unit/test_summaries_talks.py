@@ -133,7 +133,7 @@ def test_what_an_assistant_does_is_told_as_its_own() -> None:
 
 def test_an_assistant_decides_nothing_but_repeats_what_was_decided() -> None:
     repeated = "Decided: Jo waters the tulips from 1 April, the shed stays closed."
-    assert summarize(("user", "Fine."), ("assistant", repeated)).decisions == (repeated,)
+    assert summarize(("user", "Fine."), ("assistant", repeated)).decisions == (f"assistant: {repeated}",)
     said = "We'll use a chart of the light on the desk."
     assert summarize(("user", "Fine."), ("assistant", said)).decisions == ()
     assert summarize(("user", said)).decisions == (said,)
@@ -202,7 +202,9 @@ def test_whose_you_and_we_it_is_stands_before_what_an_assistant_said(said: str) 
 def test_what_an_assistant_says_and_what_a_person_lists_are_told() -> None:
     said = "The window of the study faces the old harbour."
     for told_by_both in (said, "Rent is 900 euros for the study by the old harbour."):
-        assert lines(summarize(("user", "Good morning!"), ("assistant", told_by_both))) == [told_by_both]
+        assert lines(summarize(("user", "Good morning!"), ("assistant", told_by_both))) == [
+            f"assistant: {told_by_both}"  # what nobody but a model says is not the person's own
+        ]
     assert lines(summarize(("user", f"Two things:\n- {said}"))) == [said]
     laid_out = f"- {said}"
     asked = "Where does the window of the study face?"
