@@ -31,7 +31,8 @@ from models.errors import ConsistencyError, DependencyUnavailable
 from models.index import Found, Place, Vectors, VectorSpace, Where
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.folder_lock import FolderLock
-from streams.adapters.qdrant_edge_shard import Shard, open_shard, rebuild
+from streams.adapters.qdrant_edge_opening import open_shard, rebuild
+from streams.adapters.qdrant_edge_shard import Shard
 from streams.adapters.qdrant_kinds import Kind
 
 T = TypeVar("T")

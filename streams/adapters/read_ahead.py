@@ -9,6 +9,9 @@ from pathlib import Path
 
 _CHUNK = 1024 * 1024
 
+#: What a file system answers that cannot say where a file has holes (some of networks and of FUSE).
+_KNOWS_NO_HOLES = frozenset({errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTTY})
+
 
 def read_ahead(folders: Iterable[Path], most_bytes: int) -> int:
     """Read the files in folders and below, holes left out, up to so many bytes; return how many it were.
@@ -45,6 +48,9 @@ def _written(file: int) -> Iterator[tuple[int, int]]:
             start = os.lseek(file, end, os.SEEK_DATA)
         except OSError as error:
             if error.errno == errno.ENXIO:  # nothing but a hole is left
+                return
+            if error.errno in _KNOWS_NO_HOLES and not end:
+                yield 0, os.fstat(file).st_size
                 return
             raise
         end = os.lseek(file, start, os.SEEK_HOLE)

@@ -81,6 +81,18 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.
         read_ahead([tmp_path], FAR)
 
 
+def test_where_nobody_knows_of_holes_files_are_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 10)
+
+    def fails(*_: object) -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "lseek", fails)
+    assert read_ahead([tmp_path], FAR) == 10
+
+
 def payloads_of(folder: Path) -> Path:
     """Return the first file of an index's payloads."""
     [found] = folder.glob("segments/*/payload_storage/page_0.dat")

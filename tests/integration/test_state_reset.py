@@ -33,7 +33,7 @@ from processors.facts.rebuilding import rebuilt
 from streams.adapters import onnx_model
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.adapters.qdrant_edge_shard import open_shard
+from streams.adapters.qdrant_edge_opening import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
