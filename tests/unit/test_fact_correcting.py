@@ -62,7 +62,7 @@ NO_PETS = fact("pet", "", "Has no pets", assertion=Assertion.ENDED, polarity=Pol
         (fact("name", "Ada", "Is called Ada"), "Rather: Grace", "Grace", "Is called Grace"),
         (fact("name", "Ada", "Is called Ada"), "Name is Grace", "Grace", "Is called Grace"),
         (fact("education", "law", "Studies law"), "Studies physics", "physics", "Studies physics"),
-        (fact("occupation", "nurse", "Is a nurse"), "Teaches maths", "maths", "Teaches maths"),
+        (fact("occupation", "nurse", "Is a nurse"), "Teaches maths", "teaching maths", "Teaches maths"),
         (fact("occupation", "nurse", "Is a nurse"), "Is a cook", "cook", "Is a cook"),
         (fact("habit", "Bach", "Hums Bach at night"), "hums Brahms at night", "Brahms", "hums Brahms at night"),
         (fact("habit", "Bach", "Bach is hummed at night"), "Brahms", "Brahms", "Brahms is hummed at night"),

@@ -84,7 +84,7 @@ def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
     """A child that holds a pipe holds it until it is gone."""
     program = (
         "import sys\n"
-        "from streams import leash\n"
+        "from streams.process import leash\n"
         "child = leash.spawn(['sleep', '600'])\n"
         "print(child.pid, flush=True)\n"
     )

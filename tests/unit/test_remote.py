@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from models.errors import DependencyUnavailable, NotFound
+from streams.process.socket_path import socket_path
 from streams.remote.client import Remote
 from streams.remote.server import ObjectServer
 
@@ -63,8 +64,10 @@ def here() -> Here:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "a.sock"
+def path(tmp_path: Path) -> Iterator[Path]:
+    path = socket_path(tmp_path / "a.sock")  # the temporary folder may be a deep one
+    yield path
+    path.unlink(missing_ok=True)
 
 
 async def opened(path: Path, here: Here) -> ObjectServer:
