@@ -80,6 +80,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.memory.merge_validation import MergeValidation
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
+    from streams.erasure.answers import ConversationAnswers
 
     count = open_counter(settings.tokenizer)
     readers = await open_readers(settings, metrics, count, resources)
@@ -87,7 +88,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         Extraction(settings, readers.extractor, readers.graph).stage(),
         Facts(settings).stage(),
         Summaries(settings, readers.summarizer, count).stage(),
-        Commands(settings).stage(),
+        Commands(settings, ConversationAnswers(settings)).stage(),
         MergeValidation(settings, readers.validator).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.
         Episodes(settings).stage(),

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from models.errors import ConfigurationError
-from models.memo import Memo
 from streams import cloudevents, commands, kafka
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.topic import MemoTopic
-from streams.adapters.memo.view import MemoView
-from streams.adapters.redis_client import open_redis
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
 from streams.conversations import states as conversation_states
+from streams.erasure.answers import forget_answers
 from streams.erasure.erasures import EVENT, UNTIL_HEADER, Erasing
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
@@ -27,6 +21,7 @@ from streams.settings import Settings
 from streams.topics import catalog_for
 
 _SOURCE = "/switchboard/cli"
+_CLIENT = "switchboard-cli"
 
 
 class Remaining(NamedTuple):
@@ -69,8 +64,8 @@ async def erase_conversation(
             f"{printable(tenant)!r}: nothing was erased; give its own with --tenant"
         )
     await commands.send(settings, [command])
-    answers = await _forget_answers(
-        settings, lambda memo: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id)
+    answers = await forget_answers(
+        settings, lambda memo, _: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id), _CLIENT
     )
     return stored is not None, answers
 
@@ -90,25 +85,13 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
     await commands.send(settings, asked)
-    answers = await _forget_answers(
+    answers = await forget_answers(
         settings,
         # In a conversation with others their words may stand in an answer about somebody else.
-        lambda memo: memo.tenant_id == tenant and (memo.user_id == user_id or memo.conversation_id in found),
+        lambda memo, _: memo.tenant_id == tenant and (memo.user_id == user_id or memo.conversation_id in found),
+        _CLIENT,
     )
     return found, answers
-
-
-async def _forget_answers(settings: Settings, is_theirs: Callable[[Memo], bool]) -> int:
-    """Erase what language models answered, as far as it is written by now; return how many answers."""
-    async with AsyncExitStack() as resources:
-        topic = MemoTopic(settings, "switchboard-cli")
-        resources.push_async_callback(topic.close)
-        erased = await topic.forget(is_theirs)
-        if erased and settings.redis_url:
-            redis = open_redis(settings)
-            resources.push_async_callback(redis.aclose)
-            await MemoLog(topic, MemoView(redis, settings.namespace)).catch_up()
-    return erased
 
 
 async def _forget_facts(settings: Settings, erasing: Erasing) -> None:
@@ -118,7 +101,7 @@ async def _forget_facts(settings: Settings, erasing: Erasing) -> None:
     key = erasing.key(partition)
     said = [header for header in erasing.headers() if header[0] != UNTIL_HEADER]
     event = cloudevents.outgoing(EVENT, _SOURCE, f"{key}/{erasing.until.isoformat()}")
-    client = kafka.make_producer(settings, "switchboard-cli")
+    client = kafka.make_producer(settings, _CLIENT)
     async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
         async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
             await producer.send_and_wait(

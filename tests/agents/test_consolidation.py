@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -815,6 +816,17 @@ def test_however_often_it_crashes_the_facts_are_the_same(
 # -- commands and validation --------------------------------------------------------------------------------
 
 
+class Answers:
+    """What language models answered; it notes what is to be forgotten."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[tuple[str, str], datetime]] = []
+
+    async def forget(self, erased: Mapping[tuple[str, str], datetime]) -> int:
+        self.asked.append(dict(erased))
+        return 0
+
+
 class TestCommands:
     def command(self, **changes: Any) -> dict[str, Any]:
         return {
@@ -825,12 +837,35 @@ class TestCommands:
             **changes,
         }
 
-    def feed(self, **changes: Any) -> StageHarness:
-        harness = StageHarness(Commands(Settings()).stage())
-        harness.feed(
-            harness.record(msgspec.json.encode(self.command(**changes)), COMMANDS, key=b"consolidation")
-        )
+    def feed(self, *commands: dict[str, Any], answers: Answers | None = None, **changes: Any) -> StageHarness:
+        harness = StageHarness(Commands(Settings(), answers or Answers()).stage())
+        records = []
+        for said in commands or [changes]:
+            value = msgspec.json.encode(self.command(**said))
+            records.append(harness.record(value, COMMANDS, key=b"consolidation"))
+            harness.arrived += timedelta(seconds=1)
+        asyncio.run(harness.call(*records))
         return harness
+
+    def test_what_was_answered_in_erased_conversations_is_looked_through_once(self) -> None:
+        answers = Answers()
+        wrong = {"command": "erase", "conversation_id": 3}
+        harness = self.feed(
+            {"command": "erase", "conversation_id": "c"},
+            {"command": "close", "conversation_id": "e"},
+            wrong,
+            {"command": "erase", "conversation_id": "d", "user_id": "ada", "tenant_id": "acme"},
+            {"command": "erase", "conversation_id": "c"},
+            answers=answers,
+        )
+        last = START + timedelta(seconds=4)
+        assert answers.asked == [{("default", "c"): last, ("acme", "d"): last - timedelta(seconds=1)}]
+        assert not harness.outputs and not harness.dead_letters, "ingest answers for what is wrong"
+
+    def test_and_not_at_all_where_none_is(self) -> None:
+        answers = Answers()
+        self.feed(answers=answers, user_id="ada")
+        assert answers.asked == []
 
     def test_about_one_person_is_one_step_where_that_person_is(self) -> None:
         harness = self.feed(user_id="ada", dry_run=True)

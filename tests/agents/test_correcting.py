@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -56,12 +57,19 @@ def correct(fact_id: str, text: str, number: int = 1, **changes: Any) -> Command
     return msgspec.structs.replace(command, **changes)
 
 
+class NoAnswers:
+    """What language models answered where there is none."""
+
+    async def forget(self, erased: Mapping[tuple[str, str], datetime]) -> int:
+        raise AssertionError("nothing is erased here")
+
+
 class Harness(StageHarness):
     """The facts stage and the stage of commands before it; what they write for it is read by it."""
 
     def __init__(self) -> None:
         super().__init__(Facts(Settings()).stage())
-        self.commands = StageHarness(Commands(Settings()).stage())
+        self.commands = StageHarness(Commands(Settings(), NoAnswers()).stage())
         self.log: list[Record] = []
 
     def take(self, *records: Record) -> None:
@@ -84,7 +92,8 @@ class Harness(StageHarness):
         # By hand: after everything that it is about.
         self.commands.arrived = self.arrived = self.arrived + timedelta(seconds=1)
         written = len(self.commands.outputs)
-        self.commands.feed(self.commands.record(correct(fact_id, text, number, **changes), COMMANDS))
+        command = self.commands.record(correct(fact_id, text, number, **changes), COMMANDS)
+        asyncio.run(self.commands.call(command))
         for output in self.commands.outputs[written:]:
             assert output.value is not None
             self.take(self.record(output.value, output.topic, key=output.key))

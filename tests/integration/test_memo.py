@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from memo_rig import Rig, rig
+from memo_rig import NOON, Rig, rig
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_faults import Fault
@@ -20,12 +20,16 @@ from models.ports import Extracted, Extractor, Refused, TryLater
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.prompts import examples
+from streams import commands
 from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.adapters.memo.view import MemoView
 from streams.adapters.readers import Readers
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.memory.commands import Commands
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
+from streams.erasure.answers import ConversationAnswers
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -114,8 +118,8 @@ async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None
     await extract(extractor, mara + jo)
     assert rig.server.count() == 2
     topic = MemoTopic(rig.settings)
-    assert await topic.forget(lambda memo: memo.user_id == "mara") == 2
-    assert await topic.forget(lambda memo: memo.user_id == "mara") == 0, "twice"
+    assert await topic.forget(lambda memo, _: memo.user_id == "mara") == 2
+    assert await topic.forget(lambda memo, _: memo.user_id == "mara") == 0, "twice"
     await topic.close()
     stored = dict(await rig.memos())
     assert [memo.user_id for memo in stored.values() if memo is not None] == ["jo"] * 2
@@ -123,6 +127,24 @@ async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None
     assert rig.server.count() == 2
     await extract(extractor, mara)
     assert rig.server.count() == 3
+
+
+async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig) -> None:
+    """Not the command line or the HTTP API, which do it themselves; read again, it spares what came after."""
+    await extract(await rig.extractor(), windows(2))
+    assert rig.server.count() == 1
+    view = MemoView(rig.valkey.client(), rig.settings.namespace)
+    (erased,) = [key for key, each in await rig.memos() if each and each.conversation_id == "c-0"]
+    stage = Commands(rig.settings, ConversationAnswers(rig.settings)).stage()
+    for hours, left in ((-1, 2), (1, 1), (1, 1)):
+        harness = StageHarness(stage, start=NOON + timedelta(hours=hours))
+        await harness.call(harness.record(commands.erasing("c-0"), commands.COMMANDS))
+        stored = dict(await rig.memos())
+        assert len([each for each in stored.values() if each is not None]) == left, hours
+        assert (await view.get([erased]) == [None]) is (left == 1), "Redis"
+    assert len(await rig.memos()) == 3, "once"
+    await extract(await rig.extractor(), windows(2)[1:])
+    assert rig.server.count() == 1, "nothing else is gone"
 
 
 async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> None:

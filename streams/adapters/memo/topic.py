@@ -39,12 +39,16 @@ def read(value: bytes | None) -> Memo | None:
 
 
 class Entry(NamedTuple):
-    """A record of the topic: ``value`` ``None`` erases.  ``offset``: of one that was read."""
+    """A record of the topic: ``value`` ``None`` erases.
+
+    ``offset`` and ``timestamp`` (the broker's, in ms): of one that was read.
+    """
 
     key: bytes
     value: bytes | None
     partition: int
     offset: int = -1
+    timestamp: int = 0
 
 
 class MemoTopic:
@@ -115,7 +119,10 @@ class MemoTopic:
                         got = await reader.getmany(place, timeout_ms=1000, max_records=500)
                         at = await reader.position(place)
                     records = [each for each in got.get(place, ()) if each.offset < end]
-                    entries = [Entry(each.key or b"", each.value, partition, each.offset) for each in records]
+                    entries = [
+                        Entry(each.key or b"", each.value, partition, each.offset, each.timestamp)
+                        for each in records
+                    ]
                     yield entries, min(at, end)
             finally:
                 reader.pause(place)
@@ -130,12 +137,12 @@ class MemoTopic:
                     for entry in entries:
                         yield entry
 
-    async def forget(self, is_theirs: Callable[[Memo], bool]) -> int:
+    async def forget(self, is_theirs: Callable[[Memo, Entry], bool]) -> int:
         """Erase the answers that are somebody's; return how many there were."""
         theirs: dict[tuple[bytes, int], None] = {}
         async for entry in self.all():
             memo = read(entry.value)
-            if memo is not None and is_theirs(memo):
+            if memo is not None and is_theirs(memo, entry):
                 theirs[entry.key, entry.partition] = None
             elif entry.value is None:
                 theirs.pop((entry.key, entry.partition), None)

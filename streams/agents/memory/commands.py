@@ -3,12 +3,16 @@
 ``consolidate`` about one person becomes one step on ``memory.consolidation.v1``; about everybody, one in each
 partition, where each person of whom something changed gets a step of their own.  ``correct`` becomes one step
 about its fact, in the partition of the person, with its text masked.
+
+``erase`` is for those who hold what was said; what language models answered about it is erased here, whoever
+has sent the command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 import msgspec
 
@@ -42,11 +46,20 @@ _OURS: Mapping[str, tuple[str, ...]] = {
 _SAYS = {"user_id": "whose fact it is", "fact_id": "which one", "text": "what holds instead"}
 
 
-class Commands:
-    """What the stage does with commands; it keeps nothing."""
+class Answers(Protocol):
+    """What language models answered."""
 
-    def __init__(self, settings: Settings) -> None:
+    async def forget(self, erased: Mapping[tuple[str, str], datetime], /) -> int:
+        """Erase what was answered in conversations (tenant, id), each up to a time; return how many."""
+        ...
+
+
+class Commands:
+    """What the stage does with commands; it keeps nothing.  ``answers``: what goes with a conversation."""
+
+    def __init__(self, settings: Settings, answers: Answers) -> None:
         self._settings = settings
+        self._answers = answers
         self._mask = mask_of(settings)
         self._partitions = catalog_for(settings).partitions(CONSOLIDATION)
 
@@ -56,13 +69,20 @@ class Commands:
         return Stage(
             name="commands",
             sources=(COMMANDS,),
-            step=self.step,
+            async_step=self.step,
             bystander=True,
             decided_by=self._settings.chosen("mask", "mask_patterns"),
         )
 
-    def step(self, batch: RecordBatch, state: StateReader) -> Effects:
-        """Hand each command on; one that is wrong is dead-lettered."""
+    async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
+        """Hand each command on; one that is wrong is dead-lettered.  What was answered in conversations that
+        are erased is looked through once for all of them.
+        """
+        if erased := _erased(batch.records):
+            await self._answers.forget(erased)
+        return self._hand_on(batch)
+
+    def _hand_on(self, batch: RecordBatch) -> Effects:
         effects = Effects()
         for record in batch.records:
             try:
@@ -135,6 +155,22 @@ def _separating(command: Command, record: SourceRecord) -> ConsolidationStep:
         fact_id=command.fact_id,
         tenant_id=command.tenant_id,
     )
+
+
+def _erased(records: Sequence[SourceRecord]) -> dict[tuple[str, str], datetime]:
+    """Return the conversations that are to be erased, also for one person in them alone, each up to when: in an
+    answer about somebody else that person's words may stand."""
+    erased: dict[tuple[str, str], datetime] = {}
+    for record in records:
+        try:
+            if decode(AnyCommand, record.value).command != CommandKind.ERASE:
+                continue
+            command = decode(Command, record.value)
+        except InvalidRecord:
+            continue  # ingest answers for it
+        name, at = (command.tenant_id, command.conversation_id), _arrived(record)
+        erased[name] = max(at, erased.get(name, at))
+    return erased
 
 
 def _arrived(record: SourceRecord) -> datetime:
