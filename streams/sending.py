@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from aiokafka.structs import RecordMetadata
 
 from models.errors import DependencyUnavailable
+from processors.text.validation import EARLIEST, MAXIMUM_AHEAD
 from streams import cloudevents, kafka
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -31,10 +34,30 @@ class Outgoing(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """Where a record stands."""
+    """Where a record stands, and when it came there by the broker's clock (epoch milliseconds)."""
 
     partition: int
     offset: int
+    arrived_ms: int
+
+
+def check_clock(now: datetime, arrived_ms: int | None = None) -> None:
+    """Refuse to have things said at a time that whoever reads them refuses, as ingest does.
+
+    ``arrived_ms`` is when the broker took what was written at ``now``.
+
+    Raises:
+        DependencyUnavailable: this machine's clock is wrong.
+    """
+    wrong = ""
+    if now < EARLIEST:
+        wrong = f"it lies before {EARLIEST.year}"
+    elif arrived_ms is not None and now.timestamp() - arrived_ms / 1000 > MAXIMUM_AHEAD.total_seconds():
+        wrong = f"for the broker it was {datetime.fromtimestamp(arrived_ms / 1000, UTC).isoformat()}"
+    if wrong:
+        raise DependencyUnavailable(
+            "clock", f"this machine's clock says {now.isoformat()}, and {wrong}: set it; nothing was remembered"
+        )
 
 
 class Sender:
@@ -64,7 +87,7 @@ class Sender:
                 f"{self._settings.bootstrap_servers} has not confirmed it ({error or type(error).__name__}); "
                 "sent again with the same ids nothing counts twice",
             ) from error
-        return [Sent(each.partition, each.offset) for each in confirmed]
+        return [Sent(each.partition, each.offset, each.timestamp) for each in confirmed]
 
     async def close(self) -> None:
         """Let go of the broker."""
@@ -72,10 +95,10 @@ class Sender:
         if producer is not None:
             await kafka.close(producer)
 
-    async def _enqueue(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[Sent]:
+    async def _enqueue(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[RecordMetadata]:
         spec = self._catalog.get(record.topic)
         headers = cloudevents.outgoing(spec.event_type, _SOURCE, record.event_id, subject=record.subject)
-        future: asyncio.Future[Sent] = await producer.send(
+        future: asyncio.Future[RecordMetadata] = await producer.send(
             spec.name,
             record.value,
             record.key,

@@ -7,7 +7,7 @@ import msgspec
 from models.messages import ChatMessage
 from models.responses import ResponseChunk
 from models.turns import TurnSource
-from streams.sending import Outgoing, Sender
+from streams.sending import Outgoing, Sender, check_clock
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
@@ -27,11 +27,14 @@ class Sending:
         """Write a message and return where it stands.
 
         Raises:
-            DependencyUnavailable: the broker has not confirmed it; it may be there all the same.
+            DependencyUnavailable: the broker has not confirmed it, and it may be there all the same; or this
+                machine's clock is so wrong that nobody takes the message.
         """
+        check_clock(message.sent_at)
         conversation = message.conversation_id
         record = Outgoing(MESSAGES, conversation.encode(), _encode(message), message.message_id, conversation)
         [sent] = await self._sender.send([record])
+        check_clock(message.sent_at, sent.arrived_ms)
         return TurnSource(topic=MESSAGES, partition=sent.partition, offset=sent.offset)
 
     async def chunk(self, chunk: ResponseChunk) -> None:

@@ -23,7 +23,7 @@ from streams.api.problems import (
 )
 from streams.conversations.listing import Conversations
 from streams.conversations.progress import Progress, ProgressReader
-from streams.sending import Outgoing, Sender
+from streams.sending import Outgoing, Sender, check_clock
 
 MESSAGES = "chat.messages.v1"
 
@@ -111,6 +111,8 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     sender: Sender = call.part("sender")
     key = idempotency_key(call)
     now = datetime.now(UTC)
+    if any(each.sent_at is None for each in body.messages):
+        check_clock(now)
     messages = [_message(call, body, number, key, now) for number in range(len(body.messages))]
     if len({(each.conversation_id, each.message_id) for each in messages}) < len(messages):
         raise Problem(
@@ -120,6 +122,9 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
     if call.caller.user_id is not None:
         await _check_own(call, call.caller.user_id, messages)
     sent = await sender.send(records)
+    for given, at in zip(body.messages, sent, strict=True):
+        if given.sent_at is None:
+            check_clock(now, at.arrived_ms)
     return MessagesAccepted(
         messages=[
             Accepted(
