@@ -15,17 +15,11 @@ from typing import Any, cast
 from aiokafka.errors import KafkaError
 
 from models.errors import ConfigurationError, ConsistencyError
+from streams.runtime.aiokafka_internals import ConsumerStoppedError
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.continuity import check_start
 from streams.runtime.epoch import Epoch, EpochOver, Progress
-from streams.runtime.faust_internals import (
-    TP,
-    Consumer,
-    ConsumerMessage,
-    ConsumerStoppedError,
-    Transport,
-    ack_lock,
-)
+from streams.runtime.faust_internals import TP, Consumer, ConsumerMessage, Transport, ack_lock
 from streams.runtime.ports import ConsumerHost
 
 #: How long one fetch may wait for data while every partition has room, and while some have not (those may

@@ -21,15 +21,9 @@ from aiokafka.errors import (
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams import kafka
+from streams.runtime.aiokafka_internals import ConsumerStoppedError, HeartbeatRequest, JoinGroupRequest
 from streams.runtime.epoch import Epoch, Offsets
-from streams.runtime.faust_internals import (
-    TP,
-    AIOKafkaConsumerThread,
-    ConsumerStoppedError,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    ensure_aiokafka_TP,
-)
+from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread, ensure_aiokafka_TP
 from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
 from streams.runtime.records import FetchedRecord

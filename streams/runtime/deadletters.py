@@ -38,8 +38,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from streams.runtime.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords
 from streams.runtime.effects import DeadLetter, Output
-from streams.runtime.faust_internals import DefaultRecordBatchBuilder, MemoryRecords
 from streams.runtime.publisher import record_bytes
 from streams.runtime.records import Headers, SourceRecord, UnreadBatch
 

@@ -14,10 +14,10 @@ from streams.runtime.assignor import SameTopicsAssignor
 from streams.runtime.consumer import BatchTransport
 from streams.runtime.credentials import faust_credentials
 from streams.runtime.faust_recovery import SeekingTables
+from streams.runtime.faust_table import StateTable
 from streams.runtime.ports import AppHost
 from streams.runtime.scheduler import scheduler_factory
 from streams.runtime.stage import BoundStage, Stage
-from streams.runtime.table import StateTable
 from streams.topics.catalog import Catalog
 
 

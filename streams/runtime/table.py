@@ -1,14 +1,12 @@
-"""State: confirmed values per partition, backed by a compacted changelog that Faust recovers from."""
+"""State: what a step reads and writes of one partition, over the values that are confirmed."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from streams.runtime.effects import StateChange
-from streams.runtime.faust_internals import TP, Table
 from streams.runtime.stored import GONE, StoredPartition
 
 #: For how long a write of an earlier owner may still come: a request waits in a socket no longer than this.
@@ -111,31 +109,3 @@ class NoState:
     def confirm(self, values: Mapping[bytes, bytes]) -> None:
         if values:
             raise TypeError("a stage without a table has nothing to confirm")
-
-
-class StateTable(Table[bytes, bytes]):
-    """A Faust table whose partitions keep encoded values; they are recovered by
-    :mod:`streams.runtime.recovery`.
-
-    Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.
-    """
-
-    def __init__(self, app: Any, *, name: str, sources: Sequence[str], partitions: int, **kwargs: Any) -> None:
-        self.sources = tuple(sources)
-        self._partitions: dict[int, StoredPartition] = {}
-        super().__init__(app, name=name, partitions=partitions, **kwargs)
-
-    def partition(self, number: int) -> StoredPartition:
-        """Return what is stored of a partition that is ours."""
-        stored = self._partitions.get(number)
-        if stored is None:
-            stored = self._partitions[number] = StoredPartition(self.sources)
-        return stored
-
-    async def on_rebalance(
-        self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
-    ) -> None:
-        """Drop the partitions that are no longer ours; a new assignment recovers them from the start."""
-        mine = {tp.partition for tp in assigned if tp.topic == self.changelog_topic_name}
-        self._partitions = {number: self._partitions[number] for number in mine & self._partitions.keys()}
-        await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from models.errors import InvalidRecord
+from streams.runtime.aiokafka_internals import FetchRequest
 from streams.runtime.batches import (
     HEADER_BYTES,
     Batch,
@@ -30,7 +31,7 @@ from streams.runtime.batches import (
     with_readable_names,
 )
 from streams.runtime.decompression import CODECS, decompress_into
-from streams.runtime.faust_internals import TP, FetchRequest
+from streams.runtime.faust_internals import TP
 from streams.runtime.records import UnreadBatch
 
 #: Of one partition no more batches are unpacked once they have this many bytes; the rest is fetched again.

@@ -28,3 +28,18 @@ def test_one_command_loads_no_others() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_faust_is_loaded_by_workers_alone() -> None:
+    """It takes a third of a second, and what serves or asks has no use for it."""
+    code = (
+        "import sys; from importlib import import_module; from streams.cli.main import _COMMANDS;"
+        "import streams.serve.process;"
+        "[import_module('streams.cli.' + place.partition(':')[0]) for place in _COMMANDS.values()];"
+        "loaded = {'faust', 'mode'} & set(sys.modules);"
+        "sys.exit(f'{loaded}' if loaded else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

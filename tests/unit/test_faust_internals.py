@@ -2,9 +2,12 @@
 
 import pytest
 
-from streams.runtime.faust_internals import ASSUMPTIONS, Assumption
+from streams.runtime import aiokafka_internals, faust_internals
+from streams.runtime.aiokafka_internals import Assumption
+
+ALL = [*faust_internals.ASSUMPTIONS, *aiokafka_internals.ASSUMPTIONS]
 
 
-@pytest.mark.parametrize("assumption", ASSUMPTIONS, ids=lambda assumption: assumption.says[:60])
+@pytest.mark.parametrize("assumption", ALL, ids=lambda assumption: assumption.says[:60])
 def test_still_holds(assumption: Assumption) -> None:
     assert assumption.holds(), f"no longer true: {assumption.says}"

@@ -9,8 +9,8 @@ from aiokafka.record.util import encode_varint
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streams.runtime.aiokafka_internals import DefaultRecordBatchBuilder
 from streams.runtime.batches import HEADER_BYTES, _read, _written, batches, empty_record, with_readable_names
-from streams.runtime.faust_internals import DefaultRecordBatchBuilder
 
 #: Where a number takes one byte more.
 EDGES = [edge + near for shift in (6, 13, 20, 27) for edge in (1 << shift,) for near in (-1, 0, 1)]

@@ -20,16 +20,11 @@ from aiokafka.structs import TopicPartition
 
 from models.errors import ConfigurationError, ConsistencyError
 from streams.runtime import consumer_thread
+from streams.runtime.aiokafka_internals import ConsumerStoppedError, DefaultRecordBatchBuilder, MemoryRecords
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
-from streams.runtime.faust_internals import (
-    TP,
-    Consumer,
-    ConsumerStoppedError,
-    DefaultRecordBatchBuilder,
-    MemoryRecords,
-)
+from streams.runtime.faust_internals import TP, Consumer
 from streams.runtime.records import FetchedRecord, Record, RecordBatch
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.deadletters import (
     KEPT_OF_LARGER,
     LARGEST_LETTER,
@@ -19,7 +20,6 @@ from streams.runtime.deadletters import (
     to_outputs,
 )
 from streams.runtime.effects import DeadLetter, Output
-from streams.runtime.faust_internals import MemoryRecords
 from streams.runtime.publisher import record_bytes
 from streams.runtime.records import Record, UnreadBatch
 

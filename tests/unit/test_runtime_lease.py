@@ -11,8 +11,8 @@ import pytest
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
+from streams.runtime.aiokafka_internals import HeartbeatRequest, JoinGroupRequest, ProduceRequest
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.faust_internals import HeartbeatRequest, JoinGroupRequest, ProduceRequest
 from streams.runtime.lease import FencedInstanceIdError, Lease
 
 SESSION = 10.0

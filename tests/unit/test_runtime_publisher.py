@@ -13,8 +13,8 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
+from streams.runtime.aiokafka_internals import MemoryRecords, ProduceRequest
 from streams.runtime.effects import Output
-from streams.runtime.faust_internals import MemoryRecords, ProduceRequest
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import (
     DELIVERY_TIMEOUT_SECONDS,

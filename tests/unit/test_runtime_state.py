@@ -13,10 +13,11 @@ from models.errors import ConsistencyError
 from streams.runtime import table as table_module
 from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
+from streams.runtime.faust_table import StateTable
 from streams.runtime.marks import Layout
 from streams.runtime.records import Record
 from streams.runtime.stored import GONE, StoredPartition
-from streams.runtime.table import LATE_WRITES_SECONDS, NoState, PartitionState, StateTable
+from streams.runtime.table import LATE_WRITES_SECONDS, NoState, PartitionState
 from streams.topics.catalog import load_catalog
 
 ONE, TWO = ("messages",), ("messages", "summaries")

@@ -19,8 +19,8 @@ from aiokafka import AIOKafkaProducer
 from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
+from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.effects import Effects
-from streams.runtime.faust_internals import MemoryRecords
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes

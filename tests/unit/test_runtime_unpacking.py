@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
-from streams.runtime.decompression import CODECS, decompress_into
-from streams.runtime.faust_internals import (
+from streams.runtime.aiokafka_internals import (
     DefaultRecordBatchBuilder,
     FetchRequest,
     MemoryRecords,
     calc_crc32c,
 )
+from streams.runtime.decompression import CODECS, decompress_into
 from streams.runtime.records import UnreadBatch
 from streams.runtime.unpacking import Unpacker
 
