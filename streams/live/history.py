@@ -43,9 +43,10 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class ConversationLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation's events in order of their arrival, and who spoke in it.
+    """A conversation's newest events in order of their arrival, and who spoke in what was read for them.
 
-    ``earlier``: how many of the oldest were left out.
+    ``earlier``: how many older ones were read and left out, 0 only if there are none: of each topic no more is
+    read than was asked for, and one.
     """
 
     conversation_id: str
@@ -74,10 +75,10 @@ class History:
         try:
             async with asyncio.timeout(_READ_SECONDS):
                 of_all = replace(interest, kinds=OF_THE_CONVERSATION)
-                said = await self._read(of_all, interest.conversation_id)
+                said = await self._read(of_all, interest.conversation_id, limit + 1)
                 people = sorted({each.user_id for part in said for each in part.seen if each.user_id})
                 about = [replace(interest, user_id=name, kinds=OF_ITS_PEOPLE) for name in people]
-                learned = await asyncio.gather(*(self._read(each, each.user_id) for each in about))
+                learned = await asyncio.gather(*(self._read(each, each.user_id, limit + 1) for each in about))
         except TimeoutError:
             raise DependencyUnavailable(
                 "kafka", f"reading the log of the conversation took more than {_READ_SECONDS:g} s: try again"
@@ -99,23 +100,26 @@ class History:
             ),
         )
 
-    async def _read(self, interest: Interest, name: str) -> list[_Part]:
-        """Read the topics that hold what is wanted, all of which are routed by ``name``."""
+    async def _read(self, interest: Interest, name: str, newest: int) -> list[_Part]:
+        """Read the topics that hold what is wanted, all of which are routed by ``name``: the ``newest`` of
+        each, if there are so many."""
         topics = [
             topic
             for topic, about in TOPICS.items()
             if topic in self._catalog and any(interest.wants(kind) for kind in about.kinds)
         ]
-        read_all = await asyncio.gather(*(self._part(interest, topic, name) for topic in topics))
+        read_all = await asyncio.gather(*(self._part(interest, topic, name, newest) for topic in topics))
         return [part for part in read_all if part is not None]
 
-    async def _part(self, interest: Interest, topic: str, name: str) -> _Part | None:
-        found = await self._lookup.find(topic, name.encode())
-        if found is None:
-            return None
-        seen = [read(record, topic, self._count) for record in found.records]
-        ours = [each for each in seen if each is not None and _concerns(interest, each)]
-        return _Part(Place(topic, found.partition, found.read_to), ours)
+    async def _part(self, interest: Interest, topic: str, name: str, newest: int) -> _Part | None:
+        asked = newest
+        while (found := await self._lookup.find(topic, name.encode(), asked)) is not None:
+            seen = [read(record, topic, self._count) for record in found.records]
+            ours = [each for each in seen if each is not None and _concerns(interest, each)]
+            if len(ours) >= newest or not found.earlier:
+                return _Part(Place(topic, found.partition, found.read_to), ours)
+            asked *= 4  # others' were among them, or what compaction has taken
+        return None
 
 
 class _Part(NamedTuple):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from models.messages import PUNCTUATION_HEADER, Punctuation
+from streams.kafka.lookup import Found, Lookup
 from streams.live import hub as hub_module
 from streams.live import sse
 from streams.live.channel import Channel
+from streams.live.history import ConversationLog, History
 from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.live.interest import Interest, View
 from streams.live.records import EventKind, Happened
@@ -413,3 +415,42 @@ def test_the_stream_of_a_reader_who_goes_or_takes_nothing_ends(
 
     asyncio.run(run())
     assert closed == ["closed"]
+
+
+class Kept:
+    """Topics to look up in: what lies in them, and how many records were read."""
+
+    def __init__(self, *records: Record) -> None:
+        self.records = records
+        self.read = 0
+
+    async def find(self, topic: str, name: bytes, newest: int | None = None) -> Found:
+        named = [each for each in self.records if each.topic == topic and each.key == name]
+        some = named if newest is None else named[-newest:]
+        self.read += len(some)
+        return Found(0, len(named), [*some], len(named) - len(some))
+
+
+async def log(kept: Kept, limit: int, **wanted: Any) -> ConversationLog:
+    settings = load_settings()
+    history = History(settings, catalog_for(settings), cast(Lookup, kept))
+    return await history.log(Interest(conversation_id="c-1", **wanted), limit)
+
+
+async def test_of_a_long_conversation_no_more_is_read_than_is_asked_for() -> None:
+    about_ada = [fact()._replace(offset=number) for number in range(1000)]
+    kept = Kept(*(message(offset=number) for number in range(1000)), *about_ada)
+    found = await log(kept, 5)
+    assert len(found.events) == 5 and found.people == ["ada"] and found.earlier
+    assert kept.read <= 2 * 6
+    assert (await log(kept, 2000)).earlier == 0
+
+
+async def test_what_is_others_is_read_over_until_there_is_enough() -> None:
+    theirs = [message(offset=number, tenant_id="acme", user_id="eve") for number in range(3, 60)]
+    ours = [message(offset=number, user_id=name) for number, name in enumerate(["ada", "bob", "ada"])]
+    kept = Kept(*ours, *theirs)
+    assert [each.offset for each in (await log(kept, 2)).events] == [1, 2]
+    alone = await log(kept, 1, only_person="bob")
+    assert [each.offset for each in alone.events] == [1] and alone.people == ["bob"]
+    assert alone.earlier == 0, "nothing is told of how much others said"

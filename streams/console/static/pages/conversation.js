@@ -83,7 +83,7 @@ function View({ id, log, live }) {
       <span class="end"><${LiveMark} state=${step === null ? live : "off"} /></span></div>
     <div class="tools"><${Player} events=${log.events} step=${step} playing=${playing} />
       <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
-    ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; ${number(log.earlier)} earlier ones are left out.</p>`}
+    ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; earlier ones are left out.</p>`}
     <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} />
     <${Tokens} story=${story} policy=${log.policy} />`;
 }
