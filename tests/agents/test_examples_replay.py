@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 import orjson
 import pytest
+import pytest_asyncio
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES
@@ -48,6 +48,10 @@ ANSWERS = (
 )
 
 
+# In the loop in which the stages were opened.
+in_their_loop = pytest.mark.asyncio(loop_scope="module")
+
+
 class Stages(dict[str, Stage]):
     """The stage that judges each source; ``readers`` are all stages, with the response memory they are for."""
 
@@ -56,16 +60,18 @@ class Stages(dict[str, Stage]):
         self.readers = readers
 
 
-@pytest.fixture
-async def stages(tmp_path: Path) -> AsyncIterator[Stages]:
+# Opened anew for each test they take minutes; what a stage has seen is its harness's, and each example has one.
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stages]:
     """The stages of all services, as a worker opens them, by source."""
+    folder = tmp_path_factory.mktemp("stages")
     readers: list[tuple[str, Stage]] = []
     async with AsyncExitStack() as resources:
         # What filters the chunks as they come in, what routes them, and what filters them then.
         found: dict[str, Stage] = {}
         for name in SERVICES:
             for memory in ("response", "conversation") if name == "respond" else ("response",):
-                settings = Settings(data_dir=tmp_path / name, response_memory=memory)
+                settings = Settings(data_dir=folder / name, response_memory=memory)
                 service = await open_service(name, settings, Metrics(), resources)
                 first: dict[str, Stage] = {}
                 for stage in service.stages:
@@ -89,6 +95,7 @@ async def replay(stage: Stage, source: str, example: Example) -> Effects:
     return harness.feed(record) if stage.step is not None else await harness.call(record)
 
 
+@in_their_loop
 @pytest.mark.parametrize("source", SOURCES)
 async def test_valid_examples_pass(source: str, stages: dict[str, Stage]) -> None:
     _needs_valkey(source)
@@ -101,6 +108,7 @@ async def test_valid_examples_pass(source: str, stages: dict[str, Stage]) -> Non
     assert had_effect or source in ANSWERS
 
 
+@in_their_loop
 @pytest.mark.parametrize("source", SOURCES)
 async def test_invalid_examples_are_dead_lettered_for_their_reason(
     source: str, stages: dict[str, Stage]
@@ -116,6 +124,7 @@ async def test_invalid_examples_are_dead_lettered_for_their_reason(
         assert (effects.outputs, effects.changes) == ([], {}), example.name
 
 
+@in_their_loop
 @pytest.mark.parametrize("source", SOURCES)
 async def test_one_stage_alone_buries_what_is_invalid(source: str, stages: Stages) -> None:
     """Whoever else reads it passes over it, or a bad record would be in the dead-letter queue twice."""
@@ -133,6 +142,7 @@ NOBODYS = "a2b6f0e1-5f9e-5d9a-8a55-0f3f0a4b6c12"
 ERASED = "erased_conversation_id", b"c"
 
 
+@in_their_loop
 @pytest.mark.parametrize(
     ("source", "key", "headers", "reason"),
     [
