@@ -16,11 +16,11 @@ from deploy.local.kafka import LocalKafka
 from models.responses import ResponseChunk
 from streams import kafka as clients
 from streams.chat import filtered as module
-from streams.chat.filtered import RESPONSES, Filtered
+from streams.chat.filtered import DUPLICATES, RESPONSES, SUMMARIES, Filtered
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.topics.catalog import Catalog, catalog_for
 
 pytestmark = pytest.mark.kafka
 
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture
 async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Settings:
     made = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
-    await admin.apply(catalog_for(made), made)
+    catalog = catalog_for(made)
+    read = [catalog.get(topic) for topic in (RESPONSES, DUPLICATES, SUMMARIES)]
+    await admin.apply(Catalog(read, catalog.prefix), made)
     return made
 
 

@@ -20,7 +20,7 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.testing import START
 from streams.settings import Settings
 from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.topics.catalog import Catalog, catalog_for
 
 pytestmark = pytest.mark.kafka
 
@@ -28,7 +28,8 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture
 async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Settings:
     made = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
-    await admin.apply(catalog_for(made), made)
+    catalog = catalog_for(made)
+    await admin.apply(Catalog([catalog.get("memory.turns.v1")], catalog.prefix), made)
     return made
 
 
