@@ -59,6 +59,11 @@ def stage() -> StageHarness:
     return StageHarness(GraphStage(Settings()).stage())
 
 
+def test_graphs_are_made_beside_the_event_loop() -> None:
+    """Of somebody who has told much a batch takes seconds: nothing else of the service may wait for it."""
+    assert stage().spec.in_thread == (STATEMENTS,)
+
+
 def latest(harness: StageHarness, topic: str) -> dict[bytes, bytes | None]:
     return {output.key or b"": output.value for output in harness.outputs if output.topic == topic}
 

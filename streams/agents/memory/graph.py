@@ -84,6 +84,8 @@ class GraphStage:
                 STATEMENTS: Source(decode=_decode, fold=self._fold, key=lambda heard: heard.key),
             },
             batch_records=self._settings.batch_records,
+            # For somebody who has told much, a batch of statements takes seconds.
+            in_thread=(STATEMENTS,),
         )
 
     def _fold(self, before: GraphState | None, run: Run[_Heard], work: Work) -> GraphState | None:
