@@ -174,7 +174,7 @@ class Metrics(Registered):
         )
         self.model_calls_total = self._counter(
             "model_calls_total",
-            "Calls of a language model; outcome is answered, refused, throttled or failed.",
+            "Calls of a language model; outcome is answered, refused, throttled, failed or let_go (hedged).",
             "purpose",
             "model",
             "outcome",

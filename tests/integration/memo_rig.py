@@ -71,6 +71,12 @@ class Rig:
             for each in records[spec.name]
         ]
 
+    def metered(self, name: str, **labels: str) -> float:
+        """Return a metric of calls for extraction."""
+        labels |= {"purpose": "extraction", "model": self.settings.gemini_model}
+        found = self.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
+        return found or 0.0
+
     def log(self) -> MemoLog:
         topic = MemoTopic(self.settings)
         self._resources.push_async_callback(topic.close)

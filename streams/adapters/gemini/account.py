@@ -67,6 +67,7 @@ class Account:
         try:
             yield call
         finally:
+            call.is_open = False
             labels, metrics = (purpose, self.model), self._metrics
             metrics.model_calls_total.labels(*labels, call.outcome).inc()
             metrics.model_call_seconds.labels(*labels).observe(time.monotonic() - began)
@@ -82,11 +83,20 @@ class Call:
     outcome = "failed"
     input_tokens = 0
     output_tokens = 0
+    is_open = True
 
     def ended(self, said: Said | Declined, outcome: str) -> None:
         """Note how it ended."""
         self.outcome = outcome
         self.input_tokens, self.output_tokens = said.input_tokens, said.output_tokens
+
+    def let_go(self, other: Said | Declined) -> None:
+        """Note that nobody waits for it, as another call with the same question was answered.
+
+        It is paid all the same, and took what the other did, as far as can be told.
+        """
+        if self.is_open:
+            self.ended(other, "let_go")
 
 
 def pause_of(error: Throttled) -> float:

@@ -23,7 +23,7 @@ from models.memo import Memo, Outcome, memo_id
 from models.ports import TryLater
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Account, pause_of
+from streams.adapters.gemini.account import Account, Call, pause_of
 from streams.adapters.gemini.answers import Declined, Said
 from streams.adapters.gemini.client import GeminiClient
 from streams.adapters.gemini.failures import DEPENDENCY, Throttled
@@ -225,30 +225,33 @@ class _Errand:
     # -- one call ------------------------------------------------------------------------------------------
 
     async def _call(self, prompt: Prompt, tokens: int) -> Said | Declined:
-        """Make a call, and after a while of silence, if so wished, a second one beside it."""
+        """Make a call, and after a while of silence, if so wished, a second one beside it: both are paid."""
         hedge = self._asking._settings.gemini_hedge_seconds
-        first = asyncio.create_task(self._turn(prompt, tokens))
+        made: list[Call] = []
+        first = asyncio.create_task(self._turn(prompt, tokens, made))
         calls = [first]
         try:
             if hedge:
                 await asyncio.wait(calls, timeout=hedge)
                 if not first.done():
-                    calls.append(asyncio.create_task(self._turn(prompt, tokens)))
+                    calls.append(asyncio.create_task(self._turn(prompt, tokens, made)))
             while True:
                 done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
                 good = [each for each in done if each.exception() is None]
                 if good or len(done) == len(calls):
-                    return (good or calls)[0].result()
+                    return _with_all(made, (good or calls)[0].result())
                 calls = [each for each in calls if each not in done]
         finally:
             for each in calls:
                 each.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
 
-    async def _turn(self, prompt: Prompt, tokens: int) -> Said | Declined:
+    async def _turn(self, prompt: Prompt, tokens: int, made: list[Call]) -> Said | Declined:
+        """Make a call when it is its turn; it is noted in ``made`` when it goes out."""
         asking = self._asking
         async with asking.limiter.turn(tokens, self._deadline):
             with asking.account.call(self._purpose.name) as call:
+                made.append(call)
                 try:
                     said = await asking.client.generate(asking.model, prompt)
                 except Throttled as error:
@@ -257,6 +260,16 @@ class _Errand:
                     raise
                 call.ended(said, "refused" if isinstance(said, Declined) else "answered")
         return said
+
+
+def _with_all(made: Sequence[Call], said: Said | Declined) -> Said | Declined:
+    """Return what was answered, with the tokens of all calls that were made for it."""
+    for call in made:
+        call.let_go(said)
+    return said._replace(
+        input_tokens=sum(call.input_tokens for call in made),
+        output_tokens=sum(call.output_tokens for call in made),
+    )
 
 
 def _shares(said: Said | Declined, count: int) -> list[tuple[int, int]]:
