@@ -60,7 +60,7 @@ _NO_ANSWER = re.compile(
 )
 _LONGEST_ANSWER = 6
 _COMPLETES = re.compile(
-    r"(?:and |but |well,? )?(?P<rest>(?:especially|particularly|mostly|mainly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$",
+    r"(?:and |but |well,? )?(?P<rest>(?:especially|particularly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$",
     re.IGNORECASE,
 )
 PRAISE = re.compile(

@@ -9,7 +9,7 @@ from processors.extraction.english import third_person
 
 
 class ToAssistant(NamedTuple):
-    """``instruction`` or ``feedback``, its value and the sentence to show."""
+    """``instruction``, ``feedback`` or ``name``, its value and the sentence to show."""
 
     attribute: str
     value: str
@@ -53,10 +53,12 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?P<v>keep (?:it|things|your {_ABOUT}|{_ABOUT}) (?:(?:very|more|less|nice and) )?(?:{_MANNER}|under|below|to)\b.{{0,80}})", "{v}"),
         (r"(?P<v>(?:answer|respond|reply|write|speak|talk) (?:to me )?(?:only )?(?:in|with|like|as|more|less)\b.{2,120})", "{v}"),
         (rf"(?P<v>(?:more|less|fewer|no|shorter) (?:{_MANNER}|{_ABOUT}))\W*$", "give {v}"),
-        (r"(?P<v>(?:always )?call me (?-i:[A-Z])\w+)\b", "{v}"),
     )
 )
 # fmt: on
+_CALLED = re.compile(
+    r"(?:always )?call me (?P<v>(?-i:[A-Z])[\w-]+)(?=$|[,.;!]| (?:from|and|when|in)\b)", re.IGNORECASE
+)
 _JUDGED = re.compile(
     rf"(?:(?:that|this|it|your|the|the last|your last)(?:(?: last| previous)? {_ABOUT})?(?:'s| is| was| were| are| isn't| wasn't)?) "
     r"(?P<v>(?:(?:just|still|all|much|way|far|a bit|not|very|really|so|super|extremely|exactly) )*(?:wrong|incorrect|inaccurate|unhelpful|useless|confusing|"
@@ -108,6 +110,8 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
     command = _ANOTHER.split(said[len(lead) :], maxsplit=1)[0]
     if _is_for_anybody(lead, command):
         return None
+    if (called := _CALLED.match(command)) is not None:
+        return ToAssistant("name", called["v"], f"Is called {called['v']}")
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
             told = says.format(**{name: got or "" for name, got in match.groupdict().items()})

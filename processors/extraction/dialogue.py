@@ -58,7 +58,7 @@ def completed(
     """What was said before with ``rest`` added, if it was something liked."""
     if mine is not None:
         old = mine.draft
-        if old.attribute not in ("like", "habit") or message.index - mine.messages[-1].index > 2:
+        if old.attribute != "like" or message.index - mine.messages[-1].index > 2:
             return None
         value, sentence = f"{old.value}, {rest}", f"{old.sentence}, {rest}"
         draft = replace(old, value=value, sentence=sentence, completes=old.value)

@@ -31,8 +31,16 @@ from processors.extraction.english import (
 )
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
+from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.tenses import base_form, perfected
-from processors.extraction.values import clause_end, clean, series, with_article, without_article
+from processors.extraction.values import (
+    clause_end,
+    clean,
+    points_at_one,
+    series,
+    with_article,
+    without_article,
+)
 from processors.extraction.worth import asks_to_be_told, tells
 from processors.text.dates import FoundDate, find_dates
 
@@ -67,6 +75,8 @@ _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "
 _DATED = frozenset(("had", "saw", "got", "found", "heard", "stayed", "made"))
 _WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
 _AND_DOES = re.compile(rf"\band {VERB}", re.IGNORECASE)
+#: "Takes lessons", "reads 3" say not of what.
+_UNTOLD = re.compile(r"^\w+ (?:\d+|lessons|classes)\b(?= every|$)")
 _TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 #: "I like gold more" says what is liked less only to who knows of what was spoken.
 _COMPARED = re.compile(
@@ -81,8 +91,17 @@ _TRIFLE = re.compile(
     r"(?:went|got|came) (?:back )?(?:to )?(?:the )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall)$",
     re.IGNORECASE,
 )
+#: "A deadline" says not of what.
+_ANY_OCCASION = re.compile(
+    r"(?:an?|the|another|my) (?:deadline|meeting|call|date|event|session|review|class|course)(?: to \w+)?",
+    re.IGNORECASE,
+)
+#: "Signed the contract": which one, only the talk or a day tells.
+_UNDATED = re.compile(
+    r"(?!joined|won)\w+ (?:(?:\d+%|all|most|some) of )?the (?:[a-z-]+ )?[a-z-]+$|(?:passed|failed|won|lost) (?:an? )?\w+$"
+)
 _VAGUE = re.compile(
-    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|had an? (?:[\w-]+ )?(?:experience|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|(?:got|had) (?:\w+ )?news|had an? (?:[\w-]+ ){0,2}(?:experience that\b.*|experience|plan|news|chat|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 
@@ -181,6 +200,8 @@ def _values(row: predicates.Row, text: str, value: str) -> list[str]:
     if row.attribute in ("like", "employer") and "g" not in row.flags:
         whole = members or [text]
         values[: len(whole)] = map(with_article, whole, values)
+    if row.attribute == "like" and any(points_at_one(each) and not topic_of(each) for each in values):
+        return []
     return [
         each for each in values if row.attribute != "like" or not BARE_NOUN.fullmatch(without_article(each))
     ]
@@ -202,7 +223,9 @@ def _says_nothing(row: predicates.Row, value: str) -> bool:
     if row.attribute == "habit":
         # "practise and train every day": only the first would be brought into its form
         bare = row.pattern.pattern.startswith("(?P<v>(?!") and len(_FREQUENCY.sub("", value).split()) < 2
-        return bare or _TWO_VERBS.match(value) is not None
+        return bare or _TWO_VERBS.match(value) is not None or _UNTOLD.search(value) is not None
+    if row.attribute == "plan" and _ANY_OCCASION.fullmatch(value):
+        return True
     whole_phrase = row.attribute in ("plan", "event") or (not row.attribute and "w" in row.flags)
     return whole_phrase and " " not in value
 
@@ -220,7 +243,7 @@ def _draft(
     if "j" in row.flags:
         return Draft("employer", "", "Left the job", row.confidence, subject, AFFIRMED, ENDED, date)
     verb = clause.rest.split(" ", 1)[0].lower()
-    says = row.says.format(v=value, verb=verb)
+    says = row.says.format(v=with_noun(value) if row.attribute == "like" else value, verb=verb)
     sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
     if row.attribute == "habit":
         verb, _, rest = says.partition(" ")
@@ -228,8 +251,6 @@ def _draft(
             f"{verb.lower()} {rest}".strip(), clause, subject, value, polarity, assertion, whole
         )
         value = f"{gerund(verb.lower())} {rest}".strip() if verb.lower() not in ("gave", "be") else value
-    elif row.says == "teach {v}":
-        value = f"teaching {value}"
     elif row.attribute == "constraint" and "c" in row.flags:
         sentence = f"Cannot {verb} {value}"
     elif "q" in row.flags:
@@ -285,6 +306,8 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
         return None
     value = "" if _VAGUE.match(text) else clean(text, words=14, keep_article=True)
     if len(value.split()) < 2 or _VAGUE.match(value) or _TRIFLE.match(value):
+        return None
+    if date is None and _UNDATED.match(value):
         return None
     if not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
         return None  # "I did play the flute"

@@ -22,8 +22,8 @@ from processors.extraction.drafts import (
 from processors.extraction.english import gerund, words
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.proper_names import named_topic
-from processors.extraction.tastes import preference, preferred
-from processors.extraction.values import clean, with_article
+from processors.extraction.tastes import preference, preferred, tells_class, topic_of
+from processors.extraction.values import clean, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
 BARE_NOUN = re.compile(
@@ -120,9 +120,13 @@ def prefers(clause: Clause) -> list[Draft] | None:
         value = value[len(verb) + 1 :]  # "not to watch any westerns": the subject tells what is done
         read = preferred(value)
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
-        shown = read.phrase if read.phrase.startswith("to ") else with_article(match["v"], value)
+        shown = read.phrase if read.phrase.startswith(("to ", f"{value} ")) else with_article(match["v"], value)
         attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD
-    elif verb in _BARE:
+    elif (
+        verb in _BARE
+        or (" " not in value and tells_class(value))
+        or (points_at_one(with_article(match["v"], value)) and not topic_of(value))
+    ):
         return []
     else:
         attribute, sure = "like", predicates.LIKED

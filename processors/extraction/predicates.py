@@ -88,17 +88,13 @@ LIKING = _rows(
     (r"(?:like|love|enjoy|adore|dig|fancy|savou?r) V", "like", "like {v}", LIKED, "l"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand|can't bear) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g-"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),
-    (r"(?:trust|rely on|swear by|depend on) V", "like", "trust {v}", LIKED, ""),
     (r"stick (?:with|to) (?!avoiding\b)V", "like", "prefer {v}", LIKED, ""),
     (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting|perfect|ideal|the right \w+|just right)\b", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
-    (r"care (?P<v>(?:how|what|where|whether|if) [^,.;]{3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),
-    (r"want to (?P<v>(?:walk|drive|wait|pay|spend|travel|eat|drink|deal with)\b.*)", "", "want to {v}", LIKED, "nw"),
-    (r"have (?:an? )?(?P<v>(?:low|high|no|little|zero|great) tolerance (?:for|of) .*)", "", "have {v}", LIKED, "a"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
+    (r"care (?P<v>(?:how|what|where|whether|if) (?:(?!\bit\b|\bit's|\bthere\b)[^,.;]){3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),
     (r"have (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
-    (r"get (?:tired|sick|bored) of V", "like", "like {v}", LIKED, "n!"),
 )
 
 DO = _rows(
@@ -107,7 +103,7 @@ DO = _rows(
     (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
-    (r"teach (?P<v>(?!my\b|me\b|them\b|you\b|her\b|him\b|us\b).*)", "occupation", "teach {v}", LIKED, ""),
+    (r"teach (?P<v>(?!my\b|me\b|them\b|you\b|her\b|him\b|us\b).*)", "habit", "teach {v}", LIKED, ""),
     (r"(?:study|major in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b).*)", "education", "study {v}", LIKED, ""),
     (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
     (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
@@ -118,7 +114,7 @@ DO = _rows(
     (r"have (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
     (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{HEALTH})\b", "health", "have {v}", TOLD, "a"),
     (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
-    (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
+    (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:(?!(?:in|for|with|at|of|from|to|on)\b)[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
     (r"(?:play|collect|practi[cs]e|knit|paint|coach|volunteer(?: at| with| for)?|meditate|run|swim|jog|teach) (?P<v>(?:the )?(?:guitar|piano|violin|drums|cello|flute|bass|ukulele|saxophone|trumpet|clarinet|chess|tennis|football|soccer|basketball|volleyball|badminton|golf|hockey|rugby|cricket|baseball|video games|stamps|coins|vinyl(?: records)?|yoga|tai chi|karate|judo|meditation|pottery)\b.*)", "habit", "{verb} {v}", LIKED, ""),
     (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
     (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
@@ -153,8 +149,6 @@ BE = _rows(
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) (?:fan|lover|enthusiast|buff|nerd|addict)\b", "like", "be a {v} fan", LIKED, ""),
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) person\b", "like", "be a {v} person", LIKED, ""),
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in) V", "like", "like {v}", LIKED, "l"),
-    (r"(?:willing|happy) to (?P<v>(?:pay|walk|drive|wait|travel|work|take)\b.*)", "", "be willing to {v}", LIKED, "w"),
-    (r"(?:tired of|sick of|bored (?:of|with)|fed up with) V", "like", "like {v}", LIKED, "-"),
     (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
     (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waqp"),
@@ -188,12 +182,13 @@ DID = _rows(
 )
 
 WILL = _rows(
-    (r"(?:be (?=\w+ing |in |at |on ))?(?P<v>(?!be |see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
+    (r"be (?P<v>\w+ing .*)", "plan", "will be {v}", HAPPENED, "dwa"),
+    (r"(?:be (?=in |at |on ))?(?P<v>(?!be |go all |see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
 )
 CAN = _rows(
     (r"(?:stand|bear) V", "like", "like {v}", LIKED, "n-l"),
     (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n!"),
-    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun).*)", "constraint", "eat {v}", TOLD, "nca"),
+    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun|been\b|\w+ed\b).*)", "constraint", "eat {v}", TOLD, "nca"),
     (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
 )
 MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))

@@ -265,9 +265,12 @@ def _title(named: str, flag: str, request: str, subject: str) -> Preference | No
         if not _PLAYING.match(request):
             return None
         subject = "music"
+    if not subject and _BRAND.match(named) is None:
+        return None  # "find Cambridge" is no taste
     return Preference(subject or "shop", named, named)
 
 
+_BRAND = re.compile(r"[A-Z][a-z]+[A-Z]")
 #: A setting ends here.
 _REST = re.compile(r"[,;.!?](?!\d)")
 _OF_LEVEL = re.compile(

@@ -187,7 +187,7 @@ def preference(text: str, context: str = "") -> Preference | None:
         return Preference(
             _CLASSES[_row(named)] if named and (not context or context not in _OWN_SUBJECT) else context,
             _canonical(named[0] if named else value),
-            value,
+            with_noun(value),
         )
     head = heads[-1]
     topic, before = topic_of(phrase) or context, clean(essence(phrase[: head.start()]), words=4)
@@ -233,6 +233,21 @@ def _is_meant(named: re.Match[str], context: str) -> bool:
     word, topic = named[0].lower(), _CLASSES[_row(named)]
     is_people = topic == "cuisine" and word.endswith(("an", "ese", "ish", "ch"))
     return context in _EATING if is_people else word not in _AMBIGUOUS or context == topic
+
+
+#: What an adjective says of: "dairy-free" is no sentence's end.
+_NOUNS = {"cuisine": "food", "diet": "food", "price": "options", "route": "routes", "parking": "parking"}
+_IS_NOUN = re.compile(
+    r".*(?:sushi|pizza|burgers?|ramen|tapas|price|(?<!on-)(?<!off-)(?<!on )(?<!off )street|security|access|house|garage|time|distance|toll|motorways?)$",
+    re.IGNORECASE,
+)
+
+
+def with_noun(phrase: str) -> str:
+    """ "Dairy-free" is "dairy-free food"."""
+    named = _CLASS.fullmatch(phrase)
+    noun = _NOUNS.get(_CLASSES[_row(named)], "") if named is not None else ""
+    return f"{phrase} {noun}" if noun and not _IS_NOUN.match(phrase) else phrase
 
 
 def tells_class(text: str) -> bool:

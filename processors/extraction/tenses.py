@@ -17,6 +17,9 @@ _BASES = {
     },
     **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
 }
+#: "I have played chess" is past, "I have played chess for ten years" is not.
+_LASTING = frozenset(("lived", "worked", "played", "had"))
+_STILL = re.compile(r"\b(?:for|since|all|whole|ever)\b", re.IGNORECASE)
 _GERUNDS = {"living": "live", "working": "work"}
 #: For how long it has been so, counted back from when it is said, is no part of what is so.
 _SO_FAR = re.compile(
@@ -53,8 +56,10 @@ def perfected(clause: Clause) -> tuple[Clause, bool]:
             after = _SO_FAR.sub("", after)
             return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
         return clause._replace(mood=Mood.BE, rest=_SO_FAR.sub("", rest) or "been"), False
+    if first in _LASTING and not (clause.adverbs & {"always", "long"} or _STILL.search(rest)):
+        return clause._replace(mood=Mood.DID), True
     if first in _BASES and not clause.negated:
-        return clause._replace(mood=Mood.DO, rest=f"{_BASES[first]} {rest}"), False
+        return clause._replace(mood=Mood.DO, rest=_SO_FAR.sub("", f"{_BASES[first]} {rest}")), False
     if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):
         return clause._replace(mood=Mood.DO, rest=f"have {rest}"), False
     return clause._replace(mood=Mood.DID), True

@@ -23,7 +23,7 @@ _TAIL = re.compile(
     r"already|instead|today|together|around here|nearby|any ?more|any longer|no more|either|anyway|personally|"
     r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
     r"quite|almost|alot|specifically|next|(?:pretty )?soon|(?:to )(?:death|bits|pieces)|best of all(?: .*)?|"
-    r"dude|sir|there|better|best|beginning|starting|scheduled|coming up|planned|each|"
+    r"dude|sir|there|from time to time|temporarily|better|best|beginning|starting|scheduled|coming up|planned|each|"
     r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$",
     re.IGNORECASE,
 )
@@ -58,11 +58,11 @@ _NO_VALUE = re.compile(
 )
 #: Ends like these were torn off: "escaping to", "making sure that people are".
 _TORN = re.compile(
-    r"\b(?:is|are|was|were|will|would|can|could|has|have|isn't|aren't|don't|doesn't|over)\b(?! \d)",
+    r"\b(?:is|are|was|were|will|would|can|could|has|have|makes|isn't|aren't|don't|doesn't|over)\b(?! \d)",
     re.IGNORECASE,
 )
 _TORN_END = re.compile(
-    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
+    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|many|several|more|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
     re.IGNORECASE,
 )
 #: What says which ones are meant: without it "films that are too long" would be all films.
@@ -101,6 +101,20 @@ def with_article(text: str, value: str) -> str:
     ):  # of another word: "a good evening"
         said = "an" if VOWEL.match(value) else "a"
     return f"{_WHOSE.get(said, said)} {value}"
+
+
+#: What everybody knows without having been told which: "the sea", but not "the office" or "the red one".
+_KNOWN = re.compile(
+    r"the (?:[\w-]+ )?(?:beach|sea|ocean|lake|river|mountains?|woods|forest|desert|country|countryside|nature|outdoors?|city|"
+    r"sun|sunshine|moon|stars|sky|rain|snow|wind|cold|heat|winter|summer|autumn|fall|spring|dark|night|water|park|playground|holidays|gym|zoo|"
+    r"library|theat(?:er|re)|cinema|opera|ballet|arts|olympics|n[fbh][la]|usa?|uk|internet|news|colou?r \w+|"
+    r"drums|piano|guitar|violin|sims|beatles|\w+ games)$|.*(?:\b[A-Z]| of )"
+)
+
+
+def points_at_one(value: str) -> bool:
+    """Whether ``value`` is one thing that only the talk explains: "the yellow leaves"."""
+    return value.startswith("the ") and _KNOWN.match(value) is None
 
 
 _ARTICLE = re.compile(r"(?:(?:both|all)(?: of)? )?(?P<article>the|an?|my|our|any)(?= )", re.IGNORECASE)

@@ -116,7 +116,7 @@ def test_trifles_and_comparisons_are_not_told(said: str) -> None:
             "always tell them its sources",
             "Wants the assistant to always tell them its sources",
         ),
-        ("I teach piano.", "occupation", "teaching piano", "Teaches piano"),
+        ("I teach piano.", "habit", "teaching piano", "Teaches piano"),
         ("I work at a library as a guide.", "employer", "library", "Works at a library"),
         ("I have a severe allergy to sesame seeds.", "allergy", "sesame seeds", "Is allergic to sesame seeds"),
         ("I rarely leave the house.", "habit", "leaving the house", "Rarely leaves the house"),

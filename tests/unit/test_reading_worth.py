@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.test_reading import ASSISTANT, only, sentences
+from processors.extraction.reading import read_window
+from tests.unit.test_reading import ASSISTANT, only, sentences, window
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,56 @@ def test_an_instruction_stays(said: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("said", ["Always call me Ada.", "Please call me Ada."])
 def test_a_name_to_be_called_by_is_told(said: str) -> None:
-    assert only(said).statement.endswith("call them Ada")
+    found = only(said)
+    assert (found.attribute, found.value, found.statement) == ("name", "Ada", "Is called Ada")
 
 
 def test_a_liking_is_kept_where_it_is_turned_down() -> None:
     assert only("I'm not interested in learning about comets.").attribute == "like"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I love the green shutters.",
+        "I hate the fourth chapter.",
+        "I prefer the left.",
+        "I prefer covered.",
+        "I finished the report.",
+        "I failed several.",
+        "I have a deadline on 3 June.",
+        "I can't have misplaced my oars.",
+        "I own a stake in a boat.",
+        "I have played chess with a duke.",
+        "I'm in Leeds now. Find Harrogate.",
+        "I only read 3 every month.",
+        "I work on Sundays. Especially rowing.",
+    ],
+)
+def test_what_only_the_talk_explains_is_not_told(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("I like gluten-free.", "Likes gluten-free food"),
+        ("I prefer dairy-free.", "Prefers dairy-free food"),
+        ("I love the beach.", "Likes the beach"),
+        ("I love the music of Ana Lund.", "Likes the music of Ana Lund"),
+        ("I like to run and juggle.", "Likes running and juggling"),
+        ("I like to rock climb.", "Likes rock climbing"),
+        ("I finished the report on 3 May.", "Finished the report on 3 May 2024"),
+        ("I'll be leaving Oslo on 3 June.", "Will be leaving Oslo on 3 June 2024"),
+        ("I have a sailing exam on 3 June.", "Has a sailing exam on 3 June 2024"),
+        ("I have played chess for ten years.", "Plays chess"),
+        ("I have lived in Oslo all my life.", "Lives in Oslo"),
+    ],
+)
+def test_what_is_told_can_be_read_alone(said: str, sentence: str) -> None:
+    assert sentences(said) == [sentence]
+
+
+def test_who_teaches_something_beside_his_work_has_both() -> None:
+    found = {each.attribute: each.value for each in read_window(window("I'm a nurse.", "I teach piano."))}
+    assert found == {"occupation": "nurse", "habit": "teaching piano"}
