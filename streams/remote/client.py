@@ -13,11 +13,23 @@ import msgspec
 
 from models.errors import DependencyUnavailable
 from streams.background import in_background
-from streams.remote.contract import Answer, Failure, Method, Request, methods_of, pack, read_frame, write_frame
+from streams.remote.contract import (
+    CANCEL,
+    Answer,
+    Failure,
+    Method,
+    Request,
+    methods_of,
+    pack,
+    read_frame,
+    write_frame,
+)
 
 T = TypeVar("T")
 
 _CONNECT_SECONDS = 5.0
+
+_NOTHING = msgspec.Raw(pack(None))
 
 
 class Remote:
@@ -84,6 +96,10 @@ class Remote:
                     write_frame(writer, pack(Request(number, name, method, arguments)))
                     await writer.drain()
                     answer = await future
+                except asyncio.CancelledError:  # given up, or out of time: the other side need not go on
+                    if self._writer is writer:
+                        write_frame(writer, pack(Request(number, "", CANCEL, _NOTHING)))
+                    raise
                 finally:
                     self._waiting.pop(number, None)
         except TimeoutError as error:

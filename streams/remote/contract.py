@@ -19,6 +19,9 @@ MOST_BYTES = 64 << 20
 
 _LENGTH_BYTES = 4
 
+#: Method of no object: nobody waits for the call of this number any more.
+CANCEL = "cancel"
+
 _encode = msgspec.msgpack.Encoder().encode
 
 

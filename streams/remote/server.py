@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,17 @@ import structlog
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.background import in_background
-from streams.remote.contract import Answer, Failure, Method, Request, methods_of, pack, read_frame, write_frame
+from streams.remote.contract import (
+    CANCEL,
+    Answer,
+    Failure,
+    Method,
+    Request,
+    methods_of,
+    pack,
+    read_frame,
+    write_frame,
+)
 
 log = structlog.get_logger("streams.remote")
 
@@ -84,21 +95,25 @@ class ObjectServer:
         assert own is not None
         self._connections[own] = writer
         room = asyncio.Semaphore(_MOST_CALLS)
-        calls: set[asyncio.Task[None]] = set()
+        calls: dict[int, asyncio.Task[None]] = {}
         try:
             while (frame := await read_frame(reader)) is not None:
                 asked = msgspec.msgpack.decode(frame, type=Request)
+                if (asked.object, asked.method) == ("", CANCEL):
+                    if (given_up := calls.get(asked.number)) is not None:
+                        given_up.cancel()
+                    continue
                 await room.acquire()
                 task = in_background(self._answer(asked, writer), f"answer-{asked.method}")
-                for tasks in (self._tasks, calls):
-                    tasks.add(task)
-                    task.add_done_callback(tasks.discard)
-                task.add_done_callback(lambda _: room.release())
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                calls[asked.number] = task
+                task.add_done_callback(partial(_ended, calls, asked.number, room))
         except (ConnectionError, msgspec.MsgspecError) as error:
             log.info("a connection to the recall socket ended", error=str(error))
         finally:
             self._connections.pop(own, None)
-            for task in calls:  # whoever asked has gone, and others wait for their turn
+            for task in [*calls.values()]:  # whoever asked has gone, and others wait for their turn
                 task.cancel()
             writer.close()
 
@@ -130,6 +145,14 @@ class ObjectServer:
             return Failure(type(error).__name__, str(error))
         log.error("a call failed", call=f"{asked.object}.{asked.method}", error=repr(error), exc_info=error)
         return Failure("", type(error).__name__)
+
+
+def _ended(
+    calls: dict[int, asyncio.Task[None]], number: int, room: asyncio.Semaphore, task: asyncio.Task[None]
+) -> None:
+    if calls.get(number) is task:
+        del calls[number]
+    room.release()
 
 
 def _listen(path: Path) -> socket.socket:

@@ -124,6 +124,36 @@ async def test_what_somebody_asked_who_has_gone_is_not_gone_on_with(
     assert not here.go.is_set()
 
 
+async def test_what_somebody_has_given_up_is_not_gone_on_with(
+    server: ObjectServer, remote: Remote, here: Here
+) -> None:
+    """Others' calls on the connection go on."""
+    far = remote.object(Places, "places")
+    given_up = asyncio.create_task(far.wait())
+    async with asyncio.timeout(60):
+        await here.asked.wait()
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        await here.ended.wait()
+        here.ended.clear()
+        stays = asyncio.create_task(far.wait())
+        assert await far.find(["a"]) == [Point("a", 0.0)]
+        assert not here.ended.is_set()
+        here.go.set()
+        assert await stays == 7
+
+
+async def test_nor_is_what_took_too_long(server: ObjectServer, path: Path, here: Here) -> None:
+    impatient = Remote(path, "recall", "start it", [NotFound], answer_seconds=0.2)
+    try:
+        with pytest.raises(DependencyUnavailable, match="did not answer within"):
+            await impatient.object(Places, "places").wait()
+        async with asyncio.timeout(60):
+            await here.ended.wait()
+    finally:
+        await impatient.close()
+
+
 async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
     server: ObjectServer, remote: Remote
 ) -> None:
