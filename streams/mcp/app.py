@@ -1,12 +1,12 @@
-"""MCP over Streamable HTTP, at ``/mcp`` of ``switchboard serve``: stateless, so that any of them answers."""
+"""MCP at ``/mcp`` of ``switchboard serve``: who may ask, and the app that answers, made when somebody asks."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import httpx
-from mcp.server.mcpserver import Context
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,13 +15,12 @@ from streams.api.access import Access
 from streams.api.app import Mounted, create_api
 from streams.api.parts import Parts
 from streams.api.problems import FOREIGN_ORIGIN, Problem
-from streams.mcp.asking import Ask
-from streams.mcp.tools import create_server
+from streams.background import in_background
 
 PATH = "/mcp"
 
-#: What a call to the API takes over from the call that it is made for.
-_KEPT = ("authorization", "traceparent", "tracestate")
+#: An app, and what is entered for as long as it answers.
+_Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
 
 
 def mounted(parts: Parts, access: Access, count: TokenCounter) -> Mounted:
@@ -34,22 +33,57 @@ def mounted(parts: Parts, access: Access, count: TokenCounter) -> Mounted:
     plain = {"accept-encoding": "identity"}
     client = httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=plain)
 
-    def asking(ctx: Context[Any, Any]) -> Ask:
-        request = ctx.request_context.request
-        if not isinstance(request, Request):
-            return Ask(client, {}, "")
-        headers = {name: request.headers[name] for name in _KEPT if name in request.headers}
-        return Ask(client, headers, request.query_params.get("user_id", ""))
+    def make() -> _Made:
+        # The SDK is a quarter of what a start of `serve` would cost; many a one is never asked over MCP.
+        from streams.mcp.serving import create_app
 
-    server = create_server(asking, count)
-    app = server.streamable_http_app(
-        streamable_http_path=PATH,
-        stateless_http=True,
-        json_response=True,
-        # `Host` is checked before anything else (streams.api.access), `Origin` below.
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
-    return Mounted(PATH, _Guarded(app, access), running=server.session_manager.run)
+        return create_app(client, count, PATH)
+
+    app = _WhenAsked(make)
+    return Mounted(PATH, _Guarded(app, access), running=app.running)
+
+
+class _WhenAsked:
+    """An app that is made, in a thread, when it is first asked.
+
+    What it runs in is entered and left by one task, as task groups want it, whose end is the server's.
+    """
+
+    def __init__(self, make: Callable[[], _Made]) -> None:
+        self._make = make
+        self._asked = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._app: ASGIApp | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer, from now on, until left."""
+        task = in_background(self._run(), "mcp")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def _run(self) -> None:
+        await self._asked.wait()
+        try:
+            app, running = await asyncio.to_thread(self._make)
+            async with running():
+                self._app = app
+                self._ready.set()
+                await asyncio.Event().wait()  # until cancelled
+        finally:
+            # Whoever waits is told that there is none, rather than never anything.
+            self._app = None
+            self._ready.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._asked.set()
+        await self._ready.wait()
+        if self._app is None:
+            raise RuntimeError("the app for MCP is not running: it could not be made, or the server stops")
+        await self._app(scope, receive, send)
 
 
 class _Guarded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -371,3 +372,40 @@ def test_ids_in_paths() -> None:
     assert segment("a/../b?c") == "a%2F..%2Fb%3Fc"
     with pytest.raises(ToolError):
         segment(" ")
+
+
+async def test_an_app_that_cannot_be_made_is_said_to_everybody_who_asks() -> None:
+    def make() -> Any:
+        raise OSError("no such file")
+
+    app: Any = mcp_app._WhenAsked(make)
+    async with app.running():
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="could not be made"):
+                await asyncio.wait_for(app({}, None, None), 60)
+
+
+async def test_the_app_is_made_when_first_asked_and_left_by_the_task_that_entered_it() -> None:
+    tasks: list[Any] = []
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        tasks.append(asyncio.current_task())
+        try:
+            yield
+        finally:
+            tasks.append(asyncio.current_task())
+
+    async def answer(*asked: Any) -> None:
+        tasks.append(asked)
+
+    def never() -> Any:
+        raise AssertionError("nobody asked")
+
+    async with mcp_app._WhenAsked(never).running():
+        pass
+    app: Any = mcp_app._WhenAsked(lambda: (answer, running))
+    async with app.running():
+        await asyncio.wait_for(asyncio.gather(app(1, 2, 3), app(1, 2, 3)), 60)
+    entered, *asked, left = tasks
+    assert entered is left and asked == [(1, 2, 3)] * 2
