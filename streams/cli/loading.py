@@ -1,64 +1,94 @@
 """Commands whose modules are loaded when somebody asks for them.
 
-All of them together take a second of CPU (clients of Kafka, Qdrant, Redis, models); each needs a part of that.
+All of them together take seconds of CPU (clients of Kafka, Qdrant, Redis, models); each needs a part of
+that, and a list of them nothing at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 #: What a command is for Typer: it keeps the class to itself.
 _Command = Any
 
 
+class Entry(NamedTuple):
+    """A command that may be loaded.
+
+    ``place`` is ``module:attribute`` under ``streams.cli``: a function, or a Typer of several.  ``help`` is the
+    first paragraph of its own, for lists: a test compares them.
+    """
+
+    place: str
+    help: str
+
+
 class _OnDemand(MutableMapping[str, _Command]):
     """Commands by name; the first look at one loads it."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = dict(entries)
         self._loaded: dict[str, _Command] = {}
+        self._listing = False
+
+    @contextmanager
+    def listing(self) -> Iterator[None]:
+        """Give for each command one of its name and help alone, meanwhile: nothing is loaded."""
+        self._listing = True
+        try:
+            yield
+        finally:
+            self._listing = False
 
     def __getitem__(self, name: str) -> _Command:
+        if self._listing:
+            return TyperCommand(name, help=self._entries[name].help)
         if name not in self._loaded:
-            self._loaded[name] = _load(name, self._places[name])
+            self._loaded[name] = _load(name, self._entries[name].place)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: _Command) -> None:
-        self._places.setdefault(name, "")
+        self._entries.setdefault(name, Entry("", ""))
         self._loaded[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._places[name]
+        del self._entries[name]
         self._loaded.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._entries)
 
 
-def group_of(places: Mapping[str, str]) -> type[TyperGroup]:
-    """Return the class of a group that has these commands.
-
-    ``places`` says by name ``module:attribute`` under ``streams.cli``: a function, or a Typer of several.
-    """
+def group_of(entries: Mapping[str, Entry]) -> type[TyperGroup]:
+    """Return the class of a group that has these commands, by name."""
 
     class Group(TyperGroup):
         def __init__(self, **attributes: Any) -> None:
             super().__init__(**attributes)
-            self.commands = _OnDemand(places)
+            self.commands = self._on_demand = _OnDemand(entries)
 
         def list_commands(self, ctx: Any) -> list[str]:
             return list(self.commands)
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            with self._on_demand.listing():
+                super().format_help(ctx, formatter)
+
+        def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+            with self._on_demand.listing():
+                return super().shell_complete(ctx, incomplete)
 
     return Group
 

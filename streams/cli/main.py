@@ -30,6 +30,7 @@ from models.errors import (
     NotFound,
     SwitchboardError,
 )
+from streams.cli.commands import COMMANDS
 from streams.cli.loading import group_of
 from streams.printing import error_text, guard_threads, printable, show_traceback, write_any_text
 from streams.process.exits import (
@@ -40,7 +41,6 @@ from streams.process.exits import (
     EXIT_NOT_FOUND,
     EXIT_UNAVAILABLE,
 )
-from streams.telemetry.metrics import installed_version
 
 _STATUS = {
     ConfigurationError: EXIT_CONFIGURATION,
@@ -53,43 +53,9 @@ _STATUS = {
 #: How Python holds the bytes of an argument that it could not decode.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
-#: Where each command is, in the order of the help.
-_COMMANDS = {
-    "settings": "settings:show",
-    "topics": "topics:app",
-    "worker": "worker:work",
-    "serve": "serve:run",
-    "chat": "chat:talk",
-    "token": "token:app",
-    "tail": "tail:follow",
-    "search": "search:find",
-    "window": "window:show",
-    "understand": "understand:show",
-    "graph": "graph:show",
-    "context": "context:show",
-    "facts": "facts:show",
-    "explain": "facts:explain",
-    "correct": "correct:correct",
-    "conversations": "conversations:app",
-    "erase": "erase:app",
-    "mcp": "mcp_command:run",
-    "import": "import_command:bring_in",
-    "export": "export:write",
-    "filter": "filter_command:show",
-    "calibrate": "calibrate:measure",
-    "consolidate": "consolidate:ask",
-    "costs": "costs:show",
-    "status": "status:show",
-    "close": "conversations:close",
-    "dlq": "dlq:app",
-    "digest": "digest:compare",
-    "doctor": "doctor:examine",
-    "state": "state:app",
-}
-
 app = typer.Typer(
     name="switchboard",
-    cls=group_of(_COMMANDS),
+    cls=group_of(COMMANDS),
     help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
     epilog="Start with `make demo`, which runs everything here; `switchboard settings` lists every setting.",
     no_args_is_help=True,
@@ -101,6 +67,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from streams.telemetry.metrics import installed_version
+
         print(f"switchboard {installed_version()}")
         raise typer.Exit
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from streams.cli.commands import COMMANDS
 from streams.cli.main import app
 
 
@@ -17,6 +18,9 @@ def test_each_command_loads_under_its_name() -> None:
     for name in root.commands:
         command = root.get_command(None, name)
         assert command.name == name and command.help, name
+        # What a list says of it stands in a table, so that a list loads nothing.
+        assert COMMANDS[name].help == command.help.partition("\n\n")[0], name
+        assert not command.short_help and not command.hidden and not command.deprecated, name
     assert root.get_command(None, "nonsense") is None
 
 
@@ -30,16 +34,28 @@ def test_one_command_loads_no_others() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_faust_is_loaded_by_workers_alone() -> None:
-    """It takes a third of a second, and what serves or asks has no use for it."""
+def test_what_serves_or_asks_starts_without_faust_and_mcp() -> None:
+    """Faust is for workers, and MCP for who asks over it; together they were half of a start."""
     code = (
-        "import sys; from importlib import import_module; from streams.cli.main import _COMMANDS;"
+        "import sys; from importlib import import_module; from streams.cli.commands import COMMANDS;"
         "import streams.serve.process;"
-        "[import_module('streams.cli.' + place.partition(':')[0]) for place in _COMMANDS.values()];"
-        "loaded = {'faust', 'mode'} & set(sys.modules);"
+        "[import_module('streams.cli.' + entry.place.partition(':')[0]) for entry in COMMANDS.values()];"
+        "loaded = {'faust', 'mode', 'aiohttp', 'mcp', 'mcp_types'} & set(sys.modules);"
         "sys.exit(f'{loaded}' if loaded else 0)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_list_of_the_commands_loads_none() -> None:
+    code = (
+        "import sys; from streams.cli.commands import COMMANDS; from streams.cli.main import run;"
+        "status = run(['--help']);"
+        "places = {'streams.cli.' + entry.place.partition(':')[0] for entry in COMMANDS.values()};"
+        "loaded = ({'aiokafka', 'pydantic'} | places) & set(sys.modules);"
+        "sys.exit(f'{status}: {loaded}' if status or loaded else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
