@@ -60,7 +60,9 @@ class Rig:
         return await open_talkers(settings, self.metrics, cl100k_counter(), self._resources)
 
     async def empty_redis(self) -> None:
-        await self.valkey.client().flushall()
+        client = self.valkey.client()
+        await client.flushall()
+        await client.aclose()
 
     async def memos(self) -> list[tuple[str, Memo | None]]:
         """Return all records of the topic, in order within a partition."""
@@ -89,11 +91,15 @@ class Rig:
 
 
 @pytest.fixture
-async def rig(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> AsyncIterator[Rig]:
+async def rig(
+    kafka: LocalKafka,
+    topic_prefix: str,
+    tmp_path: Path,
+    shared_valkey: LocalValkey,
+    authorities_read_once: None,
+) -> AsyncIterator[Rig]:
     async with AsyncExitStack() as resources:
-        valkey = LocalValkey(tmp_path, "test")
-        resources.push_async_callback(valkey.close)
-        await valkey.ensure()
+        valkey = shared_valkey
         server = await resources.enter_async_context(ModelServer())
         settings = Settings(
             bootstrap_servers=kafka.bootstrap_servers,
