@@ -39,6 +39,9 @@ CHECKS = [not_a_server_error, content_type_conformance, response_schema_conforma
 
 _ANSWER_SECONDS = 60
 
+#: How often at least it is tried to ask on.
+_ROUNDS = 6
+
 schema = schemathesis.openapi.from_dict(openapi([each for each in OPERATIONS if each.name not in ENDLESS]))
 
 
@@ -92,11 +95,11 @@ def follow_links(url: str, headers: dict[str, str], examples: int, number: int) 
     next one has another seed.
     """
     answered = 0
-    for attempt in range(examples):
+    for attempt in range(max(examples, _ROUNDS)):
         answered += follow(url, headers, examples, number + 1_000_000 * attempt)
         if answered >= examples:
             return
-    raise AssertionError(f"only {answered} answers in {examples} rounds, the first of seed {number}")
+    raise AssertionError(f"only {answered} of {examples} answers in many rounds, the first of seed {number}")
 
 
 def follow(url: str, headers: dict[str, str], examples: int, number: int) -> int:
@@ -124,13 +127,14 @@ def follow(url: str, headers: dict[str, str], examples: int, number: int) -> int
     return len(answers)
 
 
-@pytest.mark.parametrize("examples", [4])
+# Few: what answers reads whole topics for some of them.  With a token, each is asked three times more.
+@pytest.mark.parametrize("examples", [2])
 def test_every_answer_is_described_and_none_is_our_mistake(serving: ServeRig, examples: int) -> None:
     try_each(serving.url, {}, examples, 1)
 
 
 def test_what_is_answered_can_be_asked_on_with(serving: ServeRig) -> None:
-    follow_links(serving.url, {}, 6, 1)
+    follow_links(serving.url, {}, 2, 1)
 
 
 def test_with_a_token_of_one_person_and_with_none(serving: ServeRig, token: str) -> None:
