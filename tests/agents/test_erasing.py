@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -12,11 +14,13 @@ from models import ids
 from models.context import ContextRequest
 from models.errors import InvalidRecord
 from models.facts import Fact
+from models.index import SearchIndex
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
 from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
+from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import FACTS as MARKERS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
@@ -25,6 +29,7 @@ from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
+from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS, Turns
 from streams.commands import erasing
 from streams.contexts.requests import CONTEXT_REQUESTS
@@ -293,6 +298,60 @@ class TestTurns:
         (told,) = markers(harness, TURNS)
         assert told == Erasing("default", "c", "ada", START + timedelta(seconds=7))
         assert harness.last.outputs[0].partition == PARTITION
+
+
+class View:
+    """An index of turns, and their log: what is written is there."""
+
+    def __init__(self) -> None:
+        self.turns: dict[str, Turn] = {}
+
+    async def upsert(self, turns: Sequence[Turn]) -> None:
+        self.turns |= {turn.turn_id: turn for turn in turns}
+
+    async def erase(self, versions: Mapping[str, int]) -> None:
+        self.turns = {name: turn for name, turn in self.turns.items() if name not in versions}
+
+    async def get(self, ids: Sequence[str]) -> list[Turn]:
+        return [self.turns[each] for each in ids if each in self.turns]
+
+    async def page(self, where: object, limit: int, start: str | None) -> tuple[list[Turn], None]:
+        return [*self.turns.values()], None
+
+    async def nothing(self, *given: object) -> None:
+        """What only the other of both has to do."""
+
+    write = set_mark = erase_turn = erase_conversation = marks = nothing
+
+
+class TestTurnLog:
+    """Erasing a conversation of one turn: its record, and the turn's own, which that becomes."""
+
+    @pytest.mark.parametrize("crashed", [False, True])
+    async def test_the_vectors_of_a_turn_are_forgotten_once_behind_all_that_was_written_of_it(
+        self, crashed: bool
+    ) -> None:
+        """Also when a crash came after the index had let it go, and before its vectors were forgotten."""
+        settings, view = Settings(episode_similarity=0.75), View()
+        stage = TurnLog(settings, cast(ConversationLog, view), cast(SearchIndex[Turn, Any], view)).stage()
+        said, harness = recall(), StageHarness(stage)
+        said.feed(said.record(message(0)))
+        (turn,) = said.values(TURNS, Turn)
+        await harness.call(harness.record(turn))
+        erasing = Erasing("default", "c", "", START + timedelta(seconds=9))
+        await harness.call(harness.record(None, key=b"x", headers=[*erasing.headers()]))
+        (own,) = harness.outputs
+        assert (own.topic, own.key, own.value) == (TURNS, turn.turn_id.encode(), None)
+        if crashed:
+            await view.erase({turn.turn_id: 1})
+        await harness.call(harness.record(None, key=own.key, headers=[*own.headers]))
+        assert view.turns == {}
+        gone = [each.key for each in harness.outputs if each.topic == EMBEDDINGS]
+        assert gone == [each.key for each in harness.outputs if each.topic == REQUESTS]
+        assert gone.count(f"turn/{turn.turn_id}".encode()) == 1 and len(gone) == len({*gone})
+        asked = {each.key for each in said.outputs if each.topic == REQUESTS}
+        assert asked <= {*gone}
+        assert {each.route for each in harness.outputs if each.topic == REQUESTS} == {b"ada"}
 
 
 class TestFacts:

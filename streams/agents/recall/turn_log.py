@@ -17,7 +17,7 @@ from models.index import AnyOf, Place, SearchIndex, Within
 from models.messages import DEFAULT_TENANT
 from models.turns import Turn
 from models.vectors import VectorKind
-from processors.recurring.sentences import requests_for
+from processors.recurring.sentences import requests_for, sentence_ids
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.adapters.beside import each_of
@@ -25,7 +25,7 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
 from streams.erasure import erasures
-from streams.erasure.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, Erasing
+from streams.erasure.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, USER_HEADER, Erasing
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
@@ -42,12 +42,13 @@ _PAGE = 500
 
 
 class Erased(NamedTuple):
-    """A turn that is erased, as far as it arrived up to ``until_ms``."""
+    """A turn that is erased, as far as it arrived up to ``until_ms``; ``user_id``: whose it was, if said."""
 
     turn_id: str
     tenant_id: str
     conversation_id: str
     until_ms: int
+    user_id: str = ""
 
     def covers(self, turn: Turn) -> bool:
         """Say whether the turn had arrived by then."""
@@ -141,7 +142,7 @@ class TurnLog:
                 for turn in found:
                     if turn.arrived_at <= until and turn.turn_id not in buried:
                         buried.add(turn.turn_id)
-                        self._bury(turn, until, effects)
+                        _bury(turn, until, effects)
                 if start is None:
                     break
         if not user_id:
@@ -159,29 +160,40 @@ class TurnLog:
                 await index.erase(dict.fromkeys(gone, _ONLY_VERSION))
             seen |= {turn.turn_id: turn for turn in known}
             later |= stays
-        for turn in seen.values():
-            if turn.turn_id not in later:
-                self._forget_vectors(turn, effects)
+        for each in erased.values():
+            if each.turn_id not in later:
+                self._forget_vectors(each, seen.get(each.turn_id), effects)
 
-    def _forget_vectors(self, turn: Turn, effects: Effects) -> None:
-        """Those of its sentences are known where facts are made; what was asked for may still wait."""
-        embedding_requests.forget_of(effects, VectorKind.TURN, turn.turn_id, turn.user_id, _SOURCE)
-        for each in requests_for(turn) if self._settings.looks_for_recurring else ():
-            embedding_requests.forget_of(effects, VectorKind.SENTENCE, each.id, turn.user_id, _SOURCE)
+    def _forget_vectors(self, erased: Erased, turn: Turn | None, effects: Effects) -> None:
+        """Have the vectors of a turn and of its sentences forgotten, and what was asked for of them.
 
-    def _bury(self, turn: Turn, until: datetime, effects: Effects) -> None:
-        """Have the log end with the turn's erasure, and its vectors forgotten."""
-        headers = [
-            (CONVERSATION_HEADER, turn.conversation_id.encode()),
-            (TENANT_HEADER, turn.tenant_id.encode()),
-            (UNTIL_HEADER, until.isoformat().encode()),
-        ]
-        event = cloudevents.outgoing(
-            "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
-        )
-        route = turn.conversation_id.encode()
-        effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=route)
-        self._forget_vectors(turn, effects)
+        Not before its erasure is read, which is behind everything that was written of it.  Whose it was is said
+        there: the index may not know the turn any more, when a crash came before this was written.
+        """
+        user_id = turn.user_id if turn is not None else erased.user_id
+        if not user_id:
+            return
+        embedding_requests.forget_of(effects, VectorKind.TURN, erased.turn_id, user_id, _SOURCE)
+        if not self._settings.looks_for_recurring:
+            return
+        told = sentence_ids(erased.turn_id) if turn is None else [each.id for each in requests_for(turn)]
+        for sentence_id in told:
+            embedding_requests.forget_of(effects, VectorKind.SENTENCE, sentence_id, user_id, _SOURCE)
+
+
+def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
+    """Have the log end with the turn's erasure."""
+    headers = [
+        (CONVERSATION_HEADER, turn.conversation_id.encode()),
+        (USER_HEADER, turn.user_id.encode()),
+        (TENANT_HEADER, turn.tenant_id.encode()),
+        (UNTIL_HEADER, until.isoformat().encode()),
+    ]
+    event = cloudevents.outgoing(
+        "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
+    )
+    route = turn.conversation_id.encode()
+    effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=route)
 
 
 def _ms(moment: datetime) -> int:
@@ -205,6 +217,7 @@ def read(record: SourceRecord) -> Turn | Erased | Erasing:
     headers = {name: value or b"" for name, value in record.headers}
     try:
         conversation_id = headers.get(CONVERSATION_HEADER, b"").decode()
+        user_id = headers.get(USER_HEADER, b"").decode()
         tenant_id = headers.get(TENANT_HEADER, b"").decode() or DEFAULT_TENANT
     except UnicodeDecodeError as error:
         raise InvalidRecord("invalid_erasure", f"a header of an erasure is not UTF-8: {error}") from error
@@ -214,7 +227,7 @@ def read(record: SourceRecord) -> Turn | Erased | Erasing:
             "invalid_erasure",
             f"a record without a value names its turn's conversation in the header {CONVERSATION_HEADER}",
         )
-    return Erased(turn_id, tenant_id, conversation_id, _ms(until))
+    return Erased(turn_id, tenant_id, conversation_id, _ms(until), user_id)
 
 
 def _check_id(turn_id: str) -> None:
