@@ -47,6 +47,7 @@ class Settings(FlowSettings):
         env_ignore_empty=True,
         populate_by_name=True,
         allow_inf_nan=False,
+        defer_build=False,
     )
 
     @field_validator(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from streams.settings.text import env_name, setting
 
@@ -33,6 +33,9 @@ def _path(description: str) -> Path | None:
 
 class AccessSettings(BaseSettings):
     """Protocols, users, secrets and certificates.  Read with the other settings, as part of ``Settings``."""
+
+    # The groups are never made alone: what checks them is built once, for all (`Settings`).
+    model_config = SettingsConfigDict(defer_build=True)
 
     # Access: Kafka
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = setting(
