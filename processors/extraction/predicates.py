@@ -197,7 +197,7 @@ MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", 
 
 TABLES: dict[Mood, tuple[Row, ...]] = {
     Mood.DO: (*LIKING, *DO),
-    Mood.USED: (*LIKING, *DO),
+    Mood.USED: DO,  # who used to love something may love it still
     Mood.BE: BE,
     Mood.WAS: WAS,
     Mood.DID: DID,

@@ -136,6 +136,8 @@ def test_a_liking_is_kept_where_it_is_turned_down() -> None:
         "I hate the fourth chapter.",
         "I prefer the left.",
         "I prefer covered.",
+        "I love the grey sky.",
+        "I used to love sitting on the quay.",
         "I finished the report.",
         "I failed several.",
         "I have a deadline on 3 June.",
