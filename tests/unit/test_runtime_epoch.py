@@ -47,6 +47,7 @@ class TestEnd:
         await asyncio.sleep(0)
         epoch.stop()
         await asyncio.wait_for(waiting, 60)
+        assert epoch.running is False
         with pytest.raises(EpochOver):
             epoch.check()
 
