@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from pathlib import Path
@@ -25,7 +26,9 @@ def test_the_files_are_what_the_code_says():
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # Once for each test: they are about what is done with it, and to make it takes seconds.
+    monkeypatch.setattr(generate, "generate", functools.cache(generate.generate))
     shutil.copytree(generate.FOLDER / "json", tmp_path / "json")
     for document in ("asyncapi.yaml", "openapi.yaml"):
         shutil.copy(generate.FOLDER / document, tmp_path)
