@@ -1,5 +1,5 @@
-"""Kafka clients: made here and nowhere else (:mod:`.clients`); why a broker refuses (:mod:`.refusals`); reading
-without a group, for one question (:mod:`.broker`).
+"""Kafka clients: made here and nowhere else (:mod:`.clients`); why a broker refuses (:mod:`.refusals`); which
+topics there are (:mod:`.topics`); reading without a group, for one question (:mod:`.broker`).
 """
 
 from streams.kafka.clients import (
@@ -11,7 +11,8 @@ from streams.kafka.clients import (
     make_consumer,
     make_producer,
 )
-from streams.kafka.refusals import denied, hidden, refusal, user_of
+from streams.kafka.refusals import denied, refusal, user_of
+from streams.kafka.topics import described
 
 __all__ = [
     "close",
@@ -19,7 +20,7 @@ __all__ = [
     "connected",
     "connection",
     "denied",
-    "hidden",
+    "described",
     "make_admin",
     "make_consumer",
     "make_producer",

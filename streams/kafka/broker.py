@@ -95,23 +95,19 @@ def make_reader(settings: Settings, fetch_max_wait_ms: int = 200) -> AIOKafkaCon
 async def partitions_of(settings: Settings, topics: Iterable[str] = ()) -> dict[str, int]:
     """Return how many partitions each of ``topics`` has; all topics if none are named.
 
-    Topics that do not exist are left out.  The broker is always asked for all: asking for one by name may
-    make it create that topic.
+    Topics that do not exist are left out.
     """
     wanted = set(topics)
     async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
-        described = await client.describe_topics(None)
-    return {
-        topic["topic"]: len(topic["partitions"])
-        for topic in described
-        if not wanted or topic["topic"] in wanted
-    }
+        if wanted:
+            return _sizes((await kafka.described(client, wanted)).found.values())
+        return _sizes(await client.describe_topics(None))
 
 
 async def check_visible(settings: Settings, topic: str) -> None:
     """Raise :class:`ConfigurationError` if ``topic`` is not missing, but hidden from us."""
     async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
-        if await kafka.hidden(client, [topic]):
+        if (await kafka.described(client, [topic])).hidden:
             raise kafka.denied("describe the topic", [topic])
 
 
@@ -228,7 +224,8 @@ async def standing(
                 committed[group] = await client.list_consumer_group_offsets(group)
             except GroupCoordinatorNotAvailableError:
                 committed[group] = {}  # a broker on which no group has ever committed
-        present = {topic["topic"]: len(topic["partitions"]) for topic in await client.describe_topics(None)}
+        asked_for = {*topics, *(topic for names in sources.values() for topic in names)}
+        present = _sizes((await kafka.described(client, asked_for)).found.values())
     read = {topic for names in sources.values() for topic in names if topic in present}
     shown = [topic for topic in topics if topic in present]
     places = {topic: _places(topic, present[topic]) for topic in {*read, *shown}}
@@ -241,6 +238,10 @@ async def standing(
         if topic in read
     ]
     return Standing(lags, {topic: sum(ends[place] for place in places[topic]) for topic in shown})
+
+
+def _sizes(described: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    return {topic["topic"]: len(topic["partitions"]) for topic in described}
 
 
 def _places(topic: str, partitions: int) -> list[TopicPartition]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import collect_hosts, create_conn
 from aiokafka.errors import (
     AuthenticationFailedError,
@@ -82,14 +81,6 @@ def denied(right: str, names: Iterable[str]) -> ConfigurationError:
     first, *more = sorted(names)
     others = f" and {len(more)} more" if more else ""
     return ConfigurationError(f"the broker gives us no right to {right} {first}{others}; {_RIGHTS}")
-
-
-async def hidden(admin: AIOKafkaAdminClient, names: Collection[str]) -> set[str]:
-    """Return which of ``names`` are topics that we may not even see; a list of all topics leaves them out."""
-    if not names:
-        return set()
-    response = await admin._send_request(MetadataRequest(list(names), allow_auto_topic_creation=False))
-    return {topic[1] for topic in response.topics if topic[0] == TopicAuthorizationFailedError.errno}
 
 
 def _names(error: BaseException) -> set[str]:

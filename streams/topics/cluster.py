@@ -70,22 +70,19 @@ async def cluster_id(settings: Settings, timeout_seconds: float) -> str:
         return str((await admin.describe_cluster())["cluster_id"])
 
 
-async def describe(admin: AIOKafkaAdminClient, names: Iterable[str] = ()) -> dict[str, FoundTopic]:
-    """Describe all topics.
-
-    ``names`` must be visible or missing: a :class:`ConfigurationError` names those that we may not see.
-    """
+async def describe(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, FoundTopic]:
+    """Describe those of ``names`` that exist; a :class:`ConfigurationError` names those that we may not see."""
+    topics, hidden = await kafka.described(admin, set(names))
+    if hidden:
+        raise kafka.denied("describe the topic", hidden)
     found = {}
-    for topic in await admin.describe_topics(None):
+    for name, topic in topics.items():
         partitions = topic["partitions"]
-        found[topic["topic"]] = FoundTopic(
+        found[name] = FoundTopic(
             partitions=len(partitions),
             replicas=min((len(partition["replicas"]) for partition in partitions), default=0),
             ready=topic["error_code"] == 0 and all(partition["leader"] >= 0 for partition in partitions),
         )
-    # The list leaves out what we may not see: such a topic must not be taken for one that is missing.
-    if unseen := await kafka.hidden(admin, set(names) - found.keys()):
-        raise kafka.denied("describe the topic", unseen)
     return found
 
 

@@ -319,6 +319,6 @@ async def test_a_broker_that_hangs_midway_times_out(small, monkeypatch, settings
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(AIOKafkaAdminClient, "describe_topics", never)
+    monkeypatch.setattr(AIOKafkaAdminClient, "_send_request", never)
     with pytest.raises(DependencyUnavailable, match=r"advertised\.listeners"):
         await check(small, settings, timeout_seconds=3)  # of which connecting takes a part
