@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
@@ -46,6 +47,7 @@ from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.topics import Catalog, admin, load_catalog, reset, reset_log
+from streams.topics.digests import Recipe
 from streams.vectors.recall_indexes import last_records
 from streams.version import code_version
 from tests.topic_records import records_of
@@ -118,16 +120,24 @@ class Place:
 
     async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
         """Return all (key, value) records of a topic, in order within each partition."""
-        return [(record.key, record.value) for record in await self._read(topic)]
+        return [(record.key, record.value) for record in await self.read(topic)]
 
     async def headers(self, topic: str) -> list[tuple[bytes, Sequence[tuple[str, bytes]]]]:
         """Return (key, headers) of all records of a topic."""
-        return [(record.key, record.headers) for record in await self._read(topic)]
+        return [(record.key, record.headers) for record in await self.read(topic)]
 
-    async def _read(self, topic: str) -> list:
+    async def read(self, topic: str) -> list:
+        """Return all records of a topic, in order within each partition."""
         spec = self.catalog.get(topic)
         servers = self.settings.bootstrap_servers
         return (await records_of(servers, {spec.name: spec.partitions}))[spec.name]
+
+    async def make_topics_of(self, service: str) -> Catalog:
+        """Make, and return, what a service reads and the changelogs of its tables."""
+        specs = [*reset.sources_of(self.catalog, service), *reset.changelogs_of(self.catalog, service)]
+        made = Catalog(specs, self.catalog.prefix)
+        await admin.apply(made, self.settings)
+        return made
 
     async def make_again(self, topic: str) -> None:
         """Delete a topic and create it, empty."""
@@ -205,11 +215,17 @@ async def eventually(condition: Callable, what: str, timeout: float = 180.0):
 
 
 @pytest.fixture
-async def place(kafka, topic_prefix: str, tmp_path: Path, worker_logs) -> AsyncIterator[Place]:
+async def bare_place(kafka, topic_prefix: str, tmp_path: Path, worker_logs) -> AsyncIterator[Place]:
+    """Without topics: all of them cost a broker seconds, and who starts no worker needs few."""
     place = Place(kafka, topic_prefix, tmp_path, worker_logs)
-    await admin.apply(place.catalog, place.settings)
     yield place
     place.end()
+
+
+@pytest.fixture
+async def place(bare_place: Place) -> Place:
+    await admin.apply(bare_place.catalog, bare_place.settings)
+    return bare_place
 
 
 def chat(life: str, conversations: int, length: int) -> Iterator[tuple[str, ChatMessage]]:
@@ -249,6 +265,7 @@ async def test_a_service_whose_topic_was_made_again_stops_and_starts_over_after_
     worker = place.start("worker", "ingest")
     before = expected_windows("first", 12, 3)
     await eventually(lambda: all_there(before, windows_of(place, "first")), "the first windows")
+    await refused_while_it_runs(place)
     assert await worker.stops() == 0
 
     await place.make_again(MESSAGES)
@@ -275,13 +292,9 @@ async def all_there(expected: set, found) -> bool:
     return expected <= await found
 
 
-async def test_a_running_worker_is_never_robbed_of_its_state(place):
-    await place.send(MESSAGES, chat("first", 2, 10))
-    worker = place.start("worker", "ingest")
-    before = expected_windows("first", 2, 1)
-    await eventually(lambda: all_there(before, windows_of(place, "first")), "the first windows")
+async def refused_while_it_runs(place: Place) -> None:
+    """A running worker is never robbed of its state."""
     state = await eventually(lambda: place.records(INGEST_CHANGELOG), "state")
-
     # Side by side: each waits for as long as a worker that is gone may be counted as a member.
     for status, said in await asyncio.gather(
         place.state("reset", "ingest"), place.state("reset", "ingest", "--yes")
@@ -294,14 +307,15 @@ async def test_a_running_worker_is_never_robbed_of_its_state(place):
     assert state == (await place.records(INGEST_CHANGELOG))[: len(state)]
     await place.send(MESSAGES, chat("more", 2, 10))
     await eventually(lambda: all_there({"m"}, more_windows(place)), "the worker goes on")
-    assert await worker.stops() == 0
 
 
 async def more_windows(place: Place) -> set[str]:
     return {ids[-1][0] for ids in await windows_of(place, "")}
 
 
-async def test_an_index_folder_in_use_is_left_alone(place):
+async def test_an_index_folder_in_use_is_left_alone(bare_place):
+    place = bare_place
+    await place.make_topics_of("recall")
     folder = reset.index_folder(place.settings, "recall") / "facts"
     (folder / "segments").mkdir(parents=True)
     lock = FolderLock(folder, "")
@@ -312,7 +326,9 @@ async def test_an_index_folder_in_use_is_left_alone(place):
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_again(place, is_read):
+async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_again(bare_place, is_read):
+    place = bare_place
+    await place.make_topics_of("recall")
     requests = place.catalog.get("memory.embedding-requests.v1")
     waits = "switchboard-recall-embedding-changelog"
     await place.send(requests.contract_name, [("ada", b"asked")])
@@ -329,7 +345,9 @@ async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_ag
     assert [value for _, value in await place.records(waits)] == ([b"waits"] if is_read else [])
 
 
-async def test_every_partition_of_every_source_is_read_from_what_it_still_has(place):
+async def test_every_partition_of_every_source_is_read_from_what_it_still_has(bare_place):
+    place = bare_place
+    await place.make_topics_of("ingest")
     names = (MESSAGES, "memory.commands.v1", "memory.summaries.v1")
     sources = [place.catalog.get(name) for name in names]
     places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
@@ -351,7 +369,8 @@ async def test_every_partition_of_every_source_is_read_from_what_it_still_has(pl
     assert committed == dict.fromkeys(places, 0) | {trimmed: 3}
 
 
-async def test_a_missing_source_is_named_with_the_way_out(place, topic_prefix):
+async def test_a_missing_source_is_named_with_the_way_out(bare_place, topic_prefix):
+    place = bare_place
     unused = load_catalog(f"{topic_prefix}none-")
     with pytest.raises(ConfigurationError, match=r"chat\.messages\.v1.*switchboard topics apply"):
         await reset.reset_state(unused, place.settings, "ingest")
@@ -434,8 +453,10 @@ def contents(folder: Path) -> dict[str, tuple[object, object]]:
         shard.engine.close()
 
 
-async def test_an_index_that_was_deleted_is_filled_again_and_nothing_is_embedded(place):
-    """Also when its worker was killed: nobody need rewind anything."""
+async def test_an_index_that_is_broken_deleted_or_rewound_is_filled_again_and_nothing_is_embedded(place):
+    """Also when its worker was killed: a broken one is refused with the way out, and who takes it need not
+    rewind anything; what is rewound is read again whatever the view says.
+    """
     statements = {"drinks espresso", "owns three cats"}
     await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
     worker = House(place)
@@ -449,14 +470,30 @@ async def test_an_index_that_was_deleted_is_filled_again_and_nothing_is_embedded
     embedded = await place.records(EMBEDDINGS)
     assert len(embedded) == len(statements)
 
-    shutil.rmtree(folder)
+    (folder / "facts" / "edge_config.json").write_text("garbage")
+    recall = place.start("worker", "recall")
+    assert await recall.exits() == 78
+    assert f"rm -r '{folder / 'facts'}'" in recall.output()
+    assert "Traceback" not in recall.output()
+
+    shutil.rmtree(folder / "facts")
+    await filled_again(place, statements, before)
+    assert contents(folder) == stored
+    assert await place.records(EMBEDDINGS) == embedded, "no vector was computed again"
+
+    for topic in (FACTS, EMBEDDINGS):
+        status, said = await place.state("rewind", "recall", topic, "--yes")
+        assert (status, "2 records to read" in said) == (0, True), said
+    await filled_again(place, statements, before)
+
+
+async def filled_again(place: Place, statements: set[str], before: dict[str, dict]) -> None:
+    """Run recall until all is found as before and everything has been read."""
     recall = place.start("worker", "recall")
     api = await recall.serves()
     assert await eventually(lambda: all_found(api, statements), "the facts are found again") == before
     await eventually(lambda: read_all(place, "recall"), "recall has read all again")
     assert await recall.stops() == 0
-    assert contents(folder) == stored
-    assert await place.records(EMBEDDINGS) == embedded, "no vector was computed again"
 
 
 async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_path):
@@ -501,8 +538,10 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     assert await worker.stops() == [0, 0]
 
 
-async def test_a_partition_ends_for_an_index_where_its_last_record_is(place):
+async def test_a_partition_ends_for_an_index_where_its_last_record_is(bare_place):
     """Behind it may be what nobody reads: here what was taken back, else tombstones that compaction took."""
+    place = bare_place
+    await place.make_topics_of("recall")
     await place.send(FACTS, [("ada", b"one"), ("ada", b"two")])
     name, servers = place.catalog.name(FACTS), place.settings.bootstrap_servers
     held, only_taken_back = partition_of(b"ada", 8), (partition_of(b"ada", 8) + 1) % 8
@@ -516,42 +555,6 @@ async def test_a_partition_ends_for_an_index_where_its_last_record_is(place):
     async with broker.reading(place.settings) as consumer:
         assert min((await broker.ends_of(consumer, [places[held], places[only_taken_back]])).values()) > 70
         assert await last_records(consumer, places) == {places[held]: 2}
-
-
-async def test_a_rewound_topic_is_read_again_whatever_its_view_says(place):
-    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
-    worker = House(place)
-    api = await worker.serves()
-    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
-    assert await worker.stops() == [0, 0]
-    for topic in (FACTS, EMBEDDINGS):
-        status, said = await place.state("rewind", "recall", topic, "--yes")
-        assert (status, "1 record to read" in said) == (0, True), said
-    recall = place.start("worker", "recall")
-    api = await recall.serves()
-    assert await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
-    await eventually(lambda: read_all(place, "recall"), "recall has read all again")
-    assert await recall.stops() == 0
-
-
-async def test_a_broken_index_is_refused_with_the_way_out_which_works(place):
-    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
-    worker = House(place)
-    api = await worker.serves()
-    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found")
-    assert await worker.stops() == [0, 0]
-    folder = reset.index_folder(place.settings, "recall") / "facts"
-    (folder / "edge_config.json").write_text("garbage")
-    recall = place.start("worker", "recall")
-    assert await recall.exits() == 78
-    assert f"rm -r '{folder}'" in recall.output()
-    assert "Traceback" not in recall.output()
-
-    shutil.rmtree(folder)
-    recall = place.start("worker", "recall")
-    api = await recall.serves()
-    await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found again")
-    assert await recall.stops() == 0
 
 
 async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place):
@@ -650,8 +653,10 @@ def line_of(known: Fact) -> Line:
     return line
 
 
-async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(place):
+async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(bare_place):
     """A tombstone that the stage did not learn of any more, one that it did, and a fact that began anew."""
+    place = bare_place
+    await place.make_topics_of("memory")
     known, old, anew = fact("likes tea", version=5), fact("likes tea", version=4), fact("likes rum", version=9)
     unlearned, learned = fact("likes gin", version=3), fact("likes ale", version=7)
     erasure = Erasure(until=NOW, version=8)
@@ -680,7 +685,9 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(plac
     assert erasures[f"{anew.fact_id}/erased"].until == NOW < erasures[f"{unlearned.fact_id}/erased"].until
 
 
-async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(place, monkeypatch):
+async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(bare_place, monkeypatch):
+    place = bare_place
+    made = await place.make_topics_of("memory")
     known = fact("likes tea")
     await send_facts(place, FACTS, [(known.fact_id, encode(known))])
 
@@ -690,13 +697,13 @@ async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
         patch.setattr(reset_log, "write", interrupted)
         await reset.reset_state(place.catalog, place.settings, "memory")
-    differences = await admin.check(place.catalog, place.settings)
+    differences = await admin.check(made, place.settings)
     assert {difference.what for difference in differences if difference.blocking} == {"missing"}
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (1, 0)
     assert [key for key, _ in await place.records(FACTS_CHANGELOG)] == [known.fact_id.encode()]
-    assert await admin.check(place.catalog, place.settings) == []
+    assert await admin.check(made, place.settings) == []
 
 
 async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:
@@ -710,14 +717,13 @@ async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | 
 # --- the same log, the same result -------------------------------------------------------------------------
 
 
-async def digests(place: Place, topics: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """How many keys each topic has and the digest of their latest values, no field left out."""
-    found = {}
+async def latest(place: Place, topics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The latest value of each key of each topic, no field left out."""
+    found: dict[str, dict[str, Any]] = {}
     for topic in topics:
-        process = place.start("digest", topic, "--exact", "--json")
-        assert await process.exits() == 0, process.output()
-        [report] = json.loads(process.output().splitlines()[-1])["topics"]
-        found[topic] = report["keys"], report["digest"]
+        recipe = Recipe(place.catalog.get(topic), exact=True)
+        values = dict(map(recipe.read, await place.read(topic)))
+        found[topic] = {key: value for key, value in values.items() if value is not None}
     return found
 
 
@@ -743,15 +749,14 @@ async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
     await eventually(lambda: read_all(place, "memory"), "memory has read all")
     assert await worker.stops() == 0
     written = (CANDIDATES, FACTS)
-    before = await digests(place, written)
-    assert before[CANDIDATES][0] >= before[FACTS][0] > 20
+    before = await latest(place, written)
+    assert len(before[CANDIDATES]) >= len(before[FACTS]) > 20
     assert {made_by(headers) for _, headers in await place.headers(FACTS)} == {code_version()}
 
     for facts_too in (False, True):
         if facts_too:
             await place.make_again(FACTS)
-        status, output = await place.state("reset", "memory", "--yes")
-        assert status == 0, output
+        await reset.reset_state(place.catalog, place.settings, "memory")
         worker = place.start("worker", "memory")
         await worker.ready()
         worker.kill()
@@ -760,7 +765,7 @@ async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
         await eventually(lambda: place.records(FACTS), "facts")
         await eventually(lambda: read_all(place, "memory"), "memory has read all again")
         assert await worker.stops() == 0
-        assert await digests(place, written) == before, "with facts made again" if facts_too else "facts kept"
+        assert await latest(place, written) == before, "with facts made again" if facts_too else "facts kept"
 
 
 def lines_of(*people: str) -> Iterator[bytes]:
