@@ -223,23 +223,6 @@ def down(demo: Demo) -> str:
     return done.stdout
 
 
-@pytest.mark.kafka
-def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
-) -> None:
-    status, printed = demo.run(given, MODEL="scripted", GEMINI_API_KEY="", **on(kafka, topic_prefix))
-    assert status == 0, printed
-    assert demo.left() == []
-    assert "starting Kafka" not in printed
-    assert not (demo.folder / "kafka").exists()
-    assert "“I love bacalhau.”" in printed
-    assert "a scripted model on this machine reads the conversations" in printed
-    assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in printed
-    (row,) = re.findall(r"^extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
-    asked, calls, answered = map(int, row)
-    assert asked == answered >= 2 and 1 <= calls <= asked
-
-
 def on(kafka: LocalKafka, prefix: str) -> dict[str, str]:
     """What makes the demo use the broker of all tests: none of its own has to start."""
     return {"SWITCHBOARD_BOOTSTRAP_SERVERS": kafka.bootstrap_servers, "SWITCHBOARD_TOPIC_PREFIX": prefix}
@@ -287,11 +270,11 @@ class Terminal:
         os.close(theirs)
 
     def wait_for(self, text: str) -> None:
-        said = ""
-        while text not in said:
+        said = b""
+        while text.encode() not in said:
             assert select.select([self._ours], [], [], PATIENCE)[0], said
-            said += os.read(self._ours, 4096).decode(errors="replace")
-            self._demo.log.write_text(said)
+            said += os.read(self._ours, 4096)
+            self._demo.log.write_bytes(said)
 
     def close(self) -> None:
         os.close(self._ours)
@@ -311,17 +294,36 @@ def test_it_ends_when_its_terminal_closes_as_it_starts(demo: Demo, given: Path) 
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize(
-    ("moment", "status"), [("starting the services", 130), ("Everything keeps running", 0)]
-)
 def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str, moment: str, status: int
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
 ) -> None:
     terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **on(kafka, topic_prefix))
-    terminal.wait_for(moment)
+    terminal.wait_for("starting the services")
     terminal.close()
-    assert terminal.status() == status
+    assert terminal.status() == 130
     assert demo.left() == []
+
+
+@pytest.mark.kafka
+def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal(
+    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
+) -> None:
+    """There it stays, until the terminal closes."""
+    model = {"MODEL": "scripted", "GEMINI_API_KEY": "", "COLUMNS": "200"}
+    terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **model, **on(kafka, topic_prefix))
+    terminal.wait_for("Everything keeps running")
+    terminal.close()
+    assert terminal.status() == 0
+    assert demo.left() == []
+    printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", demo.log.read_text())
+    assert "starting Kafka" not in printed
+    assert not (demo.folder / "kafka").exists()
+    assert "“I love bacalhau.”" in printed
+    assert "a scripted model on this machine reads the conversations" in printed
+    assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in printed
+    (row,) = re.findall(r"^ *extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
+    asked, calls, answered = map(int, row)
+    assert asked == answered >= 2 and 1 <= calls <= asked
 
 
 def test_it_ends_with_its_terminal_while_it_waits_for_a_broker_that_never_answers(
