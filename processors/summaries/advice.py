@@ -48,7 +48,18 @@ _PRAISE = re.compile(
     r"^(?:[Gg]reat|[Gg]ood|[Ee]xcellent|[Nn]ice|[Ff]antastic|[Ww]ell) (?:job|work|done|start|question)\b|"
     r"\b(?:is|sounds like) (?:always )?an? (?:\w+ (?:and )?){0,2}(?:great|good|fantastic|smart|excellent|"
     r"wonderful|"
-    r"significant|exciting|common|valid|valuable|solid|thoughtful|crucial|important|positive) \w+"
+    r"significant|strategic|powerful|effective|exciting|common|valid|valuable|solid|thoughtful|crucial|"
+    r"important|positive) \w+"
+)
+
+#: What is good for everybody, by no sign of the person: "Keeping receipts is crucial".
+_MAXIM = any_of(
+    r"^(?!(?:according|depending|speaking)\b)(?:(?:\w+ly|not),? )?(?:[a-z]{3,}ing|it|this|an?|the right|"
+    r"good|clear)\b"
+    r".*\b(?:crucial|essential|vital|key|important|challenging|rewarding|helpful|common|requires?|(?:might|"
+    r"may) \w+|"
+    r"(?:can|will|helps?|ensures?) (?:\w+ly )?(?:help|enhance|improve|make|ensure|lead|provide|reduce|save|"
+    r"be|you|your))\b",
 )
 
 _MINE = re.compile(r"\b(?:my|mine|me|myself)\b", re.IGNORECASE)
@@ -72,7 +83,7 @@ def is_consent(reply: str) -> bool:
 def _advises(sentence: str) -> bool:
     """Tell whether an assistant's sentence tells somebody to do something, or shows how."""
     plain = _NEXT.sub("", sentence)
-    if _ADVICE.search(plain) or _PRAISE.search(plain) or _BARE_VERB.match(plain):
+    if _ADVICE.search(plain) or _MAXIM.search(plain) or _PRAISE.search(plain) or _BARE_VERB.match(plain):
         return True
     first = plain.partition(" ")[0].lower()
     return (first in _TOLD or is_imperative(plain)) and _SUBJECT_FOLLOWS.match(plain) is None

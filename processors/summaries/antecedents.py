@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from processors.summaries.perspective import is_known_verb
-from processors.summaries.reading import is_content_word
+from processors.summaries.reading import is_content_word, words
 from processors.summaries.speech_acts import any_of
 
 #: No noun follows: "that", but not "that tax form".
@@ -54,7 +54,20 @@ _THAT = any_of(rf"(?<![a-z] so )\b(?:this|that){ALONE}(?! (?:i|we|you|he|she|it|
 _WHOEVER = any_of(r"\b(?:they say|that they|which they)\b|^they (?=.*\b(?:me|my)\b)")
 _THEY = any_of(rf"\b(?:they|them|their|theirs|themselves)\b|\b(?:these|those){ALONE}")
 _PERSON = any_of(r"\b(?:he|him|his|himself|she|her|hers|herself)\b")
-_OTHER_ONE = any_of(r"\bthe other(?: ones?)?\b(?=\W*\Z|\W*[,;.!?]| (?:is|was|has|had|will|to|for|and)\b)")
+_END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|and|but|so|in|on|with|when)\b)"
+#: Of what there are others, so many or any: no noun says.
+_OTHER_ONE = any_of(
+    rf"\bthe other(?: ones?)?\b{_END}",
+    r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])",
+)
+#: "These students", "in that respect": which ones, the line has to say before.  Days, ways and kinds are known.
+_POINTED_NOUN = any_of(
+    r"\b(?:(?:these|those) (?!days\b|times\b|weeks\b)(?P<several>[a-z]+s|people|children)|"
+    r"(?:(?:in|to|at|for|from|with|about|by) that) (?!(?:way|kind|sort|type|time|week\w*|month|year|"
+    r"morning|afternoon|evening|night|\w*day|spring|summer|autumn|fall|winter|term|semester|season|next|one|"
+    r"who|he|she|we|you|they|place|country|world|city|town|house|company|office)\b)"
+    rf"(?P<noun>[a-z]\w+[a-rt-z])(?<!ed)){_END}"
+)
 
 _PEOPLE = any_of(
     r"\b(?:(?:grand|step|god|great-)?(?:mother|father|mom|mum|mommy|dad|daddy|ma|pa|son|daughter|child|"
@@ -86,7 +99,9 @@ couldn't isn't wasn't feel feels felt so very too quite pretty more most have ha
 """
 _BEFORE_NO_NOUN = frozenset(_NO_NOUN_TEXT.split())
 #: Behind these it is a noun, though there is a verb like it: "by train".
-_NOTHING = frozenset(("nothing", "everything", "nobody", "everybody", "someone", "somebody", "everyone"))
+_NOTHING = frozenset(
+    ("sometimes", "nothing", "everything", "nobody", "everybody", "someone", "somebody", "everyone")
+)
 _A_NOUN_TEXT = "a an the my your our his her their this that by of with for in on from about"
 _BEFORE_A_NOUN = frozenset(_A_NOUN_TEXT.split())
 #: No day, and behind no word that a place stands behind.
@@ -96,6 +111,8 @@ _NAME = re.compile(
     r"October|November|December)[A-Z]\w+"
 )
 _NAMED_FIRST = re.compile(r"\A[A-Z]\w+(?:['’]s)? (?=(?:is|was|has|had|will|and|said|says|told|thinks|wants)\b)")
+#: What is done to it: "seeing it" names nothing.
+_DOING = re.compile(r"\b\w+ing\s+\Z")
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -109,7 +126,12 @@ def leaves_open(text: str) -> bool:
         (_THAT, _names_a_thing),
     )
     unnamed = any(not names(free[: found.start()]) for cue, names in named for found in cue.finditer(free))
-    return unnamed or _OTHER_ONE.search(free) is not None
+    return unnamed or _OTHER_ONE.search(free) is not None or any(map(_is_unnamed, _POINTED_NOUN.finditer(free)))
+
+
+def _is_unnamed(pointed: re.Match[str]) -> bool:
+    """Tell whether the noun that something is pointed at with has not been said before it."""
+    return not words(pointed["noun"] or pointed["several"]) & words(pointed.string[: pointed.start()])
 
 
 def _names_a_person(before: str) -> bool:
@@ -124,10 +146,14 @@ def _names_several(before: str) -> bool:
 def _names_a_thing(before: str) -> bool:
     """Tell whether there is a noun in a text, as far as its place and the lists of verbs tell."""
     previous = ""
-    for found in _TOKEN.finditer(before):
+    for found in _TOKEN.finditer(_DOING.sub("", before)):
         word = found.group().replace("’", "'")
         folded = word.lower()
-        if is_content_word(folded) and folded not in _NOTHING and previous not in _BEFORE_NO_NOUN:
+        if (
+            is_content_word(folded.partition("'")[0])
+            and folded not in _NOTHING
+            and previous not in _BEFORE_NO_NOUN
+        ):
             if previous in _BEFORE_A_NOUN or folded.endswith("ing"):
                 return True
             if not (folded.endswith("ly") or is_known_verb(folded)):

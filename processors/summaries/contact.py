@@ -44,7 +44,7 @@ _THANKS = any_of(
     r"speaking) (?:to|with)|meeting|seeing) you\b[^,;\d]*$",
     r"^the pleasure(?:'s| is| was) (?:all )?mine\b",
     r"^(?:\w+, )?(?:and |so |but )?i(?: really| do| truly| so)* appreciate "
-    r"(?:it|that(?! the| my| our)|you|your|all)\b(?![^;]*\bbut\b)[^;\d]*$",
+    r"(?:it|that(?! the| my| our)|you|your|all|the)\b(?![^;]*\bbut\b)[^;\d]*$",
     r"^(?:(?:and|so|but|well|anyway),? )*(?:if\b[^;\d]*?, )?(?:please |just )?let me know\b[^\d]*$",
     r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
     r"\w+){0,8}? "
@@ -71,6 +71,11 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:\w+, )?(?:that's|that is|it's|it is) so \w+ that you(?:'re)?\b[^,;\d]*$",
     r"^i(?:'ll| will)(?: definitely| always| just)? keep (?:pushing|going|trying|at it)\b[^,;\d]*$",
+    r"^(?:\w+, )?(?:you(?:'re| are) (?:the (?:best|\w+est)|(?:so|such an?|an?) (?:\w+ )?(?:inspir\w+|"
+    r"amazing|awesome|"
+    r"great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|amazing|awesome|"
+    r"gorgeous)|"
+    r"way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|about))\b[^;\d?]*$",
     r"^keep on (?:being|going|pushing|doing)\b[^,;\d]*$",
 )
 

@@ -150,7 +150,8 @@ _PERSONAL = (
 
 #: What stands anywhere before a cue and takes its meaning away: it is supposed, or told of somebody else.
 _SUPPOSED = any_of(
-    r"\b(?:if|unless|whether|suppose|supposing|imagine|pretend|wish|in case|joke|joking|kidding)\b",
+    r"\b(?:if|unless|whether|suppose|supposing|imagine|pretend|wish|in case|joke|joking|kidding|"
+    r"worr(?:y|ied|ying)|nervous|afraid|anxious|stressed|unsure|not sure|wonder(?:ing)?|regret)\b",
     r"\b(?!(?:i|we)\b)\w+ (?:says?|said|thinks?|thought|claims?|claimed|tells?|told|believes?|believed|asks?|"
     r"asked|heard|hears|hopes?|hoped|wants?|wanted|insists?|insisted|assumes?|assumed|swears?|swore)\b",
 )

@@ -20,7 +20,7 @@ from processors.summaries.corrections import corrected
 from processors.summaries.cues import Section
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.reading import Turn, read, words
-from processors.summaries.speech_acts import is_fragment
+from processors.summaries.speech_acts import is_fragment, is_proposal
 from processors.summaries.telling import line_of
 from processors.summaries.worth import LEAST, conversation, substance, worth_of
 from processors.text.tokens import TokenCounter
@@ -71,7 +71,11 @@ def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:
     for turn in turns:
         for place, sentence in enumerate(turn.sentences if turn.role is Role.ASSISTANT else ()):
             told = not (
-                sentence.laid_out or sentence.asks or is_fragment(sentence.plain) or is_phatic(sentence.plain)
+                sentence.laid_out
+                or sentence.asks
+                or is_fragment(sentence.plain)
+                or is_phatic(sentence.plain)
+                or is_proposal(sentence.plain)
             )
             if told and len(sentence.words) >= ELLIPTIC:
                 text = f"{turn.speaker}: {sentence.text}"

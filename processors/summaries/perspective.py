@@ -69,8 +69,9 @@ _PRESENT = frozenset(_VERBS.split())
 #: More that are told of somebody; some of them begin statements as nouns, so they are no sign of a command.
 _MORE_VERBS = """
 achieve act aim allow apply approach attend base become blend breathe bring camp catch challenge chase combine
-commute compare compete complete connect consider contribute cope create crave dance depend design develop
-discover discuss draw dress encourage escape excel experiment explore express face fail figure freelance gain
+commute compare compete complete connect consider continue contribute cope create crave dance depend design
+develop discover discuss draw dress
+encourage escape excel experiment explore express face fail figure freelance gain
 garden gather hang hike host improve inspire introduce invest judge laugh lead lean lift lend maintain
 manage mentor motivate paint perform pick pray present protect push reach realize recharge recognize record
 reflect relate relax rely research respond sail save score sketch ski solve spread start strive struggle
@@ -90,7 +91,8 @@ taught thought told took was went woke won wore wrote
 """
 _PAST = frozenset(_PAST_VERBS.split())
 _PARTICIPLE = re.compile(
-    r"(?:\w+ed|been|had|better|gone|seen|done|got|taken|made|known|heard|thought|paid|left|said|told|lost|bought|"
+    r"(?:\w+ed|been|had|better|gone|seen|done|got|taken|made|known|heard|thought|paid|left|said|told|lost|"
+    r"bought|"
     r"brought|met|written|eaten|forgotten|found|given|kept|sold|sent|spent|slept|won|broken|driven|flown)\Z"
 )
 

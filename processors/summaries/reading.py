@@ -40,7 +40,8 @@ _MARKER = re.compile(
     r"sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
     r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
-    r"(?:and|but|well|oh|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|true)\b))\s+"
+    r"(?:and|but|well|oh|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|"
+    r"true)\b))\s+"
     r"(?=[^\W\d]))*",
     re.IGNORECASE,
 )
@@ -53,6 +54,18 @@ _TAKES_BACK = re.compile(
     r"[\s,;:–—-]*(?:but|though|although|however|yet|except|instead|until|unless)\b"
     r"(?! (?:I['’]m|I am|I['’]d|I (?:don['’]t know|want|need)|can|could|how|what)\b)",
     re.IGNORECASE,
+)
+#: A phrase begins with it, so that what stands before may be whole.
+_PHRASE = re.compile(
+    r"(?:to|for|with|from|in|on|at|by|when|while|as|where|who|that|if|or|\W|[^\x00-\u02af])(?:\b|(?<=\W))"
+)
+#: All of it only says when, if or what for.
+_CONDITION = re.compile(
+    r"(?:to|if|when|while|although|though|since|because|as|after|before|given|once|until|unless|whether)\b"
+    r"(?!.*, (?:(?:please|then|maybe|perhaps) )?(?:I|you|we|he|she|it|they|the|my|your|our|his|her|its|"
+    r"their|this|these|that|there|"
+    r"(?-i:[A-Z])\w+|what|how|can|could|would|should|do|is|are)\b).*\Z",
+    re.IGNORECASE | re.DOTALL,
 )
 _SPACE = re.compile(r"\s+")
 #: A question begins with it, also where its end was cut off.
@@ -218,7 +231,10 @@ def _shortened(text: str) -> str:
         found.start()
         for found in _SPACE.finditer(text, first, LONGEST_SENTENCE)
         if _parts_words(text[found.start() - 1], text[found.end() : found.end() + 1])
+        and _PHRASE.match(text, found.end())
     ]
+    if ends and _CONDITION.match(text, 0, ends[-1]):
+        return ""  # the main clause is cut off
     if not ends:  # no spaces: CJK may be cut anywhere but in what is written in other characters
         ends = [at for at in range(first, LONGEST_SENTENCE) if _is_letter_alone(text[at - 1 : at + 1])]
     return text[: ends[-1]].rstrip(" \t\n,;:–—-") + ELLIPSIS if ends else ""

@@ -18,6 +18,7 @@ _ENCOURAGEMENT = any_of(
     r" got to)?)(?: (?:all|both|just|always|really|definitely|still|totally|never|together))* (?:keep\b|"
     r"continue\b|cherish|stay |push\b|support|appreciate|enjoy|celebrate|spread|strive|savor|remember|never|"
     r"give it|give up|got this|(?:do|handle) (?:it|this|that|anything|so much|great things)\b|tackle|"
+    r"get to work|"
     r"achieve|inspire|join forces|stick together|make (?:it|this|that|things|every|a (?:\w+ )?(?:difference|"
     r"impact|change)|some (?:\w+ )?(?:change|memories)|(?:\w+ )?memories|the (?:most|best)|"
     r"\w+ (?:unforgettable|count|happen|better))\b|work (?:hard|together)|help (?:those|others|each)|"

@@ -26,7 +26,8 @@ _COMMAND = any_of(
     r"call|ask|bring|pass|get|follow) (?:me|us)\b",
     r"^(?:come (?:on|in|here)|look|listen|wait|hurry|hold on|don't (?:worry|mention|be|forget|you)|"
     r"take (?:it easy|a "
-    r"seat|a look)|have a (?:seat|look|nice)|sit down|calm down|never mind|guess what|be (?:careful|"
+    r"seat|a look)|have an? (?:seat|look|\w+ (?:time|day|night|weekend|trip))|sit down|calm down|never mind|"
+    r"guess what|be (?:careful|"
     r"quiet))\b",
     r"^(?:(?:but|and|so|just|always),? )*(?:remember(?:, (?!(?:to|that|when|the|i|i'm|my|we|our|he|she|they)\b)"
     r"| (?:you|your|why|how|what|\w+(?=,)))|believe in|hang in|keep (?:going|pushing|shining|chasing|"
@@ -38,7 +39,9 @@ _COMMAND = any_of(
 #: Unfinished, only a condition or a denial of what is left out, or a word that one begins with.
 _FRAGMENT = any_of(
     r"(?:\.\s*\.|[,:–—-])\s*\Z",
-    r"\A(?:if|when|because|unless|not)\b[^,]*\Z",
+    r"\A(?:if|when|because|unless|not|since (?:there|i|you|he|she|it|we|they|the|my|your))\b[^,]*\Z",
+    # It says what was meant by what stood before it.
+    r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
     r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
 )
@@ -73,6 +76,7 @@ _INVERTED = any_of(
     r"should|shall|"
     r"would|will|have|has) (?:i|you|we|he|she|they|it|there|this|that|these|those|the|my|your|our)\b",
     r"^(?:can|could|would|will|shall|should|do|does|did|are|were|have|may) (?:i|you|we)\b",
+    r"^(?:what|where|who|how)s (?:your|the|my|it|his|her|our|their)\b",
     r"^(?:does|did|is|are|was|were|has) (?:he|she|it|they|the|this|that|there|my|your|his|her|our|their|"
     r"any\w*)\b",
 )

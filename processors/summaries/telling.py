@@ -34,7 +34,7 @@ _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re
 LONGEST_TOLD = 260
 
 #: What a pronoun stands for is named in one of so many sentences before.
-REACH = 4
+REACH = 6
 
 
 def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section, str, frozenset[str]] | None:
@@ -137,6 +137,7 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     by_itself = not is_elliptic(question, answer)
     if (
         answer.asks
+        or not answer.text
         or POINTED_AT.match(answer.plain)
         or greets(answer.lead)
         or is_fragment(answer.plain)

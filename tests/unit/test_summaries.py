@@ -412,3 +412,31 @@ async def test_the_builtin_summarizer_rolls_up() -> None:
     summary = (await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))).summary
     assert 0 < len(summary.key_facts) < 20
     assert summary_tokens(summary, count) <= LARGEST
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Labelling the jars is crucial for a tidy pantry.",
+        "Watering the seedlings early can help you avoid mildew.",
+        "To make sure that the lid closes even when the jar stands upside down in the cellar over a whole "
+        "long winter full of frost you ought to turn the ring twice.",
+    ],
+)
+def test_what_an_assistant_says_is_good_for_everybody_is_not_told(sentence: str) -> None:
+    said = summarize(("user", "My pantry shelf holds forty jars."), ("assistant", sentence))
+    assert lines(said) == ["My pantry shelf holds forty jars."]
+
+
+def test_a_worry_is_no_decision_because_something_was_agreed() -> None:
+    said = summarize(("user", "I'm worried that I agreed to paint the whole fence by Sunday."))
+    assert said.decisions == ()
+    assert lines(said) == ["I'm worried that I agreed to paint the whole fence by Sunday."]
+
+
+def test_an_answer_that_cannot_be_told_leaves_nothing_behind_its_question() -> None:
+    answer = "If the " + "very old and heavy gate " * 8 + "sticks turn it."
+    assert not any(
+        line.rstrip().endswith(("–", ":"))
+        for line in lines(summarize(("user", "Which gate sticks?"), ("assistant", answer)))
+    )

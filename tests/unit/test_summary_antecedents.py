@@ -144,3 +144,26 @@ def test_no_comma_is_left_before_what_is_cut_off() -> None:
     summary = told(("ada", f"In March {long}while {long}"), ("ben", "Fine."))
     assert "tower…" in summary or "barn…" in summary
     assert ",…" not in summary
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I'll hang it above the stove.",
+        "I've heard that it's rather noisy, but I need a kettle by Friday.",
+        "Sometimes I even take it to the lake.",
+        "I'll ask around for any that are still free.",
+        "I coach these swimmers in winter.",
+        "Seeing it made me shiver.",
+    ],
+)
+def test_a_word_before_a_pronoun_that_is_no_noun_names_nothing(line: str) -> None:
+    assert leaves_open(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["I coach swimmers, and these swimmers win.", "My stove is old, so I'll sell it.", "I rest on these days."],
+)
+def test_what_a_line_names_it_may_point_at(line: str) -> None:
+    assert not leaves_open(line)
