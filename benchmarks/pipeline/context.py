@@ -132,6 +132,7 @@ async def measure(folder: Path, facts: int, turns: int, rounds: int) -> dict[str
             )
             began = time.perf_counter()
             (made,) = await maker.make([request], patience)
+            assert made is not None
             took = time.perf_counter() - began
             await log.write([(request.turns[-1], number)])
             await contexts.write([made])
@@ -168,7 +169,7 @@ async def measure(folder: Path, facts: int, turns: int, rounds: int) -> dict[str
             "256 conversations at once": {
                 "seconds": round(took, 2),
                 "contexts_per_second": round(256 / took),
-                "by_meaning": statistics.mean(each.by_meaning for each in made),
+                "by_meaning": statistics.mean(each is not None and each.by_meaning for each in made),
             },
             "reading": _percentiles(reading),
         }

@@ -44,7 +44,8 @@ def main(conversations: int) -> None:
     before = resident_bytes()
     for first in range(0, conversations, 100):
         count = min(100, conversations - first)
-        records, keys = [], []
+        records: list[Record] = []
+        keys = []
         for number in range(first, first + count):
             for turn in range(TURNS):
                 key, value = chat_message(turn * conversations + number, conversations)

@@ -85,6 +85,7 @@ def _whole_step(value: bytes, state: Any) -> list[bytes]:
         from benchmarks.pipeline.whole import WholeStep
 
         _WHOLE = WholeStep()
+    outputs: list[bytes]
     outputs, payload = _WHOLE.step(value, state.get_bytes("s"))
     state.set_bytes("s", payload)
     return outputs

@@ -314,6 +314,6 @@ async def _make_topics(servers: str, names: list[str]) -> None:
             raise SystemExit(f"topics were not made: {refused}")
         ready: set[str] = set()
         while not ready.issuperset(names):
-            found = await cluster.describe(client)
+            found = await cluster.describe(client, names)
             ready = {name for name, topic in found.items() if topic.ready}
             await asyncio.sleep(0.1)

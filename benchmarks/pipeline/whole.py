@@ -48,6 +48,7 @@ class WholeStep:
         self._offset += 1
         fold.add([(message, self._offset, 0.0)])
         after = fold.finish(0.0)
+        assert after is not None
         self._pages.update({(name, begins): page for begins, page in fold.pages.items()})
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
         return outputs, STATE.encode(after)

@@ -37,6 +37,7 @@ from models.messages import Role
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.embedding.wording import EMBEDDED_CHARACTERS
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from streams.adapters.index_factory import open_index
@@ -48,7 +49,6 @@ from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.recall.episodes import EPISODES, Episodes
 from streams.agents.recall.punctuations import TURNS as TURNS_TOPIC
-from streams.agents.recall.turns import EMBEDDED_CHARACTERS
 from streams.contexts.making import ContextMaker
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -128,6 +128,7 @@ class Memory:
         turn = _turn(person, f"{person}-asks", 0, Role.USER, question)
         request = ContextRequest(turns=(turn,), conversation_id=turn.conversation_id)
         (made,) = await self.maker.make([request], 60.0)
+        assert made is not None
         return made
 
 

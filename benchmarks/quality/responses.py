@@ -62,7 +62,10 @@ def stream(text: str, rate: float, pick: random.Random) -> Streamed:
     tokens, at, now = _TOKEN.findall(text), 0, 0.0
     response_filter, state = ResponseFilter(), FilterState()
     came: list[float] = []
-    out, taken, waits, pieces = "", [], [], []
+    taken: list[Duplicate] = []
+    waits: list[float] = []
+    pieces: list[float] = []
+    out = ""
     while at < len(tokens):
         size = pick.choice(_PIECE_TOKENS)
         piece, at = "".join(tokens[at : at + size]), at + size

@@ -14,7 +14,18 @@ from zlib import decompressobj
 import cramjam
 import pytest
 from redis.asyncio import Redis
-from test_state_reset import EMBEDDINGS, FACTS, MESSAGES, NOW, Place, Process, eventually, place, read_all
+from test_state_reset import (
+    EMBEDDINGS,
+    FACTS,
+    MESSAGES,
+    NOW,
+    Place,
+    Process,
+    bare_place,
+    eventually,
+    place,
+    read_all,
+)
 
 from models.index import VectorSpace
 from models.messages import ChatMessage
@@ -31,7 +42,7 @@ from streams.search import SearchType, Wanted
 from streams.search.graph import GraphWanted
 from tests.topic_records import records_of
 
-__all__ = ["place"]
+__all__ = ["bare_place", "place"]
 
 pytestmark = pytest.mark.kafka
 
