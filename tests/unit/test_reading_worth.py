@@ -160,6 +160,7 @@ def test_what_only_the_talk_explains_is_not_told(said: str) -> None:
         ("I prefer dairy-free.", "Prefers dairy-free food"),
         ("I love the beach.", "Likes the beach"),
         ("I love the music of Ana Lund.", "Likes the music of Ana Lund"),
+        ("I don't like the coffee at work.", "Does not like the coffee at work"),
         ("I like to run and juggle.", "Likes running and juggling"),
         ("I like to rock climb.", "Likes rock climbing"),
         ("I finished the report on 3 May.", "Finished the report on 3 May 2024"),
