@@ -56,8 +56,11 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 # fmt: on
+#: Not "call me Monday", which is about the telephone.
 _CALLED = re.compile(
-    r"(?:always )?call me (?P<v>(?-i:[A-Z])[\w-]+)(?=$|[,.;!]| (?:from|and|when|in)\b)", re.IGNORECASE
+    r"(?:always )?call me (?!(?:\w+day|tonight|tomorrow|later|back|again|anytime|crazy|old-fashioned)\b)"
+    r"(?P<v>(?-i:[A-Z])[\w-]+)(?=$|[,.;!]| (?:from|and|when|in)\b)",
+    re.IGNORECASE,
 )
 _JUDGED = re.compile(
     rf"(?:(?:that|this|it|your|the|the last|your last)(?:(?: last| previous)? {_ABOUT})?(?:'s| is| was| were| are| isn't| wasn't)?) "

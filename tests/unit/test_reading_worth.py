@@ -125,6 +125,11 @@ def test_a_name_to_be_called_by_is_told(said: str) -> None:
     assert (found.attribute, found.value, found.statement) == ("name", "Ada", "Is called Ada")
 
 
+@pytest.mark.parametrize("said", ["Call me Monday.", "Call me Tonight."])
+def test_when_to_call_is_no_name(said: str) -> None:
+    assert sentences(said) == []
+
+
 def test_a_liking_is_kept_where_it_is_turned_down() -> None:
     assert only("I'm not interested in learning about comets.").attribute == "like"
 
