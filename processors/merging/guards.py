@@ -93,22 +93,36 @@ _EMPTY = _words(
 _ALIKE = dict.fromkeys((*_LIKES, "fan", "fond"), "like")
 
 
+class Told:
+    """What of a fact tells it apart from another: it is read once, however many others it is compared with."""
+
+    def __init__(self, fact: Fact) -> None:
+        self.fact = fact
+        self.attribute = normalized_attribute(fact.attribute)
+        self.words = _Words(fact.statement)
+        self.about = fact.tenant_id, fact.user_id, normalized_subject(fact.subject), fact.kind
+
+
 def relation(one: Fact, other: Fact) -> Relation:
     """Return what two facts of one person are to each other whose vectors are near."""
-    if (one.tenant_id, one.user_id) != (other.tenant_id, other.user_id):
+    return relation_of(Told(one), Told(other))
+
+
+def relation_of(first: Told, second: Told) -> Relation:
+    """Return what two facts are to each other, as :func:`relation` does."""
+    one, other = first.fact, second.fact
+    if first.about != second.about:
         return Relation.DIFFERENT
-    if normalized_subject(one.subject) != normalized_subject(other.subject) or one.kind is not other.kind:
-        return Relation.DIFFERENT
-    attributes = normalized_attribute(one.attribute), normalized_attribute(other.attribute)
-    if attributes[0] == attributes[1] and _is_decided_by_slot(one, other, attributes[0]):
+    is_one_slot = first.attribute == second.attribute
+    if is_one_slot and _is_decided_by_slot(one, other, first.attribute):
         return Relation.DIFFERENT
     if not _may_be_one_event(one, other):
         return Relation.DIFFERENT
-    words = _Words(one.statement), _Words(other.statement)
+    words = first.words, second.words
     if words[0].excludes(words[1]):
         return Relation.DIFFERENT
     denies = one.polarity is not other.polarity or words[0].denies != words[1].denies
-    if attributes[0] != attributes[1]:
+    if not is_one_slot:
         return Relation.DIFFERENT if denies else Relation.UNCLEAR
     if denies:
         return Relation.OPPOSITE if words[0].content == words[1].content else Relation.UNCLEAR
@@ -172,7 +186,8 @@ class _Words:
         self.denies = says_no != (not _DISLIKES.isdisjoint(plain))
         self.names = _names(written)
         bare = [word.removesuffix("'s") for word in words]
-        self.words = frozenset(bare)
+        #: Of the words of which one excludes the other those that it has, by their group.
+        self.excluding = {n: here for n, words in enumerate(_EXCLUDING) if (here := words.intersection(bare))}
         self.content = frozenset(
             _ALIKE.get(word, stem_of(word))
             for word in bare
@@ -184,9 +199,7 @@ class _Words:
 
     def excludes(self, other: _Words) -> bool:
         """Numbers, names, or words of which one excludes the other."""
-        if self.numbers != other.numbers or self.names != other.names:
-            return True
-        return any(self.words & words != other.words & words for words in _EXCLUDING)
+        return (self.numbers, self.names, self.excluding) != (other.numbers, other.names, other.excluding)
 
     def says_no_less(self, other: _Words) -> bool:
         """Whether everything that the other says is said here."""

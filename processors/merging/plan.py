@@ -7,6 +7,7 @@ with the rest; nothing of what was decided before comes up again.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from models import ids
 from models.consolidation import Likeness, MergeCluster
 from models.facts import Fact, FactChange, FactStatus
-from processors.merging.guards import Relation, relation
+from processors.merging.guards import Relation, Told, relation_of
 
 #: From where on seed 002 takes two facts for near.
 NEAR_FROM = 0.85
@@ -24,6 +25,9 @@ NEAR_FROM = 0.85
 #: How many facts of a cluster, and how many clusters, somebody is asked about at once.
 CLUSTER_LIMIT = 8
 CLUSTERS_LIMIT = 20
+
+#: What is noted of two facts that were decided about.
+_DECIDED = (FactChange.CONTRADICTED, FactChange.KEPT)
 
 #: Rows that are compared with all others at a time.
 _ROWS = 256
@@ -62,18 +66,16 @@ def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NE
     same: list[Pair] = []
     opposite: list[Pair] = []
     unclear: list[Pair] = []
+    relations = _Relations(facts)
     for pair in _near(holding, changed, near_from):
-        one, other = facts[pair.fact_id], facts[pair.other_id]
-        if _was_decided(one, other):
-            continue
-        found = relation(one, other)
+        found = relations.of(pair.fact_id, pair.other_id)
         if found is Relation.SAME:
             same.append(pair)
         elif found is Relation.OPPOSITE:
             opposite.append(pair)
         elif found is Relation.UNCLEAR:
             unclear.append(pair)
-    merges, left_over = _merges(same, facts)
+    merges, left_over = _merges(same, facts, relations)
     gone = {pair.other_id for pair in merges}
     open_pairs = [pair for pair in (*unclear, *left_over) if not gone & {pair.fact_id, pair.other_id}]
     denied = tuple(pair for pair in opposite if not gone & {pair.fact_id, pair.other_id})
@@ -86,13 +88,28 @@ def _counts(fact: Fact) -> bool:
     return fact.status is FactStatus.ACTIVE and not fact.tentative
 
 
-def _was_decided(one: Fact, other: Fact) -> bool:
-    """Whether it was noted before that these two deny each other, or are not the same."""
-    return any(
-        change.change in (FactChange.CONTRADICTED, FactChange.KEPT)
-        and change.fact_id in (one.fact_id, other.fact_id)
-        for change in (*one.changes, *other.changes)
-    )
+class _Relations:
+    """What facts are to each other.  A fact is near many others: what it takes to tell is read of it once."""
+
+    def __init__(self, facts: Mapping[str, Fact]) -> None:
+        self._facts = facts
+        self._read: dict[str, tuple[Told, frozenset[str | None]]] = {}
+
+    def of(self, one_id: str, other_id: str) -> Relation:
+        """Return what two are; ``different`` if it was noted before that they deny each other, or are not the
+        same.
+        """
+        (one, one_about), (other, other_about) = self._known(one_id), self._known(other_id)
+        if not one_about.isdisjoint((one_id, other_id)) or not other_about.isdisjoint((one_id, other_id)):
+            return Relation.DIFFERENT
+        return relation_of(one, other)
+
+    def _known(self, fact_id: str) -> tuple[Told, frozenset[str | None]]:
+        if (found := self._read.get(fact_id)) is None:
+            fact = self._facts[fact_id]
+            about = frozenset(each.fact_id for each in fact.changes if each.change in _DECIDED)
+            found = self._read[fact_id] = Told(fact), about
+        return found
 
 
 def _near(known: Sequence[Known], changed: Collection[str], near_from: float) -> Iterator[Pair]:
@@ -120,23 +137,28 @@ def _strength(fact: Fact) -> tuple[float, int, float, str]:
     return fact.confidence, fact.evidence_count, -fact.learned_at.timestamp(), fact.fact_id
 
 
-def _merges(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> tuple[tuple[Pair, ...], list[Pair]]:
+def _merges(
+    pairs: Sequence[Pair], facts: Mapping[str, Fact], relations: _Relations
+) -> tuple[tuple[Pair, ...], list[Pair]]:
     """Return merges into the strongest of each component, and the pairs that a guard keeps out of one.
 
     That two facts are near a third does not make them one: each must be the same as the one that stays.
     """
     similarity = {(pair.fact_id, pair.other_id): pair.similarity for pair in pairs}
-    merges, left_over = [], []
+    pairs_of: defaultdict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        pairs_of[pair.fact_id].append(pair)
+        pairs_of[pair.other_id].append(pair)
+    merges, left_over = [], list[Pair]()
     for members in _components(pairs):
         winner = max((facts[each] for each in members), key=_strength)
         for other_id in sorted(members - {winner.fact_id}):
             first, second = sorted((winner.fact_id, other_id))
             cosine = similarity.get((first, second))
-            same = relation(winner, facts[other_id]) is Relation.SAME
-            if cosine is not None or (same and not _was_decided(winner, facts[other_id])):
+            if cosine is not None or relations.of(winner.fact_id, other_id) is Relation.SAME:
                 merges.append(Pair(winner.fact_id, other_id, cosine or 0.0))
             else:
-                left_over += [pair for pair in pairs if other_id in (pair.fact_id, pair.other_id)]
+                left_over += pairs_of[other_id]
     return tuple(merges), left_over
 
 
@@ -144,9 +166,13 @@ def _components(pairs: Sequence[Pair]) -> list[set[str]]:
     """Return the sets of facts that are connected by pairs, in order of their least id."""
     of: dict[str, set[str]] = {}
     for pair in pairs:
-        one, other = of.get(pair.fact_id, {pair.fact_id}), of.get(pair.other_id, {pair.other_id})
-        joined = one | other
-        of.update(dict.fromkeys(joined, joined))
+        one = of.setdefault(pair.fact_id, {pair.fact_id})
+        other = of.setdefault(pair.other_id, {pair.other_id})
+        if one is other:
+            continue
+        few, many = sorted((one, other), key=len)
+        many |= few
+        of.update(dict.fromkeys(few, many))
     found = {min(members): members for members in of.values()}
     return [found[least] for least in sorted(found)]
 

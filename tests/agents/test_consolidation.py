@@ -1079,6 +1079,16 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harne
     assert person.changed == ()
 
 
+def test_the_more_facts_there_are_the_fewer_are_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may all be near each other, and no step takes longer than a worker may be silent."""
+    monkeypatch.setattr(consolidating, "PAIRS_LIMIT", 20)
+    harness = Harness()
+    for number in range(6):
+        harness.know(f"User likes thing {number}", number)
+    harness.consolidate()
+    assert [each.changed for each in harness.values(REPORTS, ConsolidationReport)] == [3, 3]
+
+
 def of_person(harness: Harness) -> Person:
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
     return person

@@ -15,6 +15,7 @@ from models.ids import text_fact_id
 from models.messages import Role
 from models.statements import Kind, Polarity, Precision
 from models.turns import Turn, TurnSource
+from processors.merging import guards
 from processors.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
 from processors.merging.guards import Relation, excludes, may_merge, relation
 from processors.merging.plan import CLUSTER_LIMIT, Known, plan
@@ -195,6 +196,21 @@ def test_somebody_is_asked_about_the_surest_first() -> None:
     facts = [Known(each, vectors[0]) for each in films] + [Known(each, vectors[1]) for each in tea]
     asked = plan(facts, {each.fact.fact_id for each in facts}).questions
     assert [[each.confidence for each in cluster.facts] for cluster in asked] == [[0.9, 0.72], [0.75, 0.7]]
+
+
+def test_a_statement_is_read_once_however_many_it_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a person who says much alike each of a thousand is near to all others."""
+    read: list[str] = []
+
+    class Words(guards._Words):
+        def __init__(self, statement: str) -> None:
+            read.append(statement)
+            super().__init__(statement)
+
+    monkeypatch.setattr(guards, "_Words", Words)
+    facts = [fact(f"User likes {what} films") for what in ("old", "silent", "long", "loud", "slow", "Danish")]
+    plan(known(*facts), {each.fact_id for each in facts})
+    assert sorted(read) == sorted(each.statement for each in facts)
 
 
 def test_what_did_not_change_is_not_compared() -> None:

@@ -59,6 +59,9 @@ from streams.settings import Settings
 #: So many changed facts of a person do not wait for the schedule.
 CHANGED_LIMIT = 1_000
 
+#: So many pairs of facts are compared at a time, if all of them are near: half a minute of a slow core.
+PAIRS_LIMIT = 3_000_000
+
 #: Nor do so many turns.
 SAID_LIMIT = 256
 
@@ -199,7 +202,8 @@ class Consolidating:
             person = Person(step.tenant_id, step.user_id, "")
         facts, gone = known(person, key, work)
         # So many at a time: whatever else is in the partition does not wait for a person of whom more changed.
-        some, left = to_look_at(person, key, CHANGED_LIMIT, work)
+        most = min(CHANGED_LIMIT, max(1, PAIRS_LIMIT // max(1, len(facts))))
+        some, left = to_look_at(person, key, most, work)
         found = plan(facts, some, self._near_from)
         said = said_by(person, work)
         borne_out = supported(facts, said, self._support_from)
