@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -46,8 +47,10 @@ class Kind(Generic[Item]):
     """How one kind of item is stored and found.
 
     An item has ``user_id``, whose it is.  Its ``version``, if it has one, is a number that grows with each
-    change; an item without never changes.  ``keywords`` are compared as a whole, ``numbers`` and ``times`` by
-    range.  ``derived``: what is stored besides the item's own fields, to be searched by.
+    change; where there is ``newest_by``, it is the time in that field (:func:`version_at`): what comes again
+    under its id is newer than its erasure.  An item without either never changes.  ``keywords`` are compared as
+    a whole, ``numbers`` and ``times`` by range.  ``derived``: what is stored besides the item's own fields, to
+    be searched by.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Kind(Generic[Item]):
     numbers: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     derived: Callable[[Item], dict[str, Any]] | None = None
+    newest_by: str = ""
 
     def id_of(self, item: Item) -> str:
         """Return the id of an item's point."""
@@ -67,6 +71,8 @@ class Kind(Generic[Item]):
 
     def version_of(self, item: Item) -> int:
         """Return an item's version; 1 if it has none."""
+        if self.newest_by:
+            return version_at(getattr(item, self.newest_by))
         found: int = getattr(item, VERSION_FIELD, 1)
         return found
 
@@ -113,6 +119,11 @@ class Kind(Generic[Item]):
         return tuple(field for field in self.keywords if field != OWNER_FIELD)
 
 
+def version_at(moment: datetime) -> int:
+    """Return the version of what came at a moment: what is erased up to then is erased up to this."""
+    return round(moment.timestamp() * 1000)
+
+
 def facts_kind(rates: Mapping[StatementKind, float] = RATES) -> Kind[Fact]:
     """Return the kind of facts that fade at these rates, per day: until when each is sure enough."""
 
@@ -143,6 +154,7 @@ TURNS: Kind[Turn] = Kind(
     keywords=("tenant_id", "conversation_id", "role"),
     times=("sent_at", ARRIVED),
     filled_from="memory.turns.v1",
+    newest_by=ARRIVED,
 )
 
 EPISODES: Kind[Episode] = Kind(
@@ -153,6 +165,7 @@ EPISODES: Kind[Episode] = Kind(
     keywords=("tenant_id", "conversation_id"),
     times=("first_sent_at", "last_sent_at", ARRIVED),
     filled_from="memory.episodes.v1",
+    newest_by=ARRIVED,
 )
 
 

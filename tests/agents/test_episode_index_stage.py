@@ -17,6 +17,8 @@ from models.windows import WindowSource
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
 from streams.agents.recall.episode_index import EpisodeIndex
+from streams.erasure.erasures import UNTIL_HEADER
+from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -91,15 +93,31 @@ async def test_only_episodes_of_the_person_the_tenant_the_conversation_and_the_t
     assert await ids_of(index, after) == []
 
 
-async def test_what_is_erased_is_gone_and_an_old_copy_stays_out(index: QdrantEdgeIndex) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_what_is_erased_is_gone_and_an_old_copy_stays_out_however_the_log_is_cut(
+    index: QdrantEdgeIndex, at_once: bool
+) -> None:
+    """As a worker that was taken for dead may write one; what was said again since comes in."""
+    old, name = episode(0, "Ada: I grow blueberries."), episode(0).episode_id
+    again = episode(0, "Ada: I grow blueberries again.", arrived_at=NOON + timedelta(days=2))
     harness = StageHarness(EpisodeIndex(Settings(), index).stage())
-    record = harness.record(episode(0))
-    await harness.call(record)
-    await harness.call(harness.record(None, key=episode(0).episode_id.encode()))
+
+    async def read(*records: Record) -> None:
+        for part in [records] if at_once else [[each] for each in records]:
+            await harness.call(*part)
+
+    until = [(UNTIL_HEADER, (NOON + timedelta(days=1)).isoformat().encode())]
+    gone = harness.record(None, key=name.encode(), headers=until)
+    await read(harness.record(old), gone, harness.record(old))
     assert await ids_of(index, ADA) == []
-    await harness.call(record)
+    await read(harness.record(again), gone, last := harness.record(old))
+    assert await index.get([name]) == [again]
+    place = (last.topic, last.partition)
+    assert await index.marks([place]) == {place: last.offset + 1}
+    harness.arrived = NOON + timedelta(days=3)
+    await read(harness.record(None, key=name.encode()), harness.record(again))
     assert await ids_of(index, ADA) == []
-    assert await index.marks([(record.topic, record.partition)]) == {(record.topic, record.partition): 1}
+    assert harness.dead_letters == []
 
 
 @pytest.mark.parametrize("bad", [b"{not json", None], ids=["text", "tombstone"])

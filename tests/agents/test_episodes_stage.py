@@ -20,6 +20,7 @@ from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episodes import EPISODES, PAGE, PAGE_EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
+from streams.erasure.erasures import UNTIL_HEADER
 from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
@@ -171,6 +172,11 @@ def test_an_erased_turn_takes_its_episodes_with_it() -> None:
         for topic, prefix in ((EPISODES, b""), (EMBEDDINGS, b"episode/"), (REQUESTS, b"episode/"))
     ]
     assert {output.route for output in harness.last.outputs} == {b"c", b"ada"}
+    latest = {each.episode_id.encode(): each.arrived_at for each in harness.episodes}
+    for output in harness.last.outputs:
+        if output.topic == EPISODES:
+            until = dict(output.headers)[UNTIL_HEADER]
+            assert until == latest[output.key].isoformat().encode(), "what is said again later is no part of it"
     assert harness.last.counts["episodes_total", ("erased",)] == 2
     harness.feed(harness.erasure(3))
     assert harness.last.outputs == []

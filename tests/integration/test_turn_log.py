@@ -31,6 +31,9 @@ from streams.vectors.requests import REQUESTS
 
 ADA = TurnFilter(user_id="ada")
 
+#: When a conversation begins anew.
+ANEW = dict.fromkeys(("began_at", "arrived_at"), START + timedelta(hours=2))
+
 
 class Rig:
     """The stage, its views, and a log of records to read from any offset."""
@@ -108,6 +111,25 @@ async def test_what_is_erased_is_gone_from_both_and_its_vector_is_to_be_forgotte
     assert (await rig.state())[0] == [turns[0], turns[2]]
     assert [each.index for each in (await rig.state())[1]] == [0, 2]
     assert rig.harness.dead_letters == []
+
+
+@pytest.mark.parametrize("overtaken", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
+    rig: Rig, overtaken: bool, at_once: bool
+) -> None:
+    """Under the same ids, as when an export is imported once more; its erasure may be read behind that."""
+    first, again = turn(0, text="I keep bees"), turn(0, text="I keep goats", **ANEW)
+    rig.say(first, *[again] if overtaken else [])
+    rig.erase(first, **{UNTIL_HEADER: (START + timedelta(hours=1)).isoformat()})
+    rig.say(*[] if overtaken else [again], first)
+    if at_once:
+        await rig.read()
+    else:
+        for record in rig.records:
+            await rig.harness.call(record)
+    assert await rig.state() == ([again], [again])
+    assert await rig.words("bees goats") == [0]
 
 
 async def test_a_vector_is_forgotten_where_the_person_lies(rig: Rig) -> None:

@@ -1,6 +1,7 @@
 """recall/episode-index: keeps the index of episodes a view of ``memory.episodes.v1``.
 
-An episode is found by its words as soon as it is here; its vector comes by ``memory.embeddings.v1``.
+An episode is found by its words as soon as it is here; its vector comes by ``memory.embeddings.v1``.  Which
+of two copies is the newer one, and whether it came before an erasure, is told by when its last turn arrived.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from models.episodes import Episode
 from models.errors import InvalidRecord
 from models.index import EpisodeFilter, SearchIndex
 from processors.text.validation import decode
+from streams.adapters.qdrant_kinds import version_at
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.episodes import EPISODES
+from streams.erasure import erasures
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
-
-#: Episodes have no versions: one that was erased stays out of the index.
-_ONLY_VERSION = 1
 
 
 class EpisodeIndex:
@@ -40,30 +40,36 @@ class EpisodeIndex:
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Store the episodes of the batch, and erase what was erased."""
         effects = Effects()
-        found: dict[str, Episode | None] = {}
+        newest: dict[str, Episode] = {}
+        erased: dict[str, int] = {}
         for record in batch.records:
             try:
-                episode_id, episode = _read(record)
+                episode_id, said = _read(record)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
                 continue
-            found[episode_id] = episode
-        if stored := [episode for episode in found.values() if episode is not None]:
-            await self._index.upsert(stored)
-        if erased := [episode_id for episode_id, episode in found.items() if episode is None]:
-            await self._index.erase(dict.fromkeys(erased, _ONLY_VERSION))
+            if isinstance(said, int):
+                erased[episode_id] = max(said, erased.get(episode_id, said))
+            elif (known := newest.get(episode_id)) is None or known.arrived_at <= said.arrived_at:
+                newest[episode_id] = said
+        # The order of both is all the same to the index: the newer one stays.
+        if erased:
+            await self._index.erase(erased)
+        if newest:
+            await self._index.upsert(list(newest.values()))
         await self._index.set_mark((batch.source, batch.partition), batch.next_position)
         return effects
 
 
-def _read(record: SourceRecord) -> tuple[str, Episode | None]:
-    """Return an episode under its id; without it if it is erased.
+def _read(record: SourceRecord) -> tuple[str, Episode | int]:
+    """Return an episode under its id, or up to which version it is erased.
 
     Raises:
-        InvalidRecord: as :func:`decode`, or ``invalid_episode_id``.
+        InvalidRecord: as :func:`decode`, or ``invalid_episode_id``, ``invalid_erasure``.
     """
     if record.value is None:
-        return _checked((record.key or b"").decode(errors="replace")), None
+        episode_id = _checked((record.key or b"").decode(errors="replace"))
+        return episode_id, version_at(erasures.until_of(record))
     episode = decode(Episode, record.value)
     return _checked(episode.episode_id), episode
 

@@ -38,7 +38,7 @@ from streams.agents.recall import turn_vectors
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.erasure.erasures import Erasing
+from streams.erasure.erasures import UNTIL_HEADER, Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -204,7 +204,8 @@ class Episodes:
             gone = [each for each in page if _has(each, hashed, erased.until_ms)]
             for each in gone:
                 event = cloudevents.outgoing(_EVENT, _SOURCE, f"{each.episode_id}/erased")
-                work.emit(EPISODES, each.episode_id.encode(), None, event, route=conversation)
+                until = (UNTIL_HEADER, _last_arrival(each).isoformat().encode())
+                work.emit(EPISODES, each.episode_id.encode(), None, [*event, until], route=conversation)
                 embedding_requests.forget_of(work, VectorKind.EPISODE, each.episode_id, each.user_id, _SOURCE)
                 work.count("episodes_total", "erased")
             if gone:
@@ -319,6 +320,12 @@ def _has(listed: Listed, hashed: bytes, until_ms: float) -> bool:
     return hashed in listed.turns and any(
         each == hashed and arrived <= until_ms for each, arrived in _TURN.iter_unpack(listed.turns)
     )
+
+
+def _last_arrival(listed: Listed) -> datetime:
+    """Return up to when an episode is erased: one of the same turns that are said again later is another."""
+    latest = max(arrived for _, arrived in _TURN.iter_unpack(listed.turns))
+    return datetime.fromtimestamp(latest / 1000, UTC)
 
 
 def _listed(formed: Formed) -> Listed:

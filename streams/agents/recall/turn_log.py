@@ -22,6 +22,7 @@ from processors.text.validation import decode
 from streams import cloudevents
 from streams.adapters.beside import each_of
 from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.qdrant_kinds import version_at
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
 from streams.erasure import erasures
@@ -33,9 +34,6 @@ from streams.settings import Settings
 from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/recall"
-
-#: Turns have no versions: one that was erased stays out of the index.
-_ONLY_VERSION = 1
 
 #: Turns that are read from the index at once.
 _PAGE = 500
@@ -52,7 +50,7 @@ class Erased(NamedTuple):
 
     def covers(self, turn: Turn) -> bool:
         """Say whether the turn had arrived by then."""
-        return turn.arrived_at.timestamp() * 1000 <= self.until_ms
+        return version_at(turn.arrived_at) <= self.until_ms
 
 
 class _Said(NamedTuple):
@@ -109,9 +107,14 @@ class TurnLog:
                 conversations.append(said)
                 continue
             if isinstance(said, Turn):
-                turns[said.turn_id] = said, record.offset
+                known = turns.get(said.turn_id)
+                # A copy of what was erased may follow what was said again under the same id.
+                if known is None or known[0].arrived_at <= said.arrived_at:
+                    turns[said.turn_id] = said, record.offset
                 continue
-            erased[said.turn_id] = said
+            before = erased.get(said.turn_id)
+            if before is None or before.until_ms <= said.until_ms:
+                erased[said.turn_id] = said
             if said.turn_id in turns and said.covers(turns[said.turn_id][0]):
                 gone[said.turn_id], _ = turns.pop(said.turn_id)
         await self._log.write(turns.values())
@@ -146,7 +149,7 @@ class TurnLog:
                 if start is None:
                     break
         if not user_id:
-            await self._log.erase_conversation(tenant_id, conversation_id, _ms(until))
+            await self._log.erase_conversation(tenant_id, conversation_id, version_at(until))
 
     async def _erase(self, erased: Mapping[str, Erased], unseen: Mapping[str, Turn], effects: Effects) -> None:
         """Erase turns; ``unseen``: those of them that came in the same batch."""
@@ -157,7 +160,7 @@ class TurnLog:
             known = await index.get(list(erased))
             stays = {turn.turn_id for turn in known if not erased[turn.turn_id].covers(turn)}
             if gone := erased.keys() - stays:
-                await index.erase(dict.fromkeys(gone, _ONLY_VERSION))
+                await index.erase({turn_id: erased[turn_id].until_ms for turn_id in gone})
             seen |= {turn.turn_id: turn for turn in known}
             later |= stays
         for each in erased.values():
@@ -196,10 +199,6 @@ def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
     effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=route)
 
 
-def _ms(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
-
-
 def read(record: SourceRecord) -> Turn | Erased | Erasing:
     """Return what a record of ``memory.turns.v1`` says.
 
@@ -227,7 +226,7 @@ def read(record: SourceRecord) -> Turn | Erased | Erasing:
             "invalid_erasure",
             f"a record without a value names its turn's conversation in the header {CONVERSATION_HEADER}",
         )
-    return Erased(turn_id, tenant_id, conversation_id, _ms(until), user_id)
+    return Erased(turn_id, tenant_id, conversation_id, version_at(until), user_id)
 
 
 def _check_id(turn_id: str) -> None:
