@@ -102,16 +102,14 @@ class ConversationLog(RedisView):
                 ]
             await self._ask(partial(self._write, keys, arguments), keys)
 
-    async def erase_turn(self, tenant_id: str, conversation_id: str, turn_id: str, until_ms: int) -> None:
-        """Remove a turn; no copy of it that arrived up to ``until_ms`` is taken any more."""
+    async def erase_turns(self, tenant_id: str, conversation_id: str, until_ms: Mapping[str, int]) -> None:
+        """Remove turns; no copy of them is taken any more that arrived up to the moment that each has."""
         log = self._log(tenant_id, conversation_id)
 
         async def erase() -> None:
-            await self._client.hset(log, f"erased:{turn_id}", until_ms)
-            gone = await self._drop(
-                log, lambda turn: turn.turn_id == turn_id and _ms(turn.arrived_at) <= until_ms
-            )
-            await self._keep([log], [until_ms, self._live])
+            await self._client.hset(log, mapping={f"erased:{name}": until for name, until in until_ms.items()})
+            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms.get(turn.turn_id, -1))
+            await self._keep([log], [max(until_ms.values()), self._live])
             await self._leave(tenant_id, conversation_id, gone)
 
         await self._ask(erase, [log])

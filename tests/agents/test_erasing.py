@@ -321,7 +321,7 @@ class View:
     async def nothing(self, *given: object) -> None:
         """What only the other of both has to do."""
 
-    write = set_mark = erase_turn = erase_conversation = marks = nothing
+    write = set_mark = erase_turns = erase_conversation = marks = nothing
 
 
 class TestTurnLog:

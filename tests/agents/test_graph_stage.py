@@ -281,6 +281,19 @@ async def test_what_was_erased_is_not_found(search: View) -> None:
     assert (found.entities, found.relations) == ([], [])
 
 
+async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_is_cut(tmp_path: Path) -> None:
+    index = open_index(Settings(data_dir=tmp_path), RELATION_KIND, VectorSpace("test-1", 4))
+    harness = StageHarness(relation_index(Settings(), index))
+    new, old = tie(1, version=5), tie(1, version=4)
+    try:
+        await harness.call(harness.record(new), harness.record(old))
+        assert await index.get([new.relation_id]) == [new]
+        await harness.call(harness.record(old))
+        assert await index.get([new.relation_id]) == [new]
+    finally:
+        await index.close()
+
+
 @pytest.mark.parametrize(("steps", "limit"), [(0, 10), (3, 10), (1, 0), (1, 1000)])
 async def test_a_walk_has_limits(search: View, steps: int, limit: int) -> None:
     with pytest.raises(InvalidRecord, match="must be"):

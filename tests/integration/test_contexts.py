@@ -322,8 +322,8 @@ class TestReading:
         await rig.facts.erase({erased.fact_id: 1})
         await rig.facts.upsert([msgspec.structs.replace(ended, status=FactStatus.ENDED, version=2)])
         later = int((NOW + timedelta(hours=1)).timestamp() * 1000)
-        await rig.log.erase_turn("default", "old", turn(0, conversation="old").turn_id, later)
-        await rig.log.erase_turn("default", "c", turn(1).turn_id, later)
+        await rig.log.erase_turns("default", "old", {turn(0, conversation="old").turn_id: later})
+        await rig.log.erase_turns("default", "c", {turn(1).turn_id: later})
         answer = await rig.read()
         assert answer.context is not None
         assert inside(answer.context, Tier.FACTS) == ["Plays the cello"]
@@ -339,9 +339,8 @@ class TestReading:
         told = turn(0, "Blueberries for breakfast are best.", "old")
         await rig.remember(told, turn(1, "Noted.", "old"))
         assert inside(await rig.say(turn(0, QUESTION)), Tier.EPISODES) == [told.text]
-        await rig.log.erase_turn(
-            "default", "old", told.turn_id, int((NOW + timedelta(hours=1)).timestamp() * 1000)
-        )
+        later = int((NOW + timedelta(hours=1)).timestamp() * 1000)
+        await rig.log.erase_turns("default", "old", {told.turn_id: later})
         answer = await rig.read()
         assert answer.context is not None
         assert inside(answer.context, Tier.EPISODES) == []

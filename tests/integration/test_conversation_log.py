@@ -228,7 +228,7 @@ class TestExpiring:
         one, two = self.said(0, 80), self.said(1, 40)
         until = round((datetime.now(UTC) - timedelta(days=30)).timestamp() * 1000)
         await log.write([one, two])
-        await log.erase_turn("default", "c", one[0].turn_id, until)
+        await log.erase_turns("default", "c", {one[0].turn_id: until})
         left = await self.days_left(redis)
         assert left["test-switchboard:log:7:default:c"] == pytest.approx(60, abs=0.1)
         await log.erase_conversation("default", "d", until - 1000 * self.DAY * 300)
@@ -277,13 +277,13 @@ class TestErasing:
         turns = [(turn(index), index) for index in range(3)]
         await log.write(turns)
         for _ in range(2):
-            await log.erase_turn("default", "c", turns[1][0].turn_id, ms(50))
+            await log.erase_turns("default", "c", {turns[1][0].turn_id: ms(50)})
             assert await indices(log) == [0, 2]
             await log.write(turns)
             assert await indices(log) == [0, 2]
 
     async def test_one_that_comes_after_its_erasure(self, log: ConversationLog) -> None:
-        await log.erase_turn("default", "c", turn(1).turn_id, ms(50))
+        await log.erase_turns("default", "c", {turn(1).turn_id: ms(50)})
         await log.write((turn(index), index) for index in range(3))
         assert await indices(log) == [0, 2]
 

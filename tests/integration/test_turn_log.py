@@ -132,6 +132,24 @@ async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
     assert await rig.words("bees goats") == [0]
 
 
+async def test_turns_of_one_conversation_are_erased_by_reading_its_log_once(rig: Rig) -> None:
+    """A person may have said thousands of turns in it, and so may others."""
+    turns = [turn(index) for index in range(30)]
+    rig.say(*turns)
+    await rig.read()
+    for each in turns[::2]:
+        rig.erase(each)
+    client = rig.valkey.client()
+    try:
+        await client.config_resetstat()
+        await rig.read(len(turns))
+        read = (await client.info("commandstats"))["cmdstat_hgetall"]["calls"]
+    finally:
+        await client.aclose()
+    assert read == 1
+    assert await rig.state() == (turns[1::2], turns[1::2])
+
+
 async def test_a_vector_is_forgotten_where_the_person_lies(rig: Rig) -> None:
     rig.say(turn(0))
     await rig.read()

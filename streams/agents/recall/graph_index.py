@@ -51,7 +51,7 @@ class GraphIndex(Generic[Thing]):
             if isinstance(found, int):
                 stored.pop(name, None)
                 erased[name] = max(found, erased.get(name, 0))
-            else:
+            elif (known := stored.get(name)) is None or self._version(known) <= self._version(found):
                 stored[name] = found
         if erased:
             await self._index.erase(erased)
@@ -59,6 +59,9 @@ class GraphIndex(Generic[Thing]):
             await self._index.upsert(list(stored.values()))
         await self._index.set_mark((batch.source, batch.partition), batch.next_position)
         return effects
+
+    def _version(self, thing: Thing) -> int:
+        return self._kind.version_of(thing)
 
     def _read(self, record: SourceRecord) -> tuple[str, Thing | int]:
         """Return a thing under its id, or up to which version it is erased.

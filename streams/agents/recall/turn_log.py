@@ -8,6 +8,7 @@ when these are read does anything go, so that a crash in between forgets none.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -153,8 +154,12 @@ class TurnLog:
 
     async def _erase(self, erased: Mapping[str, Erased], unseen: Mapping[str, Turn], effects: Effects) -> None:
         """Erase turns; ``unseen``: those of them that came in the same batch."""
+        # Of a conversation at once: to erase them its whole log is read.
+        logs: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
         for each in erased.values():
-            await self._log.erase_turn(each.tenant_id, each.conversation_id, each.turn_id, each.until_ms)
+            logs[each.tenant_id, each.conversation_id][each.turn_id] = each.until_ms
+        for (tenant_id, conversation_id), until_ms in logs.items():
+            await self._log.erase_turns(tenant_id, conversation_id, until_ms)
         seen, later = dict(unseen), set[str]()
         for index in each_of(self._index):
             known = await index.get(list(erased))
