@@ -54,7 +54,7 @@ _PRAISE = re.compile(
 
 #: What is good for everybody, by no sign of the person: "Keeping receipts is crucial".
 _MAXIM = any_of(
-    r"^(?!(?:according|depending|speaking)\b)(?:(?:\w+ly|not),? )?(?:[a-z]{3,}ing|it|this|an?|the right|"
+    r"^(?!(?:according|depending|speaking)\b)(?:(?:\w+ly|not),? )?(?:[a-z]{2,}ing|it|this|an?|the right|"
     r"good|clear)\b"
     r".*\b(?:crucial|essential|vital|key|important|challenging|rewarding|helpful|common|requires?|(?:might|"
     r"may) \w+|"

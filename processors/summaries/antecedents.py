@@ -58,7 +58,8 @@ _END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|an
 #: Of what there are others, so many or any: no noun says.
 _OTHER_ONE = any_of(
     rf"\bthe other(?: ones?)?\b{_END}",
-    r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])",
+    r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
+    r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing)\b",
 )
 #: "These students", "in that respect": which ones, the line has to say before.  Days, ways and kinds are known.
 _POINTED_NOUN = any_of(
@@ -89,7 +90,7 @@ _SEVERAL = any_of(
     r"\b(?:people|children|men|women|folks|police|staff|team|family|crew|band|company|group|couple|"
     r"audience|feet|"
     r"teeth|mice|someone|somebody|anyone|anybody|everyone|everybody|nobody|no one)\b|\b\w+,? (?:and|"
-    r"or) (?:the |my |our |an? )?\w+",
+    r"or) (?!(?:i|we|you|he|she|it|they|there|this|that|then|so|if|when|what|how)\b)(?:the |my |our |an? )?\w+",
 )
 #: Behind these a word is a verb or an adjective, and names nothing.
 _NO_NOUN_TEXT = """
@@ -140,7 +141,7 @@ def _names_a_person(before: str) -> bool:
 
 
 def _names_several(before: str) -> bool:
-    return _SEVERAL.search(before) is not None
+    return any(not is_known_verb(found.group().split()[-1].lower()) for found in _SEVERAL.finditer(before))
 
 
 def _names_a_thing(before: str) -> bool:

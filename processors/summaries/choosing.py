@@ -14,6 +14,7 @@ Whatever is not sure to be true for somebody who reads it alone is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from models.messages import Role
 from processors.summaries.advice import is_shown
@@ -31,7 +32,14 @@ from processors.summaries.dialogue import (
     next_turn,
 )
 from processors.summaries.ending import is_refused
-from processors.summaries.pointing import compares_nothing, is_seen, names_nothing, points_back
+from processors.summaries.pointing import (
+    compares_nothing,
+    follows_from_advice,
+    is_seen,
+    is_we_with_another,
+    names_nothing,
+    points_back,
+)
 from processors.summaries.reading import ELLIPSIS, Sentence, Turn
 from processors.summaries.reservations import (
     encourages,
@@ -83,12 +91,15 @@ NAME_ALONE = re.compile(r"\A(?:[A-Z][\w'’-]*\.?\s*){1,4}[,!.]*\Z")
 #: A statement of fewer content words that replies to a question says nothing without it.
 ELLIPTIC = 4
 
+#: Turns before a "we" in which whom else it means may be spoken of.
+WE_REACH = 3
+
 
 def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
     """Return the list that a statement belongs to; ``None``: no summary tells it."""
     text = sentence.plain
-    if not sentence.words or is_fragment(text) or compares_nothing(text):
-        return None
+    if not sentence.words or is_fragment(text) or compares_nothing(text) or sentence.plain.count('"') % 2:
+        return None  # of what is quoted, one sentence says nothing
     if is_answer(said.turns, sentence):
         question = said.turns[sentence.turn - 1].sentences[-1]
         if is_outdone(said.turns, question, sentence):
@@ -172,6 +183,7 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
         or leans_back(text)
         or is_seen(text)
         or is_contradicted(said.turns, statement)
+        or (said.named and _is_of_others(said.turns, statement))
     ):
         return False
     # "Later this month." says something only behind its question.
@@ -182,6 +194,15 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
             return False
         return bool(by_itself and not _ANAPHORIC.search(text) and (is_clause(text) or not said.named))
     return not said.named or (is_clause(text) and not POINTED_AT.match(text))
+
+
+def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
+    """Tell whether a statement says what would come of advice, or a "we" that may be others than who talk."""
+    own = [other for other in turns[statement.turn].sentences if other is not statement]
+    if any(s.nth < statement.nth and follows_from_advice(s.plain, statement.plain) for s in own):
+        return True
+    before = [s for turn in turns[max(statement.turn - WE_REACH, 0) : statement.turn] for s in turn.sentences]
+    return is_we_with_another(statement.plain, " ".join(s.plain for s in before + own))
 
 
 def is_elliptic(question: Sentence, answer: Sentence) -> bool:

@@ -18,6 +18,7 @@ from processors.summaries.choosing import ELLIPTIC
 from processors.summaries.contact import is_phatic
 from processors.summaries.corrections import corrected
 from processors.summaries.cues import Section
+from processors.summaries.days import is_of_a_day, is_stale
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.reading import Turn, read, words
 from processors.summaries.speech_acts import is_fragment, is_proposal
@@ -58,7 +59,7 @@ def summarize_messages(
     for turn in turns:
         for sentence in turn.sentences:
             found = line_of(said, turn, sentence)
-            if found is not None:
+            if found is not None and not is_stale(turns, sentence, found[1]):
                 section, text, about = found
                 worth = _SECTION_WORTH[section] + worth_of(said, sentence, text, about)
                 score = _ROLE_WEIGHT[turn.role] * max(LEAST, worth)
@@ -85,11 +86,14 @@ def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:
 def roll_up(previous: Sequence[SessionSummary], limit: int, count: TokenCounter) -> SessionSummary:
     """Return one summary of at most ``limit`` tokens in place of several, the oldest first.
 
-    Lines keep their list.  Of lines that say the same one stays; of equals, the latest.
+    Lines keep their list.  Of lines that say the same one stays; of equals, the latest.  The "today" of an
+    earlier summary is another day.
     """
     candidates = []
     for age, summary in enumerate(reversed(previous)):
         for place, (section, text) in enumerate(_lines(summary)):
+            if age and is_of_a_day(text):
+                continue
             fading = _FADING.get(section, _SLOW_FADING) ** age
             position = (len(previous) - age) * 1000 + place
             found = words(text)

@@ -139,3 +139,30 @@ def names_nothing(sentence: str, about: frozenset[str]) -> bool:
     """Tell whether a sentence of so few words leaves to what was said before it what they are about."""
     few = len(about) < _SAYS_WHAT and _STANDS_IN.search(sentence) is not None
     return few or _DOES_THAT.search(sentence) is not None
+
+
+#: Who "we" are besides the speaker, only what is said around it says.
+_WE = any_of(r"\bwe\b")
+_ANOTHER = any_of(
+    r"\b(?:he|she|him|her|my (?:\w+ )?(?:mom|mum|mother|dad|father|parents|wife|husband|girlfriend|boyfriend|"
+    r"fianc\w+|friends?|brother|sister|boss|team|family|company|firm))\b"
+)
+
+
+def is_we_with_another(sentence: str, around: str) -> bool:
+    """Tell whether a "we" may be its speaker and somebody who is spoken of around it."""
+    return bool(_WE.search(sentence) and not _ANOTHER.search(sentence) and _ANOTHER.search(around))
+
+
+_ADVISED = any_of(
+    r"\bwhy (?:don't|not)\b|\b(?:how|what) about\b|\bmaybe you\b|"
+    r"\byou (?:should|could|might|ought to|had better)\b"
+)
+_CONSEQUENCE = any_of(
+    r"^(?:then |that way,? |and |so )*(?:you|we|i|it|that)(?:'ll|'d| will| would| can| could)\b"
+)
+
+
+def follows_from_advice(advice: str, sentence: str) -> bool:
+    """Tell whether a sentence says what would come of advice: "You will have more room"."""
+    return _CONSEQUENCE.search(sentence) is not None and _ADVISED.search(advice) is not None

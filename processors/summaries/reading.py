@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from models.messages import Role
@@ -120,11 +121,12 @@ class Sentence(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A message: who speaks (a person's id, or the role of who is none) and the sentences."""
+    """A message: who speaks (a person's id, or the role of who is none), its sentences, when it was sent."""
 
     speaker: str
     role: Role
     sentences: tuple[Sentence, ...]
+    sent: datetime
 
     @property
     def statements(self) -> tuple[Sentence, ...]:
@@ -143,6 +145,7 @@ def read(messages: Sequence[WindowMessage]) -> list[Turn]:
                 sentence_of(text, turn, nth, lead, laid_out)
                 for nth, (lead, text, laid_out) in enumerate(_texts(message.content))
             ),
+            message.sent_at,
         )
         for turn, message in enumerate(said)
     ]

@@ -77,7 +77,8 @@ _ON_THE_SPOT = any_of(
 _TROUBLE = any_of(
     r"\b(?:can't|cannot|can not|couldn't|won't|doesn't|don't|isn't|not) (?:seem to )?(?:find|get|make|open|"
     r"start|work|working|fit|turn|use|remember|see|hear|reach|figure|understand)\b",
-    r"\b(?:lost|stuck|broken|missing|stolen|out of order|confused|worried|unable to|unsuccessful|"
+    r"\b(?:haven't|hasn't|have not|has not|didn't) (?:seen?|found?|find|heard?)\b|"
+    r"\b(?:lost|stuck|broken|missing|stolen|injured|upset|out of order|confused|worried|unable to|unsuccessful|"
     r"(?:booked|sold) out)\b",
 )
 _SOLVED = any_of(

@@ -44,6 +44,15 @@ _FRAGMENT = any_of(
     r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
     r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
+    # Of what it is the same or so, and what one could not possibly do, the sentence before says.
+    r"\A(?:(?:pretty |very |just )?much |just |about )?the same (?:here|except|but|as usual|for)\b",
+    r"\A(?:relatively|mostly|partly|hardly|possibly|more or less|kind of|sort of),? (?:once|if|when|until)\b",
+)
+#: What somebody can, will or would, without the verb.
+_NO_VERB = any_of(
+    r"\A(?:(?:and|but|so|well|yes|no|oh),? )*(?:i|you|he|she|it|we|they) (?:\w+ly )?"
+    r"(?:(?:can|could|would|will|should|must|might|do|does|did)(?:n't| not)?|can't|cannot|won't)"
+    r"(?: (?:possibly|really|certainly|definitely|too|either|so|now|yet|sure))*\W*\Z",
 )
 _CONTRADICTION = any_of(
     r"^\W*(?:(?:oh|well|but|hm+)[, ]+)*(?:no\b(?! (?:problem|wonder|doubt|kidding))|nope|not (?:really|"
@@ -211,7 +220,7 @@ def points_elsewhere(question: str) -> bool:
 
 def leans_back(sentence: str) -> bool:
     """Tell whether a sentence says something only right behind the one before it."""
-    return _IN_THAT_WAY.search(sentence) is not None
+    return _IN_THAT_WAY.search(sentence) is not None or _NO_VERB.match(sentence) is not None
 
 
 def is_evasive(reply: str) -> bool:

@@ -104,7 +104,9 @@ def _explaining(
         if points_back(other.plain) or len(other.text) + len(sentence.text) > LONGEST_TOLD:
             return None
         if other.asks:
-            asked = whose.speaker != turn.speaker and other is whose.sentences[-1] and not adjacent
+            # What follows an answer goes on from that, not from the question.
+            answers = sentence is turn.sentences[0] and other is whose.sentences[-1]
+            asked = whose.speaker != turn.speaker and answers and not adjacent
             return (whose, other) if asked and not is_phatic(other.plain) else None
         return (whose, other) if section_of(said, whose, other) is not None else None
     return None

@@ -24,6 +24,14 @@ _SPECIFIC = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) \w+|ago|weekend)\b"
 )
 
+#: What is so for everybody: "Working together is key".
+_GENERAL = re.compile(
+    r"\A(?!.*\b(?:I|I['’]\w+|[Mm]y|me|was|were|\w+ed|went|had)\b)(?!.*\d)"
+    r".*(?:\b(?:is|are)|['’]s)\b.*\b(?:key|special|crucial|amazing|awesome|great|inspiring|priceless|beautiful|"
+    r"wonderful|powerful|satisfying|rewarding|magical|incredible|fun)\b|"
+    r"\A(?!.*\b(?:I|I['’]\w+|[Mm]y|me)\b).*\b(?:makes?|brings?|helps?|gives?|keeps?) (?:us|you|people)\b",
+    re.DOTALL,
+)
 _PRAISES = re.compile(r"\A(?:[A-Z]\w+, )?(?:you|your|you['’]\w+)\b", re.IGNORECASE)
 
 #: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are those of a
@@ -39,6 +47,7 @@ DENIED = -0.3  #: What is not so,
 ADDRESSED = -0.25  #: and what is said to somebody is told less often.
 DENSE = -0.13  #: For each content word: of two as long, the one that joins more to fewer is plainer.
 POINTING = -0.2  #: It begins with what only the sentence before explains.
+GENERAL = -1.0  #: It is a maxim, and nobody's.
 PRAISING = -0.2  #: It says of whom it is said to, what they know.
 LEAST = 0.05  #: No less than this: lists of one short line are summaries too.
 
@@ -80,6 +89,7 @@ def worth_of(said: Conversation, sentence: Sentence, text: str, about: frozenset
         (_SECOND_PERSON, ADDRESSED),
         (_WANTS, WANTED),
         (_POINTS_BACK, POINTING),
+        (_GENERAL, GENERAL),
         (_PRAISES, PRAISING),
     ):
         value += worth * (cue.search(plain) is not None)
