@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import streams.runtime
-from models.errors import InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import Record, SourceRecord, origin, rerouted
@@ -228,6 +228,81 @@ class TestWork:
         work.put(b"a", ("2",), TEXTS)
         work.flush()
         assert work.changes[b"a"].next_offset == 7
+
+    def test_a_later_put_with_a_mark_advances_it(self) -> None:
+        work = self.work()
+        for offset in (7, 9):
+            work.put(b"a", ("1",), TEXTS, offset)
+        work.flush()
+        assert work.changes[b"a"].next_offset == 9
+
+    def test_what_is_removed_keeps_the_mark_that_it_was_put_with(self) -> None:
+        work = self.work()
+        work.put(b"a", ("1",), TEXTS, 7)
+        work.put(b"early", "x", NOTE, 8, first=True)
+        work.put(b"both", ("1",), TEXTS, 7)
+        for key in (b"a", b"early"):
+            work.remove(key)
+        work.remove(b"both", 9)
+        work.flush()
+        assert {key: (change.payload, change.next_offset) for key, change in work.changes.items()} == {
+            b"a": (None, 7),
+            b"early": (None, 8),
+            b"both": (None, 9),
+        }
+        assert work.first == set()
+
+    def test_what_was_put_first_is_read_and_may_be_put_again_as_any_other(self) -> None:
+        work = self.work()
+        work.put(b"page", "x", NOTE, 3, first=True)
+        assert work.get(b"page", NOTE) == "x"
+        work.put(b"page", "y", NOTE)
+        work.put(b"state", ("1",), TEXTS)
+        assert work.get(b"page", NOTE) == "y"
+        work.flush()
+        assert [*work.changes] == [b"page", b"state"]
+        assert work.changes[b"page"].next_offset == 3
+        assert work.first == set()
+
+    def test_state_is_packed_as_long_as_it_is_the_same(self) -> None:
+        once, other = (tuple(text for text in ["again and again " * 50]) for _ in range(2))
+        payloads = []
+        for later, packed in ((once, False), (other, False), (other, True)):
+            work = self.work()
+            work.put(b"a", once, TEXTS, packed=True)
+            work.put(b"a", later, TEXTS, packed=packed)
+            work.flush()
+            payloads.append(work.changes[b"a"].payload)
+        plain, small = TEXTS.encode(once), TEXTS.encode(once, packed=True)
+        assert payloads == [small, plain, small]
+
+    def test_what_was_not_packed_is_not_because_it_is_put_again(self) -> None:
+        work, value = self.work(), ("again and again " * 50,)
+        for _ in range(2):
+            work.put(b"a", value, TEXTS)
+        work.flush()
+        assert work.changes[b"a"].payload == TEXTS.encode(value)
+
+    def test_what_cannot_be_decoded_is_named(self) -> None:
+        work = self.work()
+        work.store(b"broken", b"?")
+        with pytest.raises(ConsistencyError, match="texts of b'broken'"):
+            work.get(b"broken", TEXTS)
+
+    def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
+        harness = Harness()
+        harness.feed(*harness.records("a needle", "b hay", "c hay"))
+        work = Work("texts", harness.state)
+        assert work.holding(b"needle") == [b"a"]
+        work.put(b"a", ("hay",), TEXTS)
+        work.put(b"early", "x", NOTE, first=True)
+        work.store(b"b", TEXTS.encode(("hay",)))
+        assert sorted(work.holding(b"needle")) == [b"a", b"b", b"early"]
+
+    def test_the_keys_that_end_alike_are_found_in_order(self) -> None:
+        harness = Harness()
+        harness.feed(*[harness.record(b"x", key=key) for key in (b"z|end", b"end|z", b"a|end")])
+        assert Work("texts", harness.state).keys_ending(b"|end") == [b"a|end", b"z|end"]
 
     def test_packed_state_is_smaller_and_read_like_any(self) -> None:
         work = self.work()
