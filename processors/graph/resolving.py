@@ -6,15 +6,19 @@ two: what is said of "Anna" alone is then of neither.  What is somebody's by nam
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from models import ids
 from models.graph import SELF_ROLE, Entity, EntityType, GraphSource, GraphStatement, Mention, Relation
+from processors.graph.people import People
 from processors.graph.wordings import SINGLE
+
+_Thing = TypeVar("_Thing", Entity, Relation)
 
 #: How many sentences a relation names.
 PROVENANCE_LIMIT = 5
@@ -30,87 +34,178 @@ class Graph(NamedTuple):
     relations: dict[str, Relation]
 
 
+class Changed(NamedTuple):
+    """What of a graph is not as it was, by id; ``None``: it is there no more."""
+
+    entities: dict[str, Entity | None]
+    relations: dict[str, Relation | None]
+
+
+#: Subject, relation and object, by their keys.
+_Claim = tuple[str, str, str]
+
+
 def resolve(statements: Iterable[GraphStatement]) -> Graph:
     """Return the graph of one person's statements."""
-    said = sorted(
-        set(statements), key=lambda each: (each.source.sent_at, each.source.offset, each.statement_id)
-    )
-    if not said:
-        return Graph({}, {})
-    people = _People(said)
-    entities: dict[str, list[tuple[Mention, GraphSource]]] = defaultdict(list)
-    claims: dict[tuple[str, str, str], list[GraphStatement]] = defaultdict(list)
-    for each in said:
-        subject, thing = people.key_of(each.subject), people.key_of(each.object)
+    resolved = Resolved()
+    resolved.change(statements)
+    return resolved.graph
+
+
+class Resolved:
+    """The graph of one person's statements, as they come and go: what a change does not touch stays as it is.
+
+    Whatever way it came to its statements, it is the same.
+    """
+
+    def __init__(self) -> None:
+        self.graph = Graph({}, {})
+        self._whose = ("", "")
+        self._people = People(())
+        #: The key of each mention, and the statements that it stands in.
+        self._key_of: dict[Mention, str | None] = {}
+        self._with: dict[Mention, set[GraphStatement]] = {}
+        #: What is said of each entity, and of each two, in its order.
+        self._about: dict[str, list[GraphStatement]] = {}
+        self._claims: dict[_Claim, list[GraphStatement]] = {}
+        #: The claims of which, where one thing can hold only, the latest ends the others.
+        self._rivals: defaultdict[tuple[str, str], set[_Claim]] = defaultdict(set)
+        self._touched = set[_Claim]()
+
+    def change(self, added: Iterable[GraphStatement], removed: Iterable[GraphStatement] = ()) -> Changed:
+        """Take statements in, and others out; return what is not as it was."""
+        self._touched = set()
+        coming = {each for each in added if each not in self._with.get(each.subject, ())}
+        if coming and not self._about:
+            first = min(coming, key=_place)
+            self._whose = first.tenant_id, first.user_id
+        gone = self._let_go(set(removed))
+        new = {mention for each in coming for mention in _mentions(each)} - self._with.keys()
+        for each in coming:
+            for mention in _mentions(each):
+                self._with.setdefault(mention, set()).add(each)
+        if any(each.role and each.name for each in (*gone, *new)):
+            self._name_anew(coming)
+        else:
+            self._key_of |= {mention: self._people.key_of(mention) for mention in new}
+        for each in sorted(coming, key=_place):
+            self._put_in(each)
+        return self._made_anew()
+
+    def _let_go(self, going: Set[GraphStatement]) -> set[Mention]:
+        """Take statements out, and return the mentions that stand in none any more."""
+        gone = set[Mention]()
+        for each in going:
+            self._take_out(each)
+            for mention in _mentions(each):
+                self._with[mention].discard(each)
+                if not self._with[mention]:
+                    gone.add(mention)
+        for mention in gone:
+            del self._with[mention], self._key_of[mention]
+        return gone
+
+    def _name_anew(self, coming: Set[GraphStatement]) -> None:
+        """Say anew who is meant by each mention, and move what is said of somebody else now."""
+        self._people = People(self._with)
+        keys = {mention: self._people.key_of(mention) for mention in self._with}
+        others = [mention for mention, key in self._key_of.items() if keys[mention] != key]
+        moved = {each for mention in others for each in self._with[mention]} - coming
+        for each in moved:
+            self._take_out(each)
+        self._key_of = keys
+        for each in sorted(moved, key=_place):
+            self._put_in(each)
+
+    def _put_in(self, each: GraphStatement) -> None:
+        if (claim := self._claim(each)) is None:
+            return
+        insort(self._claims.setdefault(claim, []), each, key=_place)
+        for key in (claim[0], claim[2]):
+            insort(self._about.setdefault(key, []), each, key=_place)
+        self._rivals[claim[:2]].add(claim)
+        self._touched.add(claim)
+
+    def _take_out(self, each: GraphStatement) -> None:
+        if (claim := self._claim(each)) is None:
+            return
+        self._touched.add(claim)
+        for key in (claim[0], claim[2]):
+            self._about[key].remove(each)
+        self._claims[claim].remove(each)
+        if not self._claims[claim]:
+            del self._claims[claim]
+            self._rivals[claim[:2]].discard(claim)
+
+    def _claim(self, each: GraphStatement) -> _Claim | None:
+        """Return who is said to be what to whom; ``None`` if it could be two, or is one."""
+        subject, thing = self._key_of[each.subject], self._key_of[each.object]
         if subject is None or thing is None or subject == thing:
-            continue
-        entities[subject].append((each.subject, each.source))
-        entities[thing].append((each.object, each.source))
-        claims[subject, each.relation, thing].append(each)
-    first = said[0]
-    made = {key: _entity(key, found, first) for key, found in entities.items()}
-    ends = _ends(claims)
-    relations = [_relation(key, found, made, ends.get(key)) for key, found in claims.items()]
-    return Graph(
-        {each.entity_id: each for each in made.values()}, {each.relation_id: each for each in relations}
-    )
-
-
-class _People:
-    """Who is meant by a role, by a name, or by both.  Keys tell entities apart."""
-
-    def __init__(self, said: Sequence[GraphStatement]) -> None:
-        self._names_of_role: dict[tuple[EntityType, str], set[str]] = defaultdict(set)
-        self._keys_of_name: dict[tuple[EntityType, str], set[str]] = defaultdict(set)
-        #: Names of a role by what they begin with, in whole words.
-        self._longer: dict[tuple[EntityType, str, str], set[str]] = defaultdict(set)
-        self._keys_of_role: dict[tuple[EntityType, str], str | None] = {}
-        mentions = [mention for each in said for mention in (each.subject, each.object)]
-        full = {(each.type, each.role, _folded(each.name)) for each in mentions if each.role and each.name}
-        for kind, role, name in full:
-            self._names_of_role[kind, role].add(name)
-            words = name.split(" ")
-            for count in range(1, len(words)):
-                self._longer[kind, role, " ".join(words[:count])].add(name)
-        for kind, role, name in full:
-            key = _key(kind, role, self._longest(kind, role, name))
-            self._keys_of_name[kind, name].add(key)
-            self._keys_of_name[kind, name.split(" ")[0]].add(key)
-
-    def _longest(self, kind: EntityType, role: str, name: str) -> str:
-        """ "Anna" of the same role is "Anna Lund" if there is one such."""
-        longer = self._longer.get((kind, role, name), ())
-        return next(iter(longer)) if len(longer) == 1 else name
-
-    def key_of(self, mention: Mention) -> str | None:
-        """Return the key of whom or what is meant; ``None`` if it could be two."""
-        kind, role, name = mention.type, mention.role, _folded(mention.name)
-        if role == SELF_ROLE:
-            return _key(kind, SELF_ROLE, "")
-        if role and name:
-            return _key(kind, role, self._longest(kind, role, name))
-        if role:
-            if (kind, role) not in self._keys_of_role:
-                self._keys_of_role[kind, role] = self._key_of_role(kind, role)
-            return self._keys_of_role[kind, role]
-        keys = self._keys_of_name.get((kind, name), set())
-        if len(keys) > 1:
             return None
-        return next(iter(keys)) if keys else _key(kind, "", name)
+        return subject, each.relation, thing
 
-    def _key_of_role(self, kind: EntityType, role: str) -> str | None:
-        names = {self._longest(kind, role, each) for each in self._names_of_role[kind, role]}
-        if len(names) > 1:
+    # -- what was touched, made anew ------------------------------------------------------------------------
+
+    def _made_anew(self) -> Changed:
+        claims, entities = set(self._touched), dict[str, Entity | None]()
+        for key in {key for claim in self._touched for key in (claim[0], claim[2])}:
+            name = entity_id(*self._whose, key)
+            before, after = self.graph.entities.get(name), self._entity(key)
+            if after == before:
+                continue
+            entities[name] = after
+            if before is None or after is None or before.name != after.name:
+                # It stands in all that is said of it.
+                claims |= {
+                    claim for each in self._about.get(key, ()) if (claim := self._claim(each)) is not None
+                }
+        _put(self.graph.entities, entities)
+        for rivals in {claim[:2] for claim in claims if claim[1] in SINGLE}:
+            claims |= self._rivals[rivals]
+        ends = _ends({claim: self._claims[claim] for claim in claims if claim in self._claims})
+        relations = dict[str, Relation | None]()
+        for claim in claims:
+            name, relation = self._relation(claim, ends.get(claim))
+            if relation != self.graph.relations.get(name):
+                relations[name] = relation
+        _put(self.graph.relations, relations)
+        return Changed(entities, relations)
+
+    def _entity(self, key: str) -> Entity | None:
+        """Return an entity by its key; ``None`` if nothing is said of it any more."""
+        said = self._about.get(key)
+        if not said:
+            self._about.pop(key, None)
             return None
-        return _key(kind, role, names.pop() if names else "")
+        found = [
+            (each.subject if self._key_of[each.subject] == key else each.object, each.source) for each in said
+        ]
+        return _entity(key, found, *self._whose)
+
+    def _relation(self, claim: _Claim, ended: datetime | None) -> tuple[str, Relation | None]:
+        """Return a relation by its claim, and its id; ``None`` if nobody says so any more."""
+        subject, thing = (entity_id(*self._whose, key) for key in (claim[0], claim[2]))
+        name = ids.deterministic_id("relation", subject, claim[1], thing)
+        if (said := self._claims.get(claim)) is None:
+            return name, None
+        entities = self.graph.entities
+        return name, _relation(name, claim[1], said, entities[subject], entities[thing], ended)
 
 
-def _key(kind: EntityType, role: str, name: str) -> str:
-    return f"{kind.value}/{role}/{name}"
+def _place(each: GraphStatement) -> tuple[datetime, int, str]:
+    return each.source.sent_at, each.source.offset, each.statement_id
 
 
-def _folded(name: str) -> str:
-    return " ".join(name.casefold().split())
+def _mentions(each: GraphStatement) -> tuple[Mention, Mention]:
+    return each.subject, each.object
+
+
+def _put(known: dict[str, _Thing], changed: Mapping[str, _Thing | None]) -> None:
+    for name, thing in changed.items():
+        if thing is None:
+            del known[name]
+        else:
+            known[name] = thing
 
 
 def entity_id(tenant_id: str, user_id: str, key: str) -> str:
@@ -118,7 +213,7 @@ def entity_id(tenant_id: str, user_id: str, key: str) -> str:
     return ids.deterministic_id("entity", tenant_id, user_id, key)
 
 
-def _entity(key: str, found: Sequence[tuple[Mention, GraphSource]], first: GraphStatement) -> Entity:
+def _entity(key: str, found: Sequence[tuple[Mention, GraphSource]], tenant_id: str, user_id: str) -> Entity:
     kind, role, _ = key.split("/", 2)
     names = [mention.name for mention, _ in found if mention.name]
     if role == SELF_ROLE:
@@ -128,10 +223,11 @@ def _entity(key: str, found: Sequence[tuple[Mention, GraphSource]], first: Graph
         name = max(enumerate(names), key=lambda each: (len(each[1]), each[0]))[1] if names else role
         called = [*([f"my {role}"] if role else []), *sorted(names)]
     times = [source.sent_at for _, source in found]
+    arrivals = [source.arrived_at for _, source in found]
     return Entity(
-        entity_id=entity_id(first.tenant_id, first.user_id, key),
-        tenant_id=first.tenant_id,
-        user_id=first.user_id,
+        entity_id=entity_id(tenant_id, user_id, key),
+        tenant_id=tenant_id,
+        user_id=user_id,
         type=EntityType(kind),
         role="" if role == SELF_ROLE else role,
         name=name,
@@ -139,18 +235,18 @@ def _entity(key: str, found: Sequence[tuple[Mention, GraphSource]], first: Graph
         mentions=len(found),
         first_said_at=min(times),
         last_said_at=max(times),
-        changed_at=max(source.arrived_at for _, source in found),
+        changed_at=max(arrivals),
         version=1,
     )
 
 
-def _ends(claims: dict[tuple[str, str, str], list[GraphStatement]]) -> dict[tuple[str, str, str], datetime]:
+def _ends(claims: Mapping[_Claim, Sequence[GraphStatement]]) -> dict[_Claim, datetime]:
     """Return since when what was so is no longer: somebody said so, or something else takes its place."""
-    ends: dict[tuple[str, str, str], datetime] = {}
+    ends: dict[_Claim, datetime] = {}
     for key, found in claims.items():
         if found[-1].ended:
             ends[key] = found[-1].source.sent_at
-    rivals: dict[tuple[str, str], list[tuple[datetime, tuple[str, str, str]]]] = defaultdict(list)
+    rivals: dict[tuple[str, str], list[tuple[datetime, _Claim]]] = defaultdict(list)
     for key, found in claims.items():
         holding = [each.source.sent_at for each in found if not each.ended]
         if key[1] in SINGLE and holding:
@@ -165,21 +261,22 @@ def _ends(claims: dict[tuple[str, str, str], list[GraphStatement]]) -> dict[tupl
 
 
 def _relation(
-    key: tuple[str, str, str],
+    relation_id: str,
+    relation: str,
     found: Sequence[GraphStatement],
-    entities: dict[str, Entity],
+    subject: Entity,
+    thing: Entity,
     ended: datetime | None,
 ) -> Relation:
-    subject, thing, first = entities[key[0]], entities[key[2]], found[0]
-    sources = [each.source for each in found]
+    first, sources = found[0], [each.source for each in found]
     began = min(source.sent_at for source in sources)
     return Relation(
-        relation_id=ids.deterministic_id("relation", subject.entity_id, key[1], thing.entity_id),
+        relation_id=relation_id,
         tenant_id=first.tenant_id,
         user_id=first.user_id,
         from_id=subject.entity_id,
         from_name=subject.name,
-        relation=key[1],
+        relation=relation,
         to_id=thing.entity_id,
         to_name=thing.name,
         valid_from=began,

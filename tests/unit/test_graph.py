@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
 from processors.episodes.state import KeptTurn
 from processors.graph.reading import read
-from processors.graph.resolving import Graph, resolve
+from processors.graph.resolving import Graph, Resolved, resolve
 
 
 def turn(text: str, number: int = 0, *, user: str = "ada", role: str = "user") -> KeptTurn:
@@ -225,6 +225,23 @@ def test_whatever_order_and_however_often_the_graph_is_the_same(texts: list[str]
     assert resolve(again) == resolve(statements)
 
 
+@given(st.lists(st.sampled_from(TEXTS), max_size=12), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=100)
+def test_whatever_comes_and_goes_the_graph_is_that_of_what_is_left(texts: list[str], chance: Random) -> None:
+    coming, known, resolved = said(*texts), set[GraphStatement](), Resolved()
+    chance.shuffle(coming)
+    while coming:
+        added, coming = coming[:2], coming[2:]
+        gone = [each for each in known if chance.random() < 0.3]
+        known = known.difference(gone).union(added)
+        before = Graph(dict(resolved.graph.entities), dict(resolved.graph.relations))
+        done = resolved.change(added, gone)
+        assert resolved.graph == resolve(known)
+        for was, changed, now in zip(before, done, resolved.graph, strict=True):
+            assert {name: each for name, each in {**was, **changed}.items() if each is not None} == now
+            assert all(was.get(name) != each for name, each in changed.items())
+
+
 @given(st.lists(st.sampled_from(TEXTS), max_size=12))
 @settings(deadline=None, max_examples=100)
 def test_every_relation_ties_two_entities_that_are_there(texts: list[str]) -> None:
@@ -277,9 +294,9 @@ def test_two_relations_of_the_same_two_are_two_of_the_same_tenant() -> None:
 # -- much about one person ------------------------------------------------------------------------------------
 
 
-def work_of(statements: list[GraphStatement]) -> int:
-    """How many calls it takes to make a graph: of functions, and of what is built in."""
-    calls = 0
+def work_of(statements: list[GraphStatement], known: Resolved | None = None) -> int:
+    """How many calls it takes to make a graph, or to add to one: of functions, and of what is built in."""
+    calls, known = 0, Resolved() if known is None else known
 
     def count(frame: object, event: str, argument: object) -> None:
         nonlocal calls
@@ -288,39 +305,48 @@ def work_of(statements: list[GraphStatement]) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        resolve(statements)
+        known.change(statements)
     finally:
         sys.setprofile(before)
     return calls
 
 
-@pytest.mark.parametrize(
-    ("relation", "kind", "role", "name"),
-    [
-        ("friend", EntityType.PERSON, "friend", "Anna Lund{}"),
-        ("friend", EntityType.PERSON, "friend", "Anna{}"),
-        ("lives_in", EntityType.PLACE, "", "Town{}"),
-    ],
-)
-def test_twice_as_much_takes_about_twice_the_work(
-    relation: str, kind: EntityType, role: str, name: str
-) -> None:
+def much(count: int, relation: str, kind: EntityType, role: str, name: str) -> list[GraphStatement]:
+    """Return as many statements, each about somebody or something else."""
     (one, *_) = said("My sister Anna lives in Berlin.")
+    return [
+        msgspec.structs.replace(
+            one,
+            statement_id=f"s-{number}",
+            subject=Mention(EntityType.PERSON, role=SELF_ROLE),
+            relation=relation,
+            object=Mention(kind, name.format(number), role),
+            source=msgspec.structs.replace(
+                one.source, offset=number, sent_at=one.source.sent_at + timedelta(minutes=number)
+            ),
+        )
+        for number in range(count)
+    ]
 
-    def many(count: int) -> list[GraphStatement]:
-        return [
-            msgspec.structs.replace(
-                one,
-                statement_id=f"s-{number}",
-                subject=Mention(EntityType.PERSON, role=SELF_ROLE),
-                relation=relation,
-                object=Mention(kind, name.format(number), role),
-                source=msgspec.structs.replace(
-                    one.source, offset=number, sent_at=one.source.sent_at + timedelta(minutes=number)
-                ),
-            )
-            for number in range(count)
-        ]
 
-    assert len(resolve(many(200)).relations) == 200
-    assert work_of(many(400)) < 2.5 * work_of(many(200))
+MUCH = [
+    ("friend", EntityType.PERSON, "friend", "Anna Lund{}"),
+    ("friend", EntityType.PERSON, "friend", "Anna{}"),
+    ("lives_in", EntityType.PLACE, "", "Town{}"),
+    ("knows", EntityType.PERSON, "", "Anna{}"),
+]
+
+
+@pytest.mark.parametrize("of", MUCH)
+def test_twice_as_much_takes_about_twice_the_work(of: tuple[str, EntityType, str, str]) -> None:
+    assert len(resolve(much(200, *of)).relations) == 200
+    assert work_of(much(400, *of)) < 2.5 * work_of(much(200, *of))
+
+
+def test_one_more_takes_about_the_same_work_however_many_there_are() -> None:
+    """Somebody with a long history is imported a statement at a time."""
+    few, many = Resolved(), Resolved()
+    few.change(much(100, *MUCH[-1])[:-1])
+    many.change(much(800, *MUCH[-1])[:-1])
+    one, other = work_of(much(100, *MUCH[-1])[-1:], few), work_of(much(800, *MUCH[-1])[-1:], many)
+    assert other < 2 * one

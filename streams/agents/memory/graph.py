@@ -1,8 +1,8 @@
 """memory/graph: what a person says of people, pets, places and organizations becomes a graph (seed 000).
 
-Statements come from the stage that forms episodes, which reads each turn once.  The graph is made anew of all
-of a person's statements whenever one comes: so it does not depend on their order, and what is erased is as if
-it had never been said.  Only what changed is published.
+Statements come from the stage that forms episodes, which reads each turn once.  The graph is that of all of a
+person's statements, whatever way they came: it does not depend on their order, and what is erased is as if it
+had never been said.  What a statement touches is made anew, and only what changed is published.
 
 State: under ``<person>`` the statements; under ``<id>/erased`` what is remembered of the erasure of a
 conversation or a person.
@@ -10,6 +10,7 @@ conversation or a person.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from models import ids
 from models.errors import InvalidRecord
 from models.facts import Erasure
 from models.graph import Entity, GraphStatement, Mention, Relation
-from processors.graph.resolving import Graph, resolve
+from processors.graph.resolving import Resolved
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.erasure import erasures
@@ -97,7 +98,8 @@ class GraphStage:
             elif heard.statement is not None and not _is_erased(heard.statement, record.partition, work):
                 kept = _kept(state.statements, heard.statement)
                 if kept is not None:
-                    state, graph = _changed(state, graph or resolve(state.statements), kept, work)
+                    graph = graph or _graph_of(state)
+                    state = _changed(state, graph, (heard.statement,), kept.gone, kept.statements, work)
         return state if graph is not None else before
 
     @staticmethod
@@ -111,10 +113,10 @@ class GraphStage:
             state = None if person.endswith(_ERASED) else work.get(person, STATE)
             if state is None:
                 continue
-            left = [each for each in state.statements if not _rests_on(each, erasing)]
-            if len(left) < len(state.statements):
-                after, _ = _changed(state, resolve(state.statements), left, work)
-                work.put(person, after, STATE)
+            gone = [each for each in state.statements if _rests_on(each, erasing)]
+            if gone:
+                left = [each for each in state.statements if not _rests_on(each, erasing)]
+                work.put(person, _changed(state, _graph_of(state), (), gone, left, work), STATE)
         # Last: that it is known says that it is done.
         work.put(key, Erasure(until=erasing.until), ERASURE)
 
@@ -133,52 +135,70 @@ def person_key(tenant_id: str, user_id: str) -> bytes:
     return ids.deterministic_id("graph", tenant_id, user_id).encode()
 
 
-def _kept(known: Sequence[GraphStatement], new: GraphStatement) -> list[GraphStatement] | None:
-    """Return the latest statements in their order, of those that say the same no more than some; ``None`` if
-    nothing changes.
-    """
+class _Kept(NamedTuple):
+    """Statements in their order, and those that went for a new one among them."""
+
+    statements: list[GraphStatement]
+    gone: tuple[GraphStatement, ...]
+
+
+def _kept(known: Sequence[GraphStatement], new: GraphStatement) -> _Kept | None:
+    """Return the latest statements, of those that say the same no more than some; ``None``: nothing changes."""
     if any(each.statement_id == new.statement_id for each in known):
         return None
-    kept = sorted([*known, new], key=lambda each: (each.source.arrived_at, each.statement_id))
-    same = [each for each in kept if _claim(each) == _claim(new)]
+    kept = [*known]
+    insort(kept, new, key=lambda each: (each.source.arrived_at, each.statement_id))
+    claim = _claim(new)
+    same = [each for each in kept if _claim(each) == claim]
     gone = same[0] if len(same) > SAME_LIMIT else kept[0] if len(kept) > STATEMENTS_LIMIT else None
-    return None if gone is new else [each for each in kept if each is not gone]
+    if gone is None:
+        return _Kept(kept, ())
+    return None if gone is new else _Kept([each for each in kept if each is not gone], (gone,))
 
 
 def _claim(each: GraphStatement) -> tuple[Mention, str, Mention, bool]:
     return each.subject, each.relation, each.object, each.ended
 
 
+def _graph_of(state: GraphState) -> Resolved:
+    graph = Resolved()
+    graph.change(state.statements)
+    return graph
+
+
 def _changed(
-    state: GraphState, before: Graph, statements: list[GraphStatement], work: Work
-) -> tuple[GraphState, Graph]:
-    """Publish what is not as it was; return the state after, and its graph."""
-    version = state.version + 1
-    after = resolve(statements)
-    whose = (state.statements or tuple(statements))[0]
-    _publish(ENTITIES, "memory.entity.v1", before.entities, after.entities, version, whose.user_id, work)
-    _publish(RELATIONS, "memory.relation.v1", before.relations, after.relations, version, whose.user_id, work)
-    return GraphState(version, tuple(statements)), after
+    state: GraphState,
+    graph: Resolved,
+    added: Sequence[GraphStatement],
+    gone: Sequence[GraphStatement],
+    left: Sequence[GraphStatement],
+    work: Work,
+) -> GraphState:
+    """Publish what is not as it was; return the state after, in which these statements are ``left``."""
+    version, user_id = state.version + 1, (*state.statements, *added)[0].user_id
+    done = graph.change(added, gone)
+    _publish(ENTITIES, "memory.entity.v1", done.entities, version, user_id, work)
+    _publish(RELATIONS, "memory.relation.v1", done.relations, version, user_id, work)
+    return GraphState(version, tuple(left))
 
 
 def _publish(
     topic: str,
     event: str,
-    before: Mapping[str, Entity] | Mapping[str, Relation],
-    after: Mapping[str, Entity] | Mapping[str, Relation],
+    changed: Mapping[str, Entity | None] | Mapping[str, Relation | None],
     version: int,
     user_id: str,
     work: Work,
 ) -> None:
-    for name, thing in after.items():
-        if before.get(name) != thing:
+    for name, thing in sorted(changed.items(), key=lambda each: each[0]):
+        if thing is not None:
             headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}", subject=user_id)
             value = _encode(msgspec.structs.replace(thing, version=version))
             work.emit(topic, name.encode(), value, headers, route=user_id.encode())
-    for name in sorted(before.keys() - after.keys()):
-        headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}/erased", subject=user_id)
-        gone = [*headers, (VERSION_HEADER, b"%d" % version)]
-        work.emit(topic, name.encode(), None, gone, route=user_id.encode())
+        else:
+            headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}/erased", subject=user_id)
+            gone = [*headers, (VERSION_HEADER, b"%d" % version)]
+            work.emit(topic, name.encode(), None, gone, route=user_id.encode())
 
 
 def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:
