@@ -17,8 +17,8 @@ class ToAssistant(NamedTuple):
 
 
 _POLITE = re.compile(
-    r"\A(?:(?:and|also|but|so|hey|well|then|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
-    r"(?:can|could|would|will) you|(?:i want|i'd like|i would like|i need|i'd prefer|i prefer) you to|you (?:should|must|need to|can)|"
+    r"\A(?:(?:and|also|but|so|hey|well|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
+    r"(?:can|could|would|will) you|(?:i want|i'd like|i would like|i need|i'd prefer|i prefer) you to|"
     r"remember to|try to|make sure (?:you|to))\b[,.!]* )+",
     re.IGNORECASE,
 )
@@ -45,8 +45,8 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), says)
     for pattern, says in (
         (rf"(?P<v>(?:always|never) {_TELLING}\b.{{3,200}})", "{v}"),
-        (r"(?P<v>(?:always|never) [a-z]+ .{3,160} (?:when|whenever|if) (?:i|you|we|my)\b.{0,120})", "{v}"),
-        (rf"{_LASTING} (?:please )?(?P<v>(?:don't |do not )?(?:{_TELLING}|be|stop|avoid)\b.{{3,200}})", "{v} from now on"),
+        (r"(?P<v>(?:always|never) [a-z]+ .{3,160} (?:when|whenever|if) (?:i|we|my)\b.{0,120})", "{v}"),
+        (rf"{_LASTING} (?:please )?(?P<v>(?:don't |do not )?(?:{_TELLING}|be {_MANNER}|stop|avoid)\b.{{3,200}})", "{v} from now on"),
         (rf"(?P<v>{_TELLING}\b.{{3,160}}?),? (?:from now on|going forward|in (?:the )?future)\b", "{v} from now on"),
         (r"(?:don't|do not|stop|quit|no need to|avoid) (?P<n>(?:answer|respond|reply|apologi[sz]|repeat|explain|summari[sz]|lectur|use (?=emoji|jargon|bullet|tables)|includ|ask(?:ing)? (?:me|so)|assum|call(?:ing)? me)\w*\b.{0,120})", "not {n}"),
         (rf"(?P<v>be (?:a (?:bit|little) )?(?:(?:more|less|very|as|too) )*{_MANNER}\b.{{0,80}})", "{v}"),
@@ -72,32 +72,8 @@ _JUDGED = re.compile(
 _TAIL = re.compile(
     r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$", re.IGNORECASE
 )
-#: "Always use bullet points, find me a hotel": what comes next is asked for once.
-_ANOTHER = re.compile(
-    r",(?: and)? (?=(?:set|find|play|navigate|start|take|call|book|show me|tell me|can you|could you)\b)",
-    re.IGNORECASE,
-)
 #: "Include them in my routes": nobody can tell what.
 _POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
-#: What is to be so whenever the assistant answers has to do with answers, or with who asks.
-_OF_ANSWERS = re.compile(
-    rf"\b(?:me|my|mine|i|i'm|i've|{_ABOUT}|{_MANNER}|respon\w+|reply\w*|summari[sz]\w*|cit(?:e|ing)|"
-    r"(?:answer|write|speak|talk) in)\b",
-    re.IGNORECASE,
-)
-#: "You should always wear a vest", "always be sure to check the rope": said of anybody, unless it is of answers.
-_ADVISES = re.compile(r"\byou (?:should|must|need to|can)\b[,.!]*\s*\Z", re.IGNORECASE)
-_COUNSEL = re.compile(
-    r"(?:always|never) (?:(?:remember|forget|keep in mind|bear in mind)(?: that\b|,? (?:if|when|you|there|it)\b)|"
-    r"be (?:sure|careful|certain|aware|mindful|prepared)\b)",
-    re.IGNORECASE,
-)
-_FOR_GOOD = re.compile(r"(?:always|never)\b", re.IGNORECASE)
-#: "Then do not respond": a retort.
-_RETORT = re.compile(
-    r"(?:don't|do not|stop) (?:respond|reply|answer)(?:ing)?(?: (?:to )?(?:me|this|that|it))?(?: (?:at all|then|any ?more))*(?:,.*)?",
-    re.IGNORECASE,
-)
 _SECOND = {
     **{"you": "it", "your": "its", "yours": "its", "you're": "it is"},
     **{"you are": "it is", "you have": "it has", "you were": "it was"},
@@ -108,11 +84,7 @@ _LONGEST = 32
 def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
     """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
     said = _TAIL.sub("", text)
-    polite = _POLITE.match(said)
-    lead = polite[0] if polite is not None else ""
-    command = _ANOTHER.split(said[len(lead) :], maxsplit=1)[0]
-    if _is_for_anybody(lead, command):
-        return None
+    command = _POLITE.sub("", said)
     if (called := _CALLED.match(command)) is not None:
         return ToAssistant("name", called["v"], f"Is called {called['v']}")
     for pattern, says in _INSTRUCTIONS:
@@ -126,14 +98,6 @@ def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
         value = _turn(match["v"].lower())
         return ToAssistant("feedback", value, f"Found the assistant's answer {value}")
     return None
-
-
-def _is_for_anybody(lead: str, command: str) -> bool:
-    """Advice of the kind that people give each other, or a retort to what was just said."""
-    if "then" in lead.lower().split() and _RETORT.fullmatch(command):
-        return True
-    advises = _COUNSEL.match(command) or (_ADVISES.search(lead) and _FOR_GOOD.match(command))
-    return bool(advises) and _OF_ANSWERS.search(command) is None
 
 
 def _infinitive(value: str) -> str:

@@ -69,29 +69,6 @@ _AN = re.compile(
 )
 
 
-_LIST = re.compile(r"([\w'-]+(?: [\w'-]+)?) and ([\w'-]+(?: [\w'-]+)?)")
-
-
-#: Two words for one thing: a title, a dish, a genre.
-_ONE = re.compile(
-    r"(?i:fish and chips|mac and cheese|rock and roll|r and b|rhythm and blues|arts and crafts|black and white|"
-    r"peace and quiet|salt and pepper|bed and breakfast|peanut butter and \w+|(?:dungeons|drum) and \w+|pros and cons)|"
-    r"(?:[A-Z]\w*[ -]?)+ and (?:[A-Z]\w*[ -]?)+"
-)
-
-
-def listed(value: str, attribute: str) -> list[str]:
-    """ "Tea and coffee" are two; "heist and gangster films" may be one."""
-    pair = _LIST.fullmatch(value)
-    if (
-        pair is None
-        or len(pair[2].split()) > len(pair[1].split())
-        or (attribute == "like" and _ONE.fullmatch(value))
-    ):
-        return [value]
-    return [pair[1], pair[2]]
-
-
 _OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)
 
 
@@ -103,38 +80,27 @@ _FOLLOWS = re.compile(
 #: "Before 3 May" is another day, and so is "by".
 _RELATION = re.compile(r"\b(?P<relation>before|after|starting|beginning)\s*\Z", re.IGNORECASE)
 _BEGINNING = re.compile(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
-_OF_ANOTHER = re.compile(
-    r"\b(?:in|for|by|of|from|on|during|with|until)(?: (?:the|an?|my|our))?\s*\Z", re.IGNORECASE
-)
-_LEADING = re.compile(r"(?:(?:on|in|at|by|for|the|of|around|from|during)\s+)+", re.IGNORECASE)
 
 
 def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[FoundDate | None, str]:
     """The date of an event, and ``text`` without it."""
     end = clause_end(text)
     dates = find_dates(text, said_at, ahead=ahead)
-    if len(dates) > 1 or (dates and dates[0].start > end + 1):
-        is_restricted = (
-            text[end:].lstrip().startswith(("that ", "which ", "who "))
-        )  # "a school that closed last year"
-        return None, text if is_restricted else text[:end] if dates[0].start > end + 1 else ""
     if not dates:
         around = find_dates(whole, said_at, ahead=ahead)
         return (around[0] if around else None), text
     date, before, after = dates[0], text[: dates[0].start], text[dates[0].end :].lstrip()
+    if len(dates) > 1 or date.start > end + 1:
+        # "a school that closed last year": the date is of another clause
+        is_restricted = text[end:].lstrip().startswith(("that ", "which ", "who "))
+        return None, text if is_restricted else text[:end] if date.start > end + 1 else ""
+    if not _FOLLOWS.match(after):
+        return None, text  # "enrolled in the 25 July workshop"
     if (relation := _RELATION.search(before)) is not None:
         date, before = date._replace(relation=relation["relation"].lower()), before[: relation.start()]
     if _OPEN_END.search(before):
         return None, ""  # "I chose between 3 May and 5 May", "I went with June"
-    if not _FOLLOWS.match(after):
-        leading = _LEADING.match(text, dates[0].start)
-        before = f"{before}{leading[0] if leading else ''}"
-        if _OF_ANOTHER.search(before):
-            return None, text  # "enrolled in the 25 July workshop", "done by the 25 July workshop"
-        date = date._replace(relation="")  # "hosted the 25 July workshop"
-    else:
-        before = _BEGINNING.sub("", before)
-    return date, f"{before.rstrip(' ,')} {after}".strip()
+    return date, f"{_BEGINNING.sub('', before).rstrip(' ,')} {after}".strip()
 
 
 _SATURDAY = 5

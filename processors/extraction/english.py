@@ -107,20 +107,6 @@ _ONLY_VERB = "eat|go|listen|sing|bake|read|write|watch|teach|learn|spend|take|ma
 _ALSO_NOUN = "dance|run|walk|swim|work|travel|play|sleep|talk|drink|help|shop|cook|ride|drive|hike|visit|live|camp|paint|draw|plan"
 #: A verb that goes on with what the one before it began.
 VERB = rf"(?:(?:{_ONLY_VERB})(?= )|(?:{_ALSO_NOUN})(?= (?:an?|the|my|our|to|in|at|on|for|with|out|up|around|as|from|every)\b))"
-#: What follows "and" at once is another verb: "run and participate"; "rock climb" is done by climbing.
-_AND_VERB = re.compile(r"^(?P<joint> (?:and|or) )(?P<verb>[a-z]{3,})\b")
-_OF_TWO = re.compile(r"(?:rock|scuba|ice|sky|horseback|window|people|bird|line|binge)$")
-_AFTER_TO = re.compile(rf"(?P<joint>,? (?:and|or) |, )(?P<verb>{_ONLY_VERB}|{_ALSO_NOUN})\b", re.IGNORECASE)
-
-
-def gerunds(verb: str, rest: str) -> str:
-    """What follows "to" as what one likes doing: "swim and eat" is "swimming and eating"."""
-    if _OF_TWO.match(verb) and rest.startswith(" "):
-        return f"{verb} {gerunds(*(rest[1:].split(' ', 1) if ' ' in rest[1:] else (rest[1:], '')))}"
-    rest = _AND_VERB.sub(lambda found: found["joint"] + gerund(found["verb"]), rest)
-    return f"{gerund(verb)}{_AFTER_TO.sub(lambda found: found['joint'] + gerund(found['verb']), rest)}"
-
-
 #: What "an" stands before: an hour, an opera; but a European, a one-way ticket, a usual table.
 VOWEL = re.compile(
     r"(?!eu|ewe|onc?e\b|u(?:biq|ku|ni(?![mn])|s[aeu]|ti|topi))[aeiou]|h(?:eir|onest|onou?r|ours?\b)",

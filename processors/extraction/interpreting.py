@@ -7,41 +7,13 @@ from datetime import datetime
 
 from models.statements import SELF, Assertion, Polarity
 from processors.extraction import predicates
-from processors.extraction.drafts import (
-    AFFIRMED,
-    CORRECTED,
-    ENDED,
-    HOLDS,
-    NEGATED,
-    Draft,
-    date_of,
-    dated,
-    listed,
-    say,
-)
-from processors.extraction.english import (
-    NO_EVENT,
-    PARTICIPLES,
-    VERB,
-    gerund,
-    gerunds,
-    is_past,
-    third_person,
-    words,
-)
+from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
+from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.tenses import base_form, perfected
-from processors.extraction.values import (
-    clause_end,
-    clean,
-    points_at_one,
-    series,
-    with_article,
-    without_article,
-)
-from processors.extraction.worth import asks_to_be_told, tells
+from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
 from processors.text.dates import FoundDate, find_dates
 
 #: Of two, the first is told: who "always only" does something does nothing else.
@@ -57,38 +29,19 @@ _FREQUENCY = re.compile(
     r"for (?:breakfast|lunch|dinner))\b",
     re.IGNORECASE,
 )
-#: "During the regatta, I usually watch films": at no other time.
-_OCCASION = re.compile(r"\W*during (?P<when>[^,;:.!?]{2,40}), (?:i|we)\b", re.IGNORECASE)
 _PLACE = re.compile(r"(?:the )?[A-Z][\w'.-]*(?:,? (?:(?:de|la|of|the|upon)(?= )|[A-Z][\w'.-]*))*")
 _PLACES = frozenset(("home", "origin", "employer"))
 #: Verbs whose past is an event even if no date is said.
 _STRONG = words(
-    "adopted joined graduated married bought visited published launched won lost started finished "
-    "completed signed applied passed failed broke sold enrolled founded retired volunteered attended "
-    "hosted organized organised ran travelled traveled flew hiked moved quit submitted ordered booked "
-    "celebrated built wrote earned received opened performed competed welcomed divorced rescheduled "
-    "hired accepted proposed"
+    "adopted joined graduated married bought visited published launched won lost started signed applied passed failed broke "
+    "sold enrolled founded retired volunteered organized organised ran travelled traveled hiked moved quit booked built opened "
+    "divorced hired accepted proposed"
 )
 #: What is done now for a day to come: "I signed up for the race on 8 November".
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
-#: What happens in the head or all the time, but not where it has a date.
-_DATED = frozenset(("had", "saw", "got", "found", "heard", "stayed", "made"))
-_WORKPLACE = re.compile(r" (?:at|for|with|in|on|who) ")
-_AND_DOES = re.compile(rf"\band {VERB}", re.IGNORECASE)
-#: "Takes lessons", "reads 3" say not of what.
-_UNTOLD = re.compile(r"^\w+ (?:\d+|lessons|classes)\b(?= every|$)")
-_TWO_VERBS = re.compile(r"[a-z]+ and [a-z]")
 #: "I like gold more" says what is liked less only to who knows of what was spoken.
 _COMPARED = re.compile(
     r"(?<!any )(?<!no )\b(?:more|better|less|most)\W*$|\b(?:more|better|less) than\b|^ ?(?:more|better|less)\b",
-    re.IGNORECASE,
-)
-#: Trifles of a day: "bought milk", "ordered some pizza", "had lunch".
-_TRIFLE = re.compile(
-    r"(?:bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b)(?-i:[a-z])|"
-    r"completed \d+ \w+$|(?:went|been) to a place\b|finished (?:spending|eating|cleaning|cooking|washing|watching|doing)\b|started (?:with|on|looking|thinking)\b|"
-    r"(?:had|ate|made|got|cooked) (?:an? )?(?:quick |late |early |nice |good )*(?:lunch|dinner|breakfast|brunch|coffee|snacks?|nap|shower)$|"
-    r"(?:went|got|came) (?:back )?(?:to )?(?:the )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall)$",
     re.IGNORECASE,
 )
 #: "A deadline" says not of what.
@@ -100,20 +53,18 @@ _ANY_OCCASION = re.compile(
 _UNDATED = re.compile(
     r"(?!joined|won)\w+ (?:(?:\d+%|all|most|some) of )?the (?:[a-z-]+ )?[a-z-]+$|(?:passed|failed|won|lost) (?:an? )?\w+$"
 )
+#: What was done says nothing, or is a trifle of a day: "bought milk", "started talking", "went to the shop".
 _VAGUE = re.compile(
-    r"(?:had|got) no \w+$|(?:lost|got|had|missed) the chance$|started (?:talking|chatting|thinking|crying|laughing)$|(?:got|had) (?:\w+ )?news|had an? (?:[\w-]+ ){0,2}(?:experience that\b.*|experience|plan|news|chat|time|moment|feeling|idea|day|chance|thought|conversation|issue|week|weekend|night|blast|ball|laugh|look|go)$|being \w+(?:ed|en)$|\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
+    r"\w+ (?:the chance|asleep\b.*)$|started (?:talking|chatting|thinking|crying|laughing|looking|with|on)\b|being \w+(?:ed|en)$|(?:got|bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b|hurt\b|promoted\b)(?-i:[a-z])|"
+    r"(?:went|got|came) (?:back )?(?:to )?(?:the |a )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall|place)\b|"
+    r"\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|"
+    r"(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
     re.IGNORECASE,
 )
 
 
 def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     """The statements that a clause makes; ``whole`` is its text with what stood before the subject."""
-    if clause.subject == "i" and asks_to_be_told(clause):
-        return []
-    return [draft for draft in _interpreted(clause, said_at, whole) if tells(draft)]
-
-
-def _interpreted(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     subject, rows = SELF, predicates.TABLES
     if clause.subject != "i":
         if (about := told_of_own(clause)) is not None:
@@ -155,22 +106,20 @@ def _by_table(
     row, match = found
     flags, groups, attribute = row.flags, match.groupdict(), row.attribute
     happens, date, text = attribute in ("plan", "event"), None, groups.get("v") or ""
-    if attribute == "occupation":
-        text = _WORKPLACE.split(text, maxsplit=1)[0]
     if happens:
         ahead = attribute == "plan"
         date, text = date_of(text, whole, said_at, ahead=ahead)
         if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
             return []
     if "g" in flags:
-        text = gerunds((groups["g"] or "").lower(), text)
-    if attribute == "habit" and not clause.adverbs & _HABITUAL and _AND_DOES.search(text):
-        return []
+        # "to run and juggle": what comes second would not be brought into its form
+        text = f"{gerund((groups['g'] or '').lower())}{'' if text.startswith((' and ', ' or ')) else text}"
     if attribute == "like" and _COMPARED.search(text[: clause_end(text)]):
         return []
+    members = listed(text, attribute) if "l" in flags else [text]
     value = third_person(text) if "s" in flags else ""
     value = value or clean(
-        text, words=14 if "w" in flags or happens else 9 if "a" in flags else 7, keep_article="a" in flags
+        members[0], words=14 if "w" in flags or happens else 9 if "a" in flags else 7, keep_article="a" in flags
     )
     if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
         value = place[0].strip(" .,'")
@@ -178,7 +127,7 @@ def _by_table(
         value = row.says.partition(" ")[2]
     if not value or _says_nothing(row, value):
         return []
-    values = _values(row, text, value)
+    values = _values(row, members, value)
     assertion = ENDED if clause.ended or "x" in flags else HOLDS
     denied = clause.negated != ("-" in flags) if "n" not in flags else not {"c", "!"} & set(flags)
     if assertion is ENDED:
@@ -187,24 +136,20 @@ def _by_table(
     return [_draft(row, clause, subject, each, polarity, assertion, date, whole) for each in values]
 
 
-def _values(row: predicates.Row, text: str, value: str) -> list[str]:
+def _values(row: predicates.Row, members: list[str], value: str) -> list[str]:
     """What fills the slot: the value, or the members of a list, all of them or none."""
     if row.attribute == "pet":
-        return [each[0] for each in predicates.ONE_PET.finditer(text)]
-    members = series(text) if "l" in row.flags or "g" in row.flags else None
-    values = [clean(each, words=7) for each in members] if members is not None else [value]
-    if members is None and "l" in row.flags:
-        values = listed(value, row.attribute)
+        return [each[0] for each in predicates.ONE_PET.finditer(members[0])]
+    values = [value, *(clean(each, words=7) for each in members[1:])]
     if not all(values):
         return []
     if row.attribute in ("like", "employer") and "g" not in row.flags:
-        whole = members or [text]
-        values[: len(whole)] = map(with_article, whole, values)
-    if row.attribute == "like" and any(points_at_one(each) and not topic_of(each) for each in values):
+        values = [*map(with_article, members, values)]
+    if row.attribute != "like":
+        return values
+    if any(points_at_one(each) and not topic_of(each) for each in values):
         return []
-    return [
-        each for each in values if row.attribute != "like" or not BARE_NOUN.fullmatch(without_article(each))
-    ]
+    return [each for each in values if not BARE_NOUN.fullmatch(without_article(each))]
 
 
 def _is_meant(row: predicates.Row, clause: Clause, whole: str) -> bool:
@@ -221,9 +166,8 @@ def _says_nothing(row: predicates.Row, value: str) -> bool:
     if row.attribute == "like":
         return _VAGUE.match(value) is not None or BARE_NOUN.fullmatch(value) is not None
     if row.attribute == "habit":
-        # "practise and train every day": only the first would be brought into its form
         bare = row.pattern.pattern.startswith("(?P<v>(?!") and len(_FREQUENCY.sub("", value).split()) < 2
-        return bare or _TWO_VERBS.match(value) is not None or _UNTOLD.search(value) is not None
+        return bare or re.match(r"[a-z]+ and ", value) is not None  # "practise and train every day"
     if row.attribute == "plan" and _ANY_OCCASION.fullmatch(value):
         return True
     whole_phrase = row.attribute in ("plan", "event") or (not row.attribute and "w" in row.flags)
@@ -273,11 +217,10 @@ def _of_habit(
 ) -> str:
     """The sentence of a habit, with how often or when it is one."""
     adverb = next((each for each in _HABITS if each in clause.adverbs), "")
-    frequency, occasion = _FREQUENCY.search(_of_clause(clause, whole)), _OCCASION.match(whole)
+    # "Closed on Mondays" behind it is another clause.
+    frequency = _FREQUENCY.search(whole[: max(0, whole.find(clause.rest)) + clause_end(clause.rest)])
     if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
         says = f"{says} {frequency[0]}"
-    elif occasion and (when := clean(occasion["when"], keep_article=True)):
-        says = f"{says} during {when}"
     if adverb in _RARELY and assertion is HOLDS:
         polarity = AFFIRMED
     if not adverb or polarity is NEGATED or assertion is not HOLDS:
@@ -286,33 +229,21 @@ def _of_habit(
     return f"{adverb.capitalize()} {sentence[0].lower()}{sentence[1:]}" if subject == SELF else sentence
 
 
-def _of_clause(clause: Clause, whole: str) -> str:
-    """What stands before the subject, and the clause to its end: "closed on Mondays" behind it is another one."""
-    lead = whole[: max(0, whole.find(clause.rest))]
-    return f"{lead} {clause.rest[: clause_end(clause.rest)]}"
-
-
 def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draft | None:
     """Something done: with a date, or of a kind that is an event without one."""
     verb = clause.rest.split(" ", 1)[0].lower()
-    if clause.negated and "never" not in clause.adverbs:
+    never = clause.negated and "never" in clause.adverbs
+    if (clause.negated and not never) or not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
         return None
-    date, text = date_of(clause.rest, whole, said_at, ahead=verb in _AHEAD)
-    if clause.negated:
-        date, text = None, clause.rest
-    if verb in NO_EVENT and (date is None or verb not in _DATED or (verb == "got" and perfect)):
+    date, text = (None, clause.rest) if never else date_of(clause.rest, whole, said_at, ahead=verb in _AHEAD)
+    if verb in NO_EVENT and (date is None or verb != "got" or perfect):
         return None
-    if not (date is not None or verb in _STRONG or (clause.negated and perfect) or verb == "been"):
+    if date is None and not (verb in _STRONG or (never and perfect) or verb == "been"):
         return None
     value = "" if _VAGUE.match(text) else clean(text, words=14, keep_article=True)
-    if len(value.split()) < 2 or _VAGUE.match(value) or _TRIFLE.match(value):
+    if len(value.split()) < 2 or _VAGUE.match(value) or (date is None and _UNDATED.match(value)):
         return None
-    if date is None and _UNDATED.match(value):
-        return None
-    if not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
-        return None  # "I did play the flute"
-    has = f"Has {'never ' if clause.negated else ''}" if clause.negated or verb in PARTICIPLES else ""
-    sentence = f"{has}{value}" if has else f"{value[0].upper()}{value[1:]}"
-    sentence = sentence if date is None else f"{sentence} {dated(date)}"
-    sure = predicates.HAPPENED * (0.8 if clause.hedged else 1)
-    return Draft("event", value, sentence, sure, SELF, NEGATED if clause.negated else AFFIRMED, HOLDS, date)
+    has = f"has {'never ' if never else ''}" if never or verb in PARTICIPLES else ""
+    sentence = f"{has}{value}" if date is None else f"{has}{value} {dated(date)}"
+    sentence, sure = sentence[0].upper() + sentence[1:], predicates.HAPPENED * (0.8 if clause.hedged else 1)
+    return Draft("event", value, sentence, sure, SELF, NEGATED if never else AFFIRMED, HOLDS, date)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from processors.extraction.english import PAST, words
+from processors.extraction.english import PARTICIPLES, PAST, is_past, words
 
 _SAME_FORM = words("read put quit set let hit led lit found felt saw left spoke wore rose thought did")
 #: A longer sentence was pasted, not said.
@@ -171,7 +171,6 @@ _LEAD = re.compile(
     r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)",
     re.IGNORECASE,
 )
-_ONCE = re.compile(r"(?:once|until|every time|each time|by the time|as soon as) (?:i|we)\b", re.IGNORECASE)
 _LEAD_ONLY = re.compile(rf"{_LEAD.pattern.partition('(?P<lead>')[0]}[^,;]{{0,60}}", re.IGNORECASE)
 _ADVERB = (
     r"(?:really|just|always|usually|actually|also|still|often|now|currently|recently|absolutely|truly|"
@@ -210,23 +209,22 @@ _MOODS = {
     **dict.fromkeys(("used to", "never used to"), Mood.USED),
     **dict.fromkeys(("do", "does", "dont", "doesnt", ""), Mood.DO),
 }
-#: "I do like tea" stresses it, "I do yoga" tells what is done.
-_STRESSED = re.compile(
-    r"(?:like|love|enjoy|hate|prefer|want|need|have|live|work|eat|drink|play|use|know|think|feel|go|read|watch|listen|avoid|"
-    r"try|own|speak|study|take|tend|care|mind|mean|see|make|get|plan|hope|wish|wonder|believe|appreciate|not)\b",
-    re.IGNORECASE,
-)
 _NEVER = re.compile(
     r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b",
     re.IGNORECASE,
 )
 _NO_MORE = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b", re.IGNORECASE)
-_PARTICIPLE = re.compile(
-    r"(?:been|\w{2,}ed|got(?:ten)?|had|lived|become|made|found|taken|seen|gone|started|begun|bought|lost|won|read|"
-    r"written|known|felt|done|given|met|left|moved|grown|come|told|heard|run|fallen|chosen|sold|built|taught|"
-    r"broken|flown|driven|eaten|quit|thought|kept|put|set|spent|tried|struggled|never|always|to)\b",
-    re.IGNORECASE,
+#: "I do like tea" stresses it, "I do yoga" tells what is done.
+_STRESSED = words(
+    "like love enjoy hate prefer want need have live work eat drink play use read watch avoid own speak not"
 )
+_HAVE_DONE = words("been got gotten become come run quit never always to")
+
+
+def _is_done(rest: str) -> bool:
+    """Tell whether "have" is followed by what was done: "have moved", but not "have a dog"."""
+    verb = rest.split(" ", 1)[0].lower()
+    return is_past(verb) or verb in PARTICIPLES or verb in _HAVE_DONE
 
 
 def read(text: str, *, joint: str = "") -> Clause | None:
@@ -244,8 +242,6 @@ def read(text: str, *, joint: str = "") -> Clause | None:
         if (hedge := _HEDGE.match(text)) is not None:
             hedged = hedged or bool(hedge["hedge"])
             text = text[hedge.end() :]
-    if _ONCE.match(text):
-        return None
     if (lead := _LEAD.match(text)) is not None:
         text = text[lead.end() :]
     head = _HEAD.match(text)
@@ -254,12 +250,14 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     auxiliary = (head["aux"] or "").strip().lower()
     mood = _MOODS[auxiliary.replace("'", "")]
     rest, between = head["rest"].rstrip(" .!,;…"), f"{head['pre'] or ''} {head['mid'] or ''}".lower()
-    if mood is Mood.HAVE and auxiliary in ("have", "has") and not _PARTICIPLE.match(rest):
+    if mood is Mood.HAVE and auxiliary in ("have", "has") and not _is_done(rest):
         mood, rest = Mood.DO, f"have {rest}"
-    elif auxiliary in ("do", "does") and "not" not in between and not _STRESSED.match(rest):
+    elif (
+        auxiliary in ("do", "does") and "not" not in between and rest.split(" ", 1)[0].lower() not in _STRESSED
+    ):
         rest = f"do {rest}"
     elif auxiliary == "had":
-        rest = rest if _PARTICIPLE.match(rest) else f"had {rest}"
+        rest = rest if _is_done(rest) else f"had {rest}"
     negated = _NEVER.search(f"{auxiliary} {between}") is not None
     ended = _NO_MORE.search(f"{between} {rest}") is not None and (negated or "no longer" in between)
     return Clause(

@@ -84,7 +84,7 @@ _ONE_PET = (
 # A row is a line.
 # fmt: off
 LIKING = _rows(
-    (r"(?:like|love|enjoy|adore|appreciate|dig|cherish) (?:to )(?:just |also |really )?(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g"),
+    (r"(?:like|love|enjoy|adore|appreciate|dig|cherish) (?:to )(?:just |also |really )?(?P<g>(?:(?:rock|scuba|ice|horseback|bird|binge) )?\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g"),
     (r"(?:like|love|enjoy|adore|dig|fancy|savou?r) V", "like", "like {v}", LIKED, "l"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand|can't bear) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g-"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),
@@ -99,7 +99,7 @@ LIKING = _rows(
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
-    (r"work as (?P<v>(?:an?|the) .*)", "occupation", "work as {v}", TOLD, "a"),
+    (r"work as (?P<v>(?:an?|the) .*?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
@@ -118,7 +118,7 @@ DO = _rows(
     (r"(?:play|collect|practi[cs]e|knit|paint|coach|volunteer(?: at| with| for)?|meditate|run|swim|jog|teach) (?P<v>(?:the )?(?:guitar|piano|violin|drums|cello|flute|bass|ukulele|saxophone|trumpet|clarinet|chess|tennis|football|soccer|basketball|volleyball|badminton|golf|hockey|rugby|cricket|baseball|video games|stamps|coins|vinyl(?: records)?|yoga|tai chi|karate|judo|meditation|pottery)\b.*)", "habit", "{verb} {v}", LIKED, ""),
     (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
     (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
-    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn|move|start(?! with| by)|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
+    (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn(?! (?:about|(?:a (?:bit|little|lot) )?more)\b)|move|start(?! with| by)|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
     (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
     (r"(?P<v>(?!have to|need|want|mean|think|know|feel|guess|hope|say|wonder|see|get|am|be|have|find|try|end|make|seem|like|love|wish|look|forget|wanna|gotta|rely|struggle|believe|keep|remember|let|enjoy|prefer|ask|tell|consider|tend|notice|understand|miss|trust)[a-z]{2,}(?<!ed)\b .*)", "habit", "{v}", LIKED, "hwa"),
 )
@@ -140,7 +140,7 @@ BE = _rows(
     (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
     (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
     (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|than)\b)[\w/-]+ ){{0,4}}{_ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
-    (r"(?:working|employed) as V", "occupation", "work as {v}", TOLD, "a"),
+    (r"(?:working|employed) as (?P<v>.+?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),
     (r"(?:learning|teaching myself)(?: how)? to V", "habit", "be learning to {v}", LIKED, "w"),
@@ -148,7 +148,7 @@ BE = _rows(
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total) )*(?:fan of|sucker for|believer in) V", "like", "like {v}", LIKED, "l"),
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) (?:fan|lover|enthusiast|buff|nerd|addict)\b", "like", "be a {v} fan", LIKED, ""),
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) person\b", "like", "be a {v} person", LIKED, ""),
-    (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in) V", "like", "like {v}", LIKED, "l"),
+    (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in(?! (?:learning|knowing|hearing|finding|reading)\b)) V", "like", "like {v}", LIKED, "l"),
     (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
     (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waqp"),

@@ -8,7 +8,7 @@ from processors.extraction.english import VERB, VOWEL, third_person
 
 #: From here on it is another clause.
 _CUT = re.compile(
-    r"\s*(?:,(?!\d{3})|[;(\[{…!?]|:(?!\w)|\.{2,}|(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
+    r"\s*(?:,(?!\d{3}|(?<=\d,) ?\d)|[;(\[{…!?]|:(?!\w)|\.{2,}|(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
     r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
     r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|(?:strongly |really )?(?:love|like|enjoy|prefer|dislike|hate)|just|only|this|"
@@ -34,7 +34,7 @@ _DETERMINER = re.compile(
 )
 #: Words that point at something outside of the sentence, or at the one who is spoken to.
 _POINTS = re.compile(
-    r"\b(?:it|its|it's|this|that|that's|these|those|them|they|their|theirs|there|here|he|him|his|she|her|hers|one(?! day)|ones|something|"
+    r"\b(?:it|its|it's|this|that|that's|these|those|them|they|their|theirs|there|here|he|him|his|she|her|hers|mine|one(?! day)|ones|something|"
     r"anything|everything|nothing|someone|somebody|stuff|things?|you|your|you're|yours|yourself|such|what|how|why|same|"
     r"other|others|another|both|way|part|idea|ideas|fact|whatever|"
     r"everyone|everybody|em|anyone|nobody|who|whom|u|ya|ur|else|lot|bit|kind|sort|following|above|below|"
@@ -44,9 +44,13 @@ _POINTS = re.compile(
 _DESCRIBED = re.compile(
     r"\b(?:an?|the|my|such|very|really) [\w-]+$|\w{3,}(?:ional|ical|ive|ous|ful|able|ible|less)$", re.IGNORECASE
 )
+#: Quotation marks, but no apostrophes inside of a word.
+QUOTES = re.compile(r"(?<![^\W_])['\"‘’“”]|['\"‘’“”](?![^\W_])")
 _ASIDE = re.compile(r" \([^()]{1,30}\)")
 _ADJECTIVE = re.compile(r"\s*[a-z-]+(?<!ing)\Z")
-_LISTING = re.compile(r"\s*[\w-]+, [\w-]+(?:,|(?: and| or)\b)")
+_LISTING = re.compile(
+    r"\s*[\w-]+, [\w-]+(?:,|(?: and| or)\b)|\s*(?!such\b|like\b|including\b)[a-z-]+ [a-z-]+s\b"
+)
 _NEW_CLAUSE = re.compile(
     r"\s*(?:and|but|so|because|i|i'[a-z]+|it|it's|he|she|they|we|which|who|where|when|that|that's|then|with|especially|also|or|as|in|on|at|for|"
     r"to|can|could|what|how|do|is|are|my|the|a|if|please|named|called|just|since|while|though|[A-Z]\w*)\b"
@@ -67,21 +71,12 @@ _TORN_END = re.compile(
 )
 #: What says which ones are meant: without it "films that are too long" would be all films.
 _RESTRICTS = re.compile(
-    r"\s+(?:that|which|who|whose)\s+(?!i\b|we\b|(?:is|was) why\b)(?P<clause>\w.*)", re.IGNORECASE | re.DOTALL
+    r"\s+(?:that|which|who|whose)\s+(?!(?:i|we|in|on|at|with|again|any ?more|this|next|last|(?:is|was) why)\b)(?P<clause>\w.*)",
+    re.IGNORECASE | re.DOTALL,
 )
-#: "Who said something" does not say what.
-_UNSAID = re.compile(r"\b(?:something|anything|things|stuff|it|that|this)$", re.IGNORECASE)
-#: "Made by small, independent farms" is torn at its comma.
-_TORN_ADJECTIVE = re.compile(r"\b(?:by|with|of|from|in) [a-z-]+(?<!s)$")
-_TWO_WORDS = re.compile(r"\s*[a-z-]+ [a-z-]+s\b")
 #: Words that its clause may have beyond those of the phrase.
 _RESTRICTION_WORDS = 10
-#: "Sides 9, 11 and 13" is torn apart.
-_CUT_NUMBERS = re.compile(r"\d, ?\d?$")
 _WORD = re.compile(r"[^\W_]")
-#: The words of a title end with its mark: "the song “Night Boat”".
-_ENDS_QUOTED = re.compile(r"(?P<last>\w[!?]?)(?P<mark>[”\"])[\s.]*\Z")
-_QUOTED = re.compile(r"^\s*['‘“\"]([^'’”\"]+)['’”\"](?!\w)")
 
 
 def without_article(value: str) -> str:
@@ -129,28 +124,23 @@ def clause_end(text: str) -> int:
     return cut.start() if cut is not None else len(text)
 
 
-_ITEM = r"(?!(?:and|or|but|i|it|he|she|they|you|we|that|which|who|so|because)\b)\w[\w'&-]*(?: (?!(?:and|or|but)\b)\w[\w'&-]*){0,5}"
+_ITEM = r"(?!(?:and|or|but|i|it|he|she|they|you|we|that|which|who|so|because|in|on|at)\b)\w[\w'-]*(?: (?!(?:and|or|but|in|on|at)\b)\w[\w'-]*){0,2}"
+#: Not two words for one thing: a dish, a genre.
 _SERIES = re.compile(
-    rf"(?P<first>{_ITEM})(?P<more>(?:, {_ITEM})+)(?P<serial>,?) (?:and|or) (?P<last>{_ITEM})(?= but\b| because\b|[.;!?]|$)",
+    rf"(?!(?:fish and chips|mac and cheese|rock and roll|r and b|arts and crafts|black and white|peace and quiet)\b){_ITEM}(?:,? and {_ITEM}|(?:, {_ITEM})+,? and {_ITEM})(?=$|[.;!?…]| (?:but|because|so)\b)",
     re.IGNORECASE,
 )
-#: A member may have an article: "the sea, the wind and the rain".
-_OTHER_CLAUSE = re.compile(rf"(?!\s*(?:my|the|an?|[A-Z]\w*)\b){_NEW_CLAUSE.pattern}")
-_BEGINS_SERIES = re.compile(
-    rf"{_ITEM}, {_ITEM},? (?:and|or|but not)\b|{_ITEM}(?:, {_ITEM}){{2,}}", re.IGNORECASE
-)
 
 
-def series(text: str) -> list[str] | None:
-    """The members of "reading, long walks, and chess"; ``[]`` if where they end is not sure, ``None`` if it is none."""
-    found = _SERIES.match(text)
-    if found is None or _OTHER_CLAUSE.match(found["more"], 1):
-        begins = _BEGINS_SERIES.match(text)
-        return [] if begins and not _OTHER_CLAUSE.match(text, text.index(",") + 1) else None
-    members = [found["first"], *found["more"][2:].split(", "), found["last"]]
-    is_thing = " " in members[0] or members[0].endswith(("s", "ing")) or members[0][0].isupper()
-    # "Old, quiet towns and cities" are no three.
-    return members if found["serial"] or is_thing or all(" " not in each for each in members) else None
+def listed(text: str, attribute: str) -> list[str]:
+    """The members of "hiking, swimming and long walks"; "heist and gangster films" may be one."""
+    series = _SERIES.match(text)
+    if series is None or (attribute == "like" and text[0].isupper()):  # "War and Peace"
+        return [text]
+    members = re.split(r",? and |, ", series[0])
+    counts = [len(without_article(each).split()) for each in members]
+    is_thing = len(members) > 2 and (counts[0] > 1 or members[0].endswith(("s", "ing")))
+    return members if is_thing or max(counts) == 1 else [text]
 
 
 def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
@@ -159,56 +149,30 @@ def clean(text: str, *, words: int = 8, keep_article: bool = False) -> str:
     Cut at the next clause; trailing adverbs and leading determiners go; a phrase of more than ``words``
     words, or one that points at something else ("it", "your idea"), is none.
     """
-    text = _ASIDE.sub("", _QUOTED.sub(r"\1", text))
+    text = _ASIDE.sub("", QUOTES.sub("", text))
     cut = _CUT.search(text)
-    if (
-        cut is not None
-        and cut[0].strip() == ","
-        and not keep_article
-        and _ADJECTIVE.match(text, 0, cut.start())
-        and not _NEW_CLAUSE.match(text, cut.end())
-    ):
+    if cut is not None and not keep_article and _goes_on(text, cut) and _ADJECTIVE.match(text, 0, cut.start()):
         cut = _CUT.search(text, cut.end())  # "clear, measurable goals"
-    phrase = (text[: cut.start()] if cut else text).strip(" .\t\n\"'“”*_~-–—")
-    if (
-        cut is not None
-        and cut[0].strip() == ","
-        and (
-            _DESCRIBED.search(phrase)
-            or _LISTING.match(text, cut.end())
-            or (_TORN_ADJECTIVE.search(phrase) and _TWO_WORDS.match(text, cut.end()))
-        )
-        and not _NEW_CLAUSE.match(text, cut.end())
-    ):
+    phrase = (text[: cut.start()] if cut else text).strip(" .\t\n*_~-–—")
+    if cut and _goes_on(text, cut) and (_DESCRIBED.search(phrase) or _LISTING.match(text, cut.end())):
         return ""  # "a safe, inviting place" is torn apart
-    ends_quoted = _ENDS_QUOTED.search(text[: cut.start()] if cut else text)
-    restriction = _restriction(text, cut)
-    if restriction is None:
+    if (restriction := _restriction(text, cut)) is None:
         return ""
     shorter = ""
     while phrase != shorter:
         shorter = phrase
-        phrase = _TAIL.sub("", phrase).rstrip(" .,\"'")
+        phrase = _TAIL.sub("", phrase).rstrip(" .,")
     if not keep_article:
         phrase = without_article(phrase)
-    if (
-        not _WORD.search(phrase)
-        or _NO_VALUE.match(phrase)
-        or _TORN.search(phrase)
-        or _TORN_END.search(phrase)
-        or _CUT_NUMBERS.search(text[: cut.end() + 2] if cut else "")
-        or len(phrase.split()) > words
-        or _POINTS.search(phrase)
-    ):
+    torn = _NO_VALUE.match(phrase) or _TORN.search(phrase) or _TORN_END.search(phrase) or _POINTS.search(phrase)
+    if torn or not _WORD.search(phrase) or len(phrase.split()) > words:
         return ""
-    if ends_quoted is not None and phrase.endswith(ends_quoted["last"]) and _is_open(phrase):
-        phrase += ends_quoted["mark"]
     return third_person(f"{phrase} {restriction}".rstrip())
 
 
-def _is_open(phrase: str) -> bool:
-    """Tell whether a quotation in a phrase has lost its end."""
-    return phrase.count("“") > phrase.count("”") or phrase.count('"') % 2 == 1
+def _goes_on(text: str, cut: re.Match[str]) -> bool:
+    """Tell whether what stands behind a comma is more of the same phrase."""
+    return cut[0].strip() == "," and _NEW_CLAUSE.match(text, cut.end()) is None
 
 
 def _restriction(text: str, cut: re.Match[str] | None) -> str | None:
@@ -221,12 +185,8 @@ def _restriction(text: str, cut: re.Match[str] | None) -> str | None:
     if (found := _RESTRICTS.match(text, cut.start())) is None:
         return None
     clause, end = found["clause"], _CUT.search(found["clause"])
-    clause = (clause[: end.start()] if end is not None else clause).strip(" .\t\n\"'“”*_~-–—")
-    torn = (
-        (end is not None and end[0].strip() == "," and _TORN_ADJECTIVE.search(clause))
-        or not _WORD.search(clause)
-        or _UNSAID.search(clause)
-        or _TORN_END.search(clause)
-        or len(clause.split()) > _RESTRICTION_WORDS
-    )
+    clause = (clause[: end.start()] if end is not None else clause).strip(" .\t\n*_~-–—")
+    goes_on = end is not None and _goes_on(found["clause"], end) and _LISTING.match(found["clause"], end.end())
+    says_nothing = clause.endswith("something") or not _WORD.search(clause) or _TORN_END.search(clause)
+    torn = goes_on or says_nothing or len(clause.split()) > _RESTRICTION_WORDS
     return None if torn else f"{text[cut.start() : found.start('clause')].strip()} {clause}"

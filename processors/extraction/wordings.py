@@ -1,7 +1,6 @@
 """Ways to say something without "I": put into the first-person sentence that the tables read.
 
-"Teal is my favourite colour" is "My favourite colour is teal", "no olives for me" is "I avoid olives".  A row is
-what it looks like, and what it says.
+"Teal is my favourite colour" is "My favourite colour is teal".  A row is what it looks like, and what it says.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 
 from processors.extraction.parsing import without_opener
-from processors.extraction.predicates import HEALTH
 
 _NOT_A_THING = (
     r"(?!(?:it|that|this|these|those|he|she|they|there|here|what|which|who|one|so|and|but|to|if|when|is|are|i|my|we|play|find|keep|set|stick|just|"
@@ -24,11 +22,8 @@ _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), says)
     for pattern, says in (
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,50}}?)(?:'s| is| are|,? that's) {_MUCH}my (?P<x>{_FAVOURITE})\W*$", "my {x} is {v}"),
-        (rf"{_NOT_A_THING}(?P<v>(?-i:[A-Z])[\w'&. -]{{2,40}}?)(?:,| -|;)? (?:that's|it's|is) (?:the (?:one|place|only one)|what|where|who|how) i (?:always|usually|normally|prefer|like|love)\b", "I prefer {v}"),
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,40}}?) (?:works? best|(?:is|are) {_MUCH}(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b", "I like {v}"),
         (r"(?:and |but )*(?P<v>(?:the )?[\w-]+(?: [\w-]+){0,2}?)(?: (?:really|just))? (?:(?:doesn't|does not|don't|do not) (?:really )?matter|(?:is|are) (?:irrelevant|no object|not (?:important|an issue)))\b", "I don't care about {v}"),
-        (r"(?:remember,? |but |and )*no (?P<v>[\w-]+(?: (?:or|and) [\w-]+)?) for me\b", "I avoid {v}"),
-        (r"(?P<v>not a fan of\b .*)", "I'm {v}"),
         (rf"{_MUCH}(?P<v>(?:love|hate|adore|dislike|enjoy|can't stand|don't (?:like|eat|drink)){_NO_LIKING}\b .*)", "I {v}"),
     )
 )
@@ -37,37 +32,12 @@ _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 def in_first_person(text: str) -> str:
     """Return the sentence that ``text`` stands for; ``""`` if it is none of these."""
-    core = without_opener(text)
+    core = _BEGINS.sub(lambda word: word[0].lower(), without_opener(text))
     for pattern, says in _ROWS:
         if (match := pattern.match(core)) is not None:
-            said = {
-                name: _BEGINS.sub(lambda word: word[0].lower(), found or "")
-                for name, found in match.groupdict().items()
-            }
-            return says.format(**said)
+            return says.format(**match.groupdict())
     return ""
 
 
 #: A word that is no name, although a sentence begins with it.
 _BEGINS = re.compile(r"^[A-Z](?=[a-z]+(?:ing|[- ]free)\b)")
-_NO_MORE = re.compile(
-    r"\b(?:outgr[eo]wn?|cured|got over|gotten over|lost|no longer|used to|any ?more|if)\b", re.IGNORECASE
-)
-_PRESUPPOSED = (
-    (
-        re.compile(r"\bmy (?!food |bad |severe )(?P<v>[\w-]+) (?:allergy|intolerance)\b", re.IGNORECASE),
-        "I'm allergic to {v}",
-    ),
-    (
-        re.compile(rf"\bmy (?!anxiety|depression|insomnia|back pain)(?P<v>{HEALTH})\b", re.IGNORECASE),
-        "I have {v}",
-    ),
-)
-
-
-def presupposed(text: str) -> str:
-    """What a sentence takes as known, even if it asks: "is there anything for my nut allergy?"."""
-    for pattern, says in _PRESUPPOSED:
-        if (match := pattern.search(text)) is not None and not _NO_MORE.search(text):
-            return says.format(**match.groupdict())
-    return ""

@@ -92,7 +92,7 @@ class Memory:
         ("home", ("I live in Munich.", "We moved to Munich.", "I'm based in Munich these days.")),
         (
             "allergy",
-            ("I'm allergic to walnuts.", "I have a walnut allergy.", "Is that safe for my walnut allergy?"),
+            ("I'm allergic to walnuts.", "I have a walnut allergy.", "I've got a walnut allergy."),
         ),
         ("like", ("I love hiking.", "I'm a big fan of hiking.", "I really like to hike.")),
         ("diet", ("I'm vegan.", "I went vegan.", "I am a strict vegan.")),
