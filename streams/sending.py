@@ -14,6 +14,7 @@ from aiokafka.structs import RecordMetadata
 from models.errors import DependencyUnavailable
 from processors.text.validation import EARLIEST, MAXIMUM_AHEAD
 from streams import cloudevents, kafka
+from streams.background import in_background
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
@@ -69,6 +70,7 @@ class Sender:
         self._patience = settings.request_timeout_seconds
         self._producer: AIOKafkaProducer | None = None
         self._connecting = asyncio.Lock()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def send(self, records: Sequence[Outgoing]) -> list[Sent]:
         """Write records, in order, and return where each stands once the broker has confirmed them all.
@@ -76,12 +78,14 @@ class Sender:
         Raises:
             DependencyUnavailable: not all are confirmed; some may be there all the same.
         """
+        producer: AIOKafkaProducer | None = None
         try:
             async with asyncio.timeout(self._patience):
                 producer = await self._connected()
                 waiting = [await self._enqueue(producer, record) for record in records]
                 confirmed = await asyncio.gather(*waiting)
         except (KafkaError, OSError) as error:  # TimeoutError is one
+            self._give_up(producer)
             raise kafka.refusal(error, self._settings) or DependencyUnavailable(
                 "kafka",
                 f"{self._settings.bootstrap_servers} has not confirmed it ({error or type(error).__name__}); "
@@ -91,9 +95,21 @@ class Sender:
 
     async def close(self) -> None:
         """Let go of the broker."""
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            await kafka.close(producer)
+        self._give_up(self._producer)
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    def _give_up(self, producer: AIOKafkaProducer | None) -> None:
+        """Write with another one from now on.
+
+        An idempotent producer numbers its batches: when the broker has refused one, or one was given up, all
+        that it sends to that partition afterwards is out of order, and refused as well.
+        """
+        if producer is None or self._producer is not producer:
+            return
+        self._producer = None
+        closing = in_background(kafka.close(producer), "closing-producer")
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     async def _enqueue(self, producer: AIOKafkaProducer, record: Outgoing) -> asyncio.Future[RecordMetadata]:
         spec = self._catalog.get(record.topic)

@@ -16,10 +16,8 @@ import msgspec
 from models.errors import InvalidRecord
 from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT, ChatMessage, Role
-from processors.text.validation import decode_chat_message
+from processors.text.validation import decode_chat_message, fit
 
-#: Control characters that no message may hold (:mod:`processors.text.validation`), and halves of characters.
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 
@@ -95,7 +93,7 @@ def make_message(draft: Draft, owner: Owner, *, max_content_bytes: int, now: dat
         "user_id": user_id,
         "tenant_id": tenant_id,
         "role": draft.role,
-        "content": _UNFIT.sub("", draft.content),
+        "content": fit(draft.content),
         "sent_at": draft.sent_at.astimezone(UTC),
         "metadata": metadata,
     }
@@ -114,7 +112,7 @@ def make_message(draft: Draft, owner: Owner, *, max_content_bytes: int, now: dat
 
 def one_line(text: str) -> str:
     """Return a title or a name from outside without control characters, and not longer than a name is."""
-    return _CONTROL.sub(" ", _UNFIT.sub("", text))[:_LONGEST_NAME].strip()
+    return _CONTROL.sub(" ", fit(text))[:_LONGEST_NAME].strip()
 
 
 def epoch(seconds: object) -> datetime | None:

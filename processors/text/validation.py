@@ -20,6 +20,9 @@ T = TypeVar("T")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONTROL_ANYWHERE = re.compile(r"[\x00-\x1f\x7f]")
 
+#: What no content may hold: those, and halves of characters, which cannot be written as UTF-8.
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
 #: No chat is older than this; what claims to be has a broken clock or a wrong unit.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -107,6 +110,11 @@ def decode_chat_message(
     if message.metadata and not _is_shallow(message.metadata, MAXIMUM_DEPTH):
         raise InvalidRecord("nested_too_deep", f"metadata nests deeper than {MAXIMUM_DEPTH} levels")
     return message
+
+
+def fit(text: str) -> str:
+    """Return a text without what no content may hold: control characters, and halves of characters."""
+    return _UNFIT.sub("", text)
 
 
 def _with_control_characters(message: ChatMessage) -> str:

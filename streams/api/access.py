@@ -1,7 +1,8 @@
 """Who may ask.
 
 As long as there is no token, whoever reaches the API reads everything.  It therefore listens on loopback only
-then, and answers for one tenant only, because a caller who names the tenant proves nothing.  Once there are
+then, to requests for loopback names only (a proxy in front may hand on those of strangers), and answers for
+one tenant only, because a caller who names the tenant proves nothing.  Once there are
 tokens (``switchboard token create``), each request needs one: in the header ``Authorization``, or in the cookie
 that ``POST /v1/session`` sets for a browser, but never in a URL.
 
@@ -24,6 +25,7 @@ import ipaddress
 import math
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from starlette.requests import Request
@@ -123,9 +125,15 @@ class Access:
         text = token_of(request)
         if text is not None:
             return self.owner(text)
-        if self.local and (self.tokens is None or not self.tokens.any):
-            return Caller()
+        if self._needs_none() and is_loopback(host_name(request.headers.get("host", ""))):
+            return Caller(holds=self._needs_none)
         raise Problem(TOKEN_NEEDED, "There is no token in this request, and one is needed.", _CHALLENGE)
+
+    def _needs_none(self) -> bool:
+        return self.local and (self.tokens is None or not self.tokens.any)
+
+    def _holds(self, text: str) -> bool:
+        return self.tokens is not None and self.tokens.find(text) is not None
 
     def owner(self, text: str) -> Caller:
         """Return whom a token is of.  Raises as :meth:`caller`."""
@@ -140,7 +148,8 @@ class Access:
                 {"retry-after": str(math.ceil(wait))},
             )
         scopes = frozenset(map(NeededScope, token.scopes))
-        return Caller(scopes, token.tenant_id, token.user_id or None, token.token_id)
+        holds = partial(self._holds, text)
+        return Caller(scopes, token.tenant_id, token.user_id or None, token.token_id, holds)
 
 
 class KnownHosts:

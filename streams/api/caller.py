@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -25,17 +25,23 @@ class Scope(StrEnum):
     OPERATE = "operate"
 
 
+def _always() -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Caller:
     """Somebody who asks.  ``tenant_id`` ``None``: any; ``user_id`` ``None``: every person of the tenant.
 
-    ``token``: which token it is (its short id); ``""``: none was needed.
+    ``token``: which token it is (its short id); ``""``: none was needed.  ``holds`` tells whether the caller
+    would be let in now, too: a token is revoked, or ends, while what was asked with it is still being answered.
     """
 
     scopes: frozenset[Scope] = frozenset(Scope)
     tenant_id: str | None = DEFAULT_TENANT
     user_id: str | None = None
     token: str = ""
+    holds: Callable[[], bool] = field(default=_always, compare=False, repr=False)
 
     def check_scope(self, scope: Scope) -> None:
         """Raise a :class:`Problem` (403) unless the caller may do this."""

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
-from models.errors import DependencyUnavailable
+from models.errors import ConfigurationError, DependencyUnavailable, NotFound
 from streams.api.tracing import trace_id_of
 from streams.printing import encode_json
 from streams.redaction import redacted
@@ -214,6 +214,12 @@ def _on_dependency(request: Request, error: Exception) -> Response:
     return respond(request, unavailable(error.dependency, f"{error}. {since}Try again."))
 
 
+def _on_deployment(request: Request, error: Exception) -> Response:
+    """A right, a password or a topic is missing: whoever runs the deployment can mend it, not the caller."""
+    log.error("a request failed", path=request.url.path, error=str(error), trace_id=trace_id_of(request))
+    return respond(request, unavailable("deployment", f"{error}. Tell whoever runs this Switchboard."))
+
+
 def _on_mistake(request: Request, error: Exception) -> Response:
     """Anything else is ours; the server logs the traceback, the client learns no internals."""
     log.error("a mistake of ours", path=request.url.path, error=repr(error), trace_id=trace_id_of(request))
@@ -225,5 +231,7 @@ HANDLERS: Mapping[type[Exception], ExceptionHandler] = {
     Problem: _on_problem,
     HTTPException: _on_http_error,
     DependencyUnavailable: _on_dependency,
+    ConfigurationError: _on_deployment,
+    NotFound: _on_deployment,
     Exception: _on_mistake,
 }

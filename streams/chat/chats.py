@@ -122,6 +122,7 @@ class Chats:
             TurnRunning: there is another one in this conversation.
             TurnEnded: the turn has been answered.
             NotFound: it is somebody else's conversation, or there is no such turn to be tried again.
+            InvalidRecord: what was said, or one of its names, is nothing that the services take.
             DependencyUnavailable: what was said could not be written.
         """
         is_named, turn_id = bool(turn_id), turn_id or f"t-{secrets.token_hex(12)}"

@@ -18,6 +18,7 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
+from processors.text.validation import fit
 from streams.answering.driving import Answerer
 from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
@@ -154,8 +155,9 @@ class RunningTurn:
         async with aclosing(self._means.answerer.answer(self._turn)) as events:
             async for event in events:
                 if isinstance(event, Spoken):
-                    self._said += event.text
-                    await self._write(event.text)
+                    text = fit(event.text)  # what no message may hold would keep the whole from being kept
+                    self._said += text
+                    await self._write(text)
                 elif isinstance(event, Answer):
                     answer = event
                 else:

@@ -7,6 +7,7 @@ import msgspec
 from models.messages import ChatMessage
 from models.responses import ResponseChunk
 from models.turns import TurnSource
+from processors.text.validation import decode_chat_message
 from streams.sending import Outgoing, Sender, check_clock
 from streams.settings import Settings
 
@@ -20,6 +21,7 @@ class Sending:
     """What a chat writes, by a producer of its own: a flood of messages over HTTP holds up no answer."""
 
     def __init__(self, settings: Settings) -> None:
+        self._most_content_bytes = settings.max_content_bytes
         self._sender = Sender(settings)
         self.close = self._sender.close
 
@@ -27,12 +29,16 @@ class Sending:
         """Write a message and return where it stands.
 
         Raises:
+            InvalidRecord: ingest would put it aside, so nothing was written.
             DependencyUnavailable: the broker has not confirmed it, and it may be there all the same; or this
                 machine's clock is so wrong that nobody takes the message.
         """
         check_clock(message.sent_at)
-        conversation = message.conversation_id
-        record = Outgoing(MESSAGES, conversation.encode(), _encode(message), message.message_id, conversation)
+        conversation, value = message.conversation_id, _encode(message)
+        key = conversation.encode()
+        # When it arrives the broker's clock says, below.
+        decode_chat_message(key, value, max_content_bytes=self._most_content_bytes, arrived_ms=0)
+        record = Outgoing(MESSAGES, key, value, message.message_id, conversation)
         [sent] = await self._sender.send([record])
         check_clock(message.sent_at, sent.arrived_ms)
         return TurnSource(topic=MESSAGES, partition=sent.partition, offset=sent.offset)

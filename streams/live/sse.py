@@ -24,6 +24,9 @@ STALLED_SECONDS = 60.0
 #: How long a reader who stalls may hold up the end of the server.
 BYE_SECONDS = 1.0
 
+#: How often it is looked whether the reader may still read (seconds).
+LOOK_SECONDS = 1.0
+
 #: After how long a browser comes back (ms).
 RETRY_MS = 1000
 
@@ -68,10 +71,12 @@ async def follow(
 
 
 class EventStream(Response):
-    """An answer that ends when its reader goes or stalls, when the events end, or the server.
+    """An answer that ends when its reader goes or stalls, or may read no longer, when the events end, or the
+    server.
 
     ``events``: framed; where there is none for a while, a comment is sent.  ``stopping``: set when the server
-    stops; the last event then is ``bye``.  ``close`` is called at the end.
+    stops; ``holds``: whether the reader may still read.  The last event then is ``bye``.  ``close`` is called
+    at the end.
     """
 
     media_type = "text/event-stream"
@@ -81,18 +86,23 @@ class EventStream(Response):
         events: AsyncIterator[bytes],
         stopping: asyncio.Event,
         close: Callable[[], Awaitable[None]],
+        holds: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
         self._events = events
         self._stopping = stopping
         self._close = close
+        self._holds = holds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See the ASGI specification."""
-        tasks = [
-            asyncio.create_task(each) for each in (self._write(send), _left(receive), self._stopping.wait())
-        ]
+        if scope.get("method") == "HEAD":  # of an answer without a body nobody could see the end
+            await self._close()
+            await Response(headers=HEADERS, media_type=self.media_type)(scope, receive, send)
+            return
+        ends = self._stopping.wait(), self._may_no_longer()
+        tasks = [asyncio.create_task(each) for each in (self._write(send), _left(receive), *ends)]
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -101,12 +111,16 @@ class EventStream(Response):
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             await self._close()
-        if done == {tasks[2]}:
+        if done.isdisjoint(tasks[:2]):
             async with asyncio.timeout(BYE_SECONDS):
                 await send(_body(frame("bye", b"{}"), more=False))
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, TimeoutError):
                 raise result
+
+    async def _may_no_longer(self) -> None:
+        while self._holds():
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _write(self, send: Send) -> None:
         """Write until the reader has taken nothing for too long, which is a :class:`TimeoutError`."""

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
+from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
 from streams.api.app import Mounted, create_api
 from streams.api.catalog import OPERATIONS
@@ -33,6 +34,10 @@ from streams.api.usage import call_of, usage
 class EchoParameters(Parameters, frozen=True, kw_only=True):
     thing_id: str
     times: int = 1
+
+
+class BrokenParameters(Parameters, frozen=True, kw_only=True):
+    how: str
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -90,7 +95,16 @@ async def stream(call: Call) -> StreamingResponse:
     return StreamingResponse(events(), media_type="text/event-stream")
 
 
-HERE = [get_thing, put_thing, needs_a_part, stream]
+@operation("GET", "/v1/broken/{how}", scope=Scope.READ)
+async def broken(call: Call, wanted: BrokenParameters) -> Echo:
+    """Fails for what whoever runs the deployment did, or did not."""
+    raise {
+        "right": ConfigurationError("the user has no right to write"),
+        "topic": NotFound("there is no topic"),
+    }[wanted.how]
+
+
+HERE = [get_thing, put_thing, needs_a_part, stream, broken]
 
 
 @pytest.fixture
@@ -129,6 +143,8 @@ JSON = {"content-type": "application/json"}
         ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
         ("GET", "/v1/search-of-nothing?a=b", {}, 400, "invalid-request", "no parameters"),
         ("GET", "/v1/search-of-nothing", {}, 503, "part-unavailable", "search"),
+        ("GET", "/v1/broken/right", {}, 503, "part-unavailable", "no right to write"),
+        ("GET", "/v1/broken/topic", {}, 503, "part-unavailable", "whoever runs"),
         ("POST", "/v1/things/t", {"content": b"{}"}, 415, "not-json", "application/json"),
         (
             "POST",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +21,12 @@ from streams.api.limits import Limits
 from streams.api.operations import Operation, Scope
 from streams.api.parts import Parts
 from streams.api.usage import call_of
+from streams.chat.events import TurnEvent
 from streams.cli import main
+from streams.live import sse
+from streams.live.channel import Channel
+from streams.live.hub import Watcher
+from streams.live.interest import Interest
 from streams.settings import Settings
 from streams.tokens import secret
 from streams.tokens.known import KnownTokens
@@ -35,9 +42,11 @@ class Tokens:
     """Tokens by their text, checked as the ones from the topic are."""
 
     def __init__(self) -> None:
-        self.known = KnownTokens(Settings(), clock=lambda: NOW)
+        self.now = NOW
+        self.known = KnownTokens(Settings(), clock=lambda: self.now)
         self._all: dict[str, Token] = {}
         self._numbers = itertools.count()
+        self.known._set({})
 
     def make(self, *scopes: str, **more: Any) -> str:
         made = secret.make()
@@ -46,6 +55,10 @@ class Tokens:
         self._all[name] = Token(token_id=name, sha256=made.sha256, scopes=scopes or ALL, **given)
         self.known._set(self._all)
         return made.text
+
+    def revoke_all(self) -> None:
+        self._all.clear()
+        self.known._set({})
 
 
 @pytest.fixture
@@ -161,10 +174,14 @@ async def test_a_browser_signs_in_with_a_cookie_that_no_script_reads(
         "token_id": "t0",
     }
     cookie = answer.headers["set-cookie"].lower()
-    assert "httponly" in cookie and "samesite=strict" in cookie
+    assert "httponly" in cookie and "samesite=strict" in cookie and "secure" not in cookie
     assert (await client.get("/v1/session")).json()["user_id"] == "ada"
     assert (await client.delete("/v1/session")).status_code == 204
     assert (await client.get("/v1/session")).status_code == 401
+    # A proxy that ends TLS speaks plain HTTP with us; its page says where it came from.
+    behind_tls = {"origin": "https://localhost"}
+    answer = await client.post("/v1/session", json={"token": token}, headers=behind_tls)
+    assert "secure" in answer.headers["set-cookie"].lower()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +206,77 @@ async def test_without_tokens_this_machine_is_answered_for_the_default_tenant_on
         app = create_api(Parts(), access)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
             assert (await client.get("/v1/facts?user_id=ada")).status_code == status
+
+
+async def test_without_tokens_nobody_is_answered_under_the_name_of_a_proxy(tokens: Tokens) -> None:
+    """What stands in front hands on the requests of strangers."""
+    access = Access(hosts=frozenset({"memory.example"}), tokens=tokens.known)
+    transport = httpx.ASGITransport(create_api(Parts(), access))
+    async with httpx.AsyncClient(transport=transport, base_url="http://memory.example") as client:
+        answer = await client.get("/v1/facts?user_id=ada")
+        assert (answer.status_code, answer.json()["type"]) == (401, "urn:switchboard:problem:token-needed")
+        headers = {"authorization": f"Bearer {tokens.make()}"}
+        assert (await client.get("/v1/facts?user_id=ada", headers=headers)).status_code == 503, "it is let in"
+
+
+class Endless:
+    """Stands where events of a view and of a turn come from: there are none, and they go on."""
+
+    def __init__(self) -> None:
+        self.is_open = asyncio.Event()
+
+    @asynccontextmanager
+    async def watching(self, interest: Interest, last_id: str = "") -> AsyncIterator[Watcher]:
+        self.is_open.set()
+        yield Watcher(Channel("t", 1, 1), 0, resumed=False)
+
+    def reached(self, *_: Any) -> dict[tuple[str, int], int]:
+        return {}
+
+    def find(self, *_: str) -> Endless:
+        return self
+
+    async def events(self, after: int = 0) -> AsyncGenerator[TurnEvent]:
+        self.is_open.set()
+        await asyncio.Event().wait()
+        yield TurnEvent(1, "end", b"{}")
+
+
+@pytest.mark.parametrize("path", ["/v1/events?user_id=ada", "/v1/turns/t/events?conversation_id=c&user_id=ada"])
+@pytest.mark.parametrize("how", ["revoked", "over", "none was needed, and now one is"])
+async def test_an_open_stream_ends_with_the_token_that_opened_it(
+    tokens: Tokens, path: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "LOOK_SECONDS", 0.01)
+    endless: Any = Endless()
+    app = create_api(Parts(live=endless, chats=endless), Access(tokens=tokens.known))
+    headers = {}
+    if not how.startswith("none"):
+        token = tokens.make("read", "chat", expires_at=NOW + timedelta(hours=1))
+        headers["authorization"] = f"Bearer {token}"
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        tenant = "acme" if headers else "default"
+        asking = asyncio.create_task(client.get(f"{path}&tenant_id={tenant}", headers=headers))
+        async with asyncio.timeout(60):
+            await endless.is_open.wait()
+            assert not asking.done()
+            if how == "revoked":
+                tokens.revoke_all()
+            elif how == "over":
+                tokens.now = NOW + timedelta(hours=1)
+            else:
+                tokens.make()
+            answer = await asking
+        assert answer.text.endswith("event: bye\ndata: {}\n\n")
+
+
+async def test_who_asks_for_the_head_of_a_stream_has_all_of_it_at_once(tokens: Tokens) -> None:
+    endless: Any = Endless()
+    app = create_api(Parts(live=endless), Access(tokens=tokens.known))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        async with asyncio.timeout(60):
+            answer = await client.head("/v1/events?user_id=ada")
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
 
 
 async def test_until_the_tokens_are_read_nobody_is_let_in() -> None:

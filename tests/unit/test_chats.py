@@ -134,13 +134,21 @@ class Silent:
 class Answers:
     """Answers at once."""
 
+    text = "Noted."
+
     async def answer(self, turn: Turn) -> AsyncGenerator[Any]:
-        yield Spoken("Noted.")
+        yield Spoken(self.text)
         prompt = PromptLaid(round=0, version="test", budget=0, tokens=0, tiers=(), items=())
         understanding = QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0)
         yield Answer(
-            kind=AnswerKind.NOTED, by="test", understanding=understanding, prompt=prompt, text="Noted."
+            kind=AnswerKind.NOTED, by="test", understanding=understanding, prompt=prompt, text=self.text
         )
+
+
+class Unfit(Answers):
+    """Answers with what no message may hold."""
+
+    text = "No\x00te\x1b[31md\ud83d."
 
 
 #: When what was said arrived (ms).
@@ -215,6 +223,15 @@ async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -
     said, answered = rig.sending.said
     assert said.content == "My card is 4111 1111 1111 1111", "what was said is the log's to mask"
     assert "[masked: card number]" in str(answered.metadata) and "4111" not in str(answered.metadata)
+
+
+@pytest.mark.parametrize("rig", [Unfit], indirect=True)
+async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "I have a cat.")
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None and turn.ended.status == "answered"
+    assert rig.sending.said[-1].content == "Note[31md."
 
 
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:

@@ -29,6 +29,9 @@ from streams.conversations.listing import (
 from streams.conversations.windows import WindowRetriever
 from streams.printing import encode_json
 
+#: Of an index in a cursor.
+_MOST_DIGITS = 15
+
 _Number = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
 
@@ -184,7 +187,9 @@ async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAn
     first = 0
     if wanted.cursor is not None:
         last = after(f"messages {wanted.conversation_id}", wanted.cursor)
-        first = int(last) + 1 if last.isdigit() else 0
+        if not (last.isdecimal() and len(last) <= _MOST_DIGITS):
+            raise Problem(INVALID_REQUEST, "cursor is none of ours: take the `next` of a page.")
+        first = int(last) + 1
     overview = await found.overview(wanted.tenant_id, wanted.conversation_id)
     said = await found.said(wanted.tenant_id, wanted.conversation_id, first, wanted.limit, overview)
     more = bool(said) and first + wanted.limit < total

@@ -69,8 +69,8 @@ async def get_events(call: Call, wanted: EventParameters) -> Response:
 
     The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data` of
     the others is an event; `event` is its kind. `gap`: something was lost, or is only now there to be loaded:
-    load anew. `bye`: the server stops. `Last-Event-ID` continues where a stream broke off; `ready` says in
-    `resumed` whether it could.
+    load anew. `bye`: the server stops, or the token is revoked or over. `Last-Event-ID` continues where a
+    stream broke off; `ready` says in `resumed` whether it could.
     """
     interest = _interest(call, wanted)
     live: Live = call.part("live")
@@ -80,7 +80,7 @@ async def get_events(call: Call, wanted: EventParameters) -> Response:
     )
     of_person = interest.user_id and not interest.conversation_id and interest.wants(EventKind.FACT)
     stored = partial(_stored, call.parts.facts, live.reached(interest, FACTS)) if of_person else None
-    return EventStream(follow(watcher, stored), call.stopping, watching.aclose)
+    return EventStream(follow(watcher, stored), call.stopping, watching.aclose, call.caller.holds)
 
 
 async def _stored(facts: Facts | None, written: Mapping[Place, int]) -> bool:

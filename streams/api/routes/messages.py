@@ -17,6 +17,7 @@ from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import (
     INVALID_REQUEST,
     NOT_ALLOWED,
+    TOO_LARGE,
     UNKNOWN_CONVERSATION,
     UNKNOWN_POSITION,
     Problem,
@@ -29,6 +30,9 @@ MESSAGES = "chat.messages.v1"
 
 #: Messages of one request.
 MOST_MESSAGES = 1000
+
+#: Of a message with its metadata, in bytes: its topic takes 1,048,576, of which headers and Kafka need some.
+MOST_RECORD_BYTES = 1_000_000
 
 _KEY_HEADER = "idempotency-key"
 _LONGEST_KEY = 256
@@ -180,7 +184,9 @@ def _message(call: Call, body: NewMessages, number: int, key: str, now: datetime
         raise Problem(
             NOT_ALLOWED, f"messages[{number}] is of another person than the token: leave user_id out."
         )
-    made = str(uuid4()) if not key else deterministic_id("message", body.tenant_id, key, str(number))
+    # What is said counts, too: under a key that somebody uses again, nothing else is taken for a repetition.
+    of = (body.tenant_id, key, str(number), user_id, given.conversation_id, given.role, given.content)
+    made = deterministic_id("message", *of) if key else str(uuid4())
     return ChatMessage(
         message_id=given.message_id or made,
         conversation_id=given.conversation_id,
@@ -210,4 +216,10 @@ def _record(call: Call, message: ChatMessage, number: int) -> Outgoing:
         decode_chat_message(key, value, max_content_bytes=most, arrived_ms=int(time.time() * 1000))
     except InvalidRecord as error:
         raise Problem(INVALID_REQUEST, f"messages[{number}]: {error}.") from error
+    if len(value) > MOST_RECORD_BYTES:
+        raise Problem(
+            TOO_LARGE,
+            f"messages[{number}] has {len(value):,} bytes with its metadata, and may have "
+            f"{MOST_RECORD_BYTES:,}.",
+        )
     return Outgoing(MESSAGES, key, value, message.message_id)

@@ -53,8 +53,9 @@ async def get_session(call: Call) -> Session:
 async def sign_in(call: Call, body: SignIn) -> Response:
     """Have the browser keep a token, in a cookie that no script can read."""
     answer = Response(encode_json(_session(call.access.owner(body.token))), media_type=JSON)
-    secure = call.request.url.scheme == "https"
-    answer.set_cookie(COOKIE, body.token, path="/", httponly=True, samesite="strict", secure=secure)
+    # Behind a proxy that ends TLS the page alone says that it came over it.
+    schemes = call.request.url.scheme, call.request.headers.get("origin", "").partition("://")[0]
+    answer.set_cookie(COOKIE, body.token, path="/", httponly=True, samesite="strict", secure="https" in schemes)
     return answer
 
 

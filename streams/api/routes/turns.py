@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from models.errors import NotFound
+from models.errors import InvalidRecord, NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import (
@@ -119,6 +119,8 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
             "A turn of this conversation has not ended: wait for it, or stop it.",
             turn_id=str(error),
         ) from None
+    except InvalidRecord as error:
+        raise Problem(INVALID_REQUEST, f"{error}. {usage(post_turn)}.") from error
     except TurnEnded as error:
         if not body.content:
             raise Problem(UNKNOWN_TURN, f"{error}.") from error
@@ -191,4 +193,4 @@ def _last_seen(call: Call) -> int:
 
 def _stream(call: Call, events: AsyncGenerator[TurnEvent]) -> EventStream:
     framed = (frame(event.name, event.data, str(event.number)) async for event in events)
-    return EventStream(framed, call.stopping, events.aclose)
+    return EventStream(framed, call.stopping, events.aclose, call.caller.holds)
