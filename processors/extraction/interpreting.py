@@ -12,9 +12,11 @@ from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tastes import topic_of, with_noun
-from processors.extraction.tenses import base_form, perfected
 from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
-from processors.text.dates import FoundDate, find_dates
+from processors.extraction.wordings import base_form, perfected
+from processors.text.dates import find_dates
+
+Holds = tuple[Polarity, Assertion]
 
 #: Of two, the first is told: who "always only" does something does nothing else.
 _HABITS = (
@@ -77,22 +79,18 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     clause, perfect = perfected(clause)
     if subject == SELF and clause.mood is Mood.DO and (preferred := prefers(clause)) is not None:
         return preferred
-    if (
-        clause.mood is Mood.DO
-        and is_past(clause.rest.split(" ", 1)[0].lower())
-        and not clause.rest.lower().startswith(("have ", "read ", "put "))
-    ):
+    verb = clause.rest.split(" ", 1)[0].lower()
+    if clause.mood is Mood.DO and is_past(verb) and verb not in ("read", "put"):
         clause = clause._replace(mood=Mood.DID)
     found = _by_table(clause, subject, rows.get(clause.mood, ()), said_at, whole)
-    if (
-        subject == SELF
-        and (clause.mood is Mood.DID or perfect)
-        and (event := _event(clause, perfect, said_at, whole)) is not None
-    ) and (not found or (event.date is not None and found[0].attribute in _PLACES | {"pet", "relationship"})):
-        found = [*found, event]
     if subject != SELF:
-        found = [each for each in found if each.attribute in predicates.OF_OTHERS]
-    return found
+        return [each for each in found if each.attribute in predicates.OF_OTHERS]
+    event = _event(clause, perfect, said_at, whole) if clause.mood is Mood.DID or perfect else None
+    if event is None or (
+        found and not (event.date and found[0].attribute in _PLACES | {"pet", "relationship"})
+    ):
+        return found
+    return [*found, event]
 
 
 def _by_table(
@@ -133,7 +131,15 @@ def _by_table(
     if assertion is ENDED:
         denied = "-" in flags and clause.ended
     polarity = NEGATED if denied else AFFIRMED
-    return [_draft(row, clause, subject, each, polarity, assertion, date, whole) for each in values]
+    sure = round(row.confidence * (0.8 if clause.hedged else 1.0), 3)
+    if "j" in flags:
+        return [Draft("employer", "", "Left the job", sure, subject, AFFIRMED, ENDED, date)]
+    drafts, shown = [], f" {dated(date)}" if date is not None else ""
+    told = CORRECTED if clause.corrects and assertion is HOLDS else assertion
+    for each in values:
+        kept, sentence = _said(row, clause, subject, each, whole, (polarity, assertion))
+        drafts.append(Draft(attribute, kept, f"{sentence}{shown}", sure, subject, polarity, told, date))
+    return drafts
 
 
 def _values(row: predicates.Row, members: list[str], value: str) -> list[str]:
@@ -174,59 +180,37 @@ def _says_nothing(row: predicates.Row, value: str) -> bool:
     return whole_phrase and " " not in value
 
 
-def _draft(
-    row: predicates.Row,
-    clause: Clause,
-    subject: str,
-    value: str,
-    polarity: Polarity,
-    assertion: Assertion,
-    date: FoundDate | None,
-    whole: str,
-) -> Draft:
-    if "j" in row.flags:
-        return Draft("employer", "", "Left the job", row.confidence, subject, AFFIRMED, ENDED, date)
+def _said(
+    row: predicates.Row, clause: Clause, subject: str, value: str, whole: str, holds: Holds
+) -> tuple[str, str]:
+    """What fills the slot, and the sentence that shows it."""
     verb = clause.rest.split(" ", 1)[0].lower()
     says = row.says.format(v=with_noun(value) if row.attribute == "like" else value, verb=verb)
-    sentence = say(says, polarity=polarity, assertion=assertion, subject=subject)
     if row.attribute == "habit":
-        verb, _, rest = says.partition(" ")
-        sentence = _of_habit(
-            f"{verb.lower()} {rest}".strip(), clause, subject, value, polarity, assertion, whole
-        )
-        value = f"{gerund(verb.lower())} {rest}".strip() if verb.lower() not in ("gave", "be") else value
-    elif row.attribute == "constraint" and "c" in row.flags:
-        sentence = f"Cannot {verb} {value}"
-    elif "q" in row.flags:
+        does, _, rest = says.partition(" ")
+        sentence = _of_habit(f"{does.lower()} {rest}".strip(), clause, subject, value, whole, holds)
+        return value if does in ("gave", "be") else f"{gerund(does.lower())} {rest}".strip(), sentence
+    if row.attribute == "constraint" and "c" in row.flags:
+        return without_article(value), f"Cannot {verb} {value}"
+    if "q" in row.flags:
         begins = value.startswith(("to ", "a ", "an ")) or value.split(" ", 1)[0].endswith("ing")
-        sentence = f"Plans {value if begins else f'to {value}'}"
-    return Draft(
-        row.attribute,
-        value if row.attribute in ("plan", "event") else without_article(value),
-        sentence if date is None else f"{sentence} {dated(date)}",
-        round(row.confidence * (0.8 if clause.hedged else 1.0), 3),
-        subject,
-        polarity,
-        CORRECTED if clause.corrects and assertion is HOLDS else assertion,
-        date,
-    )
+        return value, f"Plans {value if begins else f'to {value}'}"
+    kept = value if row.attribute in ("plan", "event") else without_article(value)
+    return kept, say(says, polarity=holds[0], assertion=holds[1], subject=subject)
 
 
-def _of_habit(
-    says: str, clause: Clause, subject: str, value: str, polarity: Polarity, assertion: Assertion, whole: str
-) -> str:
-    """The sentence of a habit, with how often or when it is one."""
-    adverb = next((each for each in _HABITS if each in clause.adverbs), "")
+def _of_habit(says: str, clause: Clause, subject: str, value: str, whole: str, holds: Holds) -> str:
+    """The sentence of a habit, with how often it is one."""
+    adverb, (polarity, assertion) = next((each for each in _HABITS if each in clause.adverbs), ""), holds
     # "Closed on Mondays" behind it is another clause.
     frequency = _FREQUENCY.search(whole[: max(0, whole.find(clause.rest)) + clause_end(clause.rest)])
     if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
         says = f"{says} {frequency[0]}"
-    if adverb in _RARELY and assertion is HOLDS:
-        polarity = AFFIRMED
-    if not adverb or polarity is NEGATED or assertion is not HOLDS:
+    denied = polarity is NEGATED and adverb not in _RARELY
+    if subject != SELF or not adverb or denied or assertion is not HOLDS:
         return say(says, polarity=polarity, assertion=assertion, subject=subject)
-    sentence = say(says, subject=subject)
-    return f"{adverb.capitalize()} {sentence[0].lower()}{sentence[1:]}" if subject == SELF else sentence
+    sentence = say(says)
+    return f"{adverb.capitalize()} {sentence[0].lower()}{sentence[1:]}"
 
 
 def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draft | None:

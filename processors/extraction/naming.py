@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from processors.extraction.proper_names import bare_name, named_topic
-from processors.extraction.tastes import topic_of
+from processors.extraction.parsing import NO_MORE
+from processors.extraction.tastes import bare_name, named_topic, topic_of
 
 _NEXT = r"(?!(?:I|It|He|She|They|The|That|This|Can|Could|Her|His|My|You|We)(?:'\w+)?\b)"
 _NAME = rf"(?-i:[A-Z])[\w&'-]*(?-i:[a-z])[\w&'-]*(?: (?:(?:of|the|de|la|von|van|by|and|&) )?(?:{_NEXT}(?-i:[A-Z])[\w&'.-]*|\d+(?:\.\d+)?)(?!\w)){{0,4}}"
@@ -48,15 +48,12 @@ _NO_NAME = re.compile(
 )
 
 
-#: A denial is that of a name if it stands this many words before it.
-_NEAR = 4
-_DENIED = re.compile(
-    r"\b(?:not(?! only)|never|over|done with|tired of|without|avoid|skip(?! (?:ahead )?to\b)|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
+#: A denial is that of a name if it stands no more than this many words before it.
+_NEAR = 7
+DENIED = re.compile(
+    r"\b(?:not(?! only)|never(?! (?:get )?(?:tired|bored|sick)\b)|over|done with|(?<!never get )(?<!never )tired of|without|avoid|skip(?! (?:ahead )?to\b)|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
     re.IGNORECASE,
 )
-_NEVER_TIRED = re.compile(r"\bnever (?:get )?(?:tired|bored|sick) of\b[^,.;!?]*$", re.IGNORECASE)
-_SUCH_AS = re.compile(r"\b(?:such as|especially|songs?|music|stuff|things|anything)\b", re.IGNORECASE)
-_ENDED = re.compile(r"\bany ?(?:more|longer)\b|\bno (?:longer|more)\b", re.IGNORECASE)
 
 
 class Named(NamedTuple):
@@ -89,15 +86,9 @@ def named(sentence: str, before: str, subject: str) -> Named | None:
             name = bare_name(match["v"])
             if (of := (match.groupdict().get("x") or "").strip()) and not topic_of(of):
                 topic = of  # "my favourite character is ...", whatever was spoken of before
-            before_it = " ".join(
-                [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]
-            )
-            if _SUCH_AS.search(before_it):
-                before_it = sentence[: match.start("v")]  # "no folk today, especially songs like ..."
-            denied = _DENIED.search(before_it) is not None and not _NEVER_TIRED.search(
-                sentence[: match.start("v")]
-            )
-            ended = denied and _ENDED.search(sentence) is not None
+            near = [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]
+            denied = DENIED.search(" ".join(near)) is not None
+            ended = denied and NO_MORE.search(sentence) is not None
             return Named(name, named_topic(name, topic), told, denied, ended)
     if (so := _LIKED_SO.search(sentence)) is not None:
         earlier = f"{before} {sentence[: so.start()]}"

@@ -10,8 +10,7 @@ from processors.extraction import predicates
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import gerund, words
 from processors.extraction.parsing import Clause, Mood
-from processors.extraction.proper_names import named_topic
-from processors.extraction.tastes import preference, preferred, tells_class, topic_of
+from processors.extraction.tastes import named_topic, preference, preferred, tells_class, topic_of
 from processors.extraction.values import clean, listed, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".

@@ -213,7 +213,7 @@ _NEVER = re.compile(
     r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b",
     re.IGNORECASE,
 )
-_NO_MORE = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b", re.IGNORECASE)
+NO_MORE = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b", re.IGNORECASE)
 #: "I do like tea" stresses it, "I do yoga" tells what is done.
 _STRESSED = words(
     "like love enjoy hate prefer want need have live work eat drink play use read watch avoid own speak not"
@@ -259,7 +259,7 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     elif auxiliary == "had":
         rest = rest if _is_done(rest) else f"had {rest}"
     negated = _NEVER.search(f"{auxiliary} {between}") is not None
-    ended = _NO_MORE.search(f"{between} {rest}") is not None and (negated or "no longer" in between)
+    ended = NO_MORE.search(f"{between} {rest}") is not None and (negated or "no longer" in between)
     return Clause(
         subject="i" if head["self"] else (head["noun"] or head["theirs"]).lower(),
         mood=mood,

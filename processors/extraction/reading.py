@@ -13,14 +13,13 @@ from models.messages import Role
 from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage
 from processors.extraction import predicates
-from processors.extraction.answers import completion
-from processors.extraction.assistant import ToAssistant, to_assistant
-from processors.extraction.dialogue import Found, answered, completed, corrected
+from processors.extraction.assistant import to_assistant
+from processors.extraction.dialogue import Found, answered, completed, completion, corrected
 from processors.extraction.drafts import Draft, say
 from processors.extraction.english import is_english
 from processors.extraction.interpreting import interpret
 from processors.extraction.naming import Named, named
-from processors.extraction.parsing import KIDDING, Part, mask_quotes, parts, read, without_opener
+from processors.extraction.parsing import KIDDING, NO_MORE, Part, mask_quotes, parts, read, without_opener
 from processors.extraction.requests import SET_TOPICS, asked_for
 from processors.extraction.tastes import in_context, topic_of
 from processors.extraction.values import clean
@@ -33,6 +32,8 @@ _MOST_SENTENCES = 60
 _REMEMBERED_WORDS = 40
 #: The end of an answer that may ask, in characters, and the words of a reply that is about what it asks.
 _LONGEST_QUESTION, _LONGEST_REPLY = 200, 15
+#: Words of a message that may be no more than what is wanted.
+_LONGEST_WISH = 6
 
 
 def read_window(window: Window) -> list[Statement]:
@@ -119,28 +120,18 @@ def _message(
             continue
         said = found + new
         mine = next((each for each in reversed(said) if each.messages[-1].user_id == message.user_id), None)
-        if (rest := completion(text)) and (
-            longer := completed(rest, mine, message, asking, own, quote)
-        ) is not None:
-            if mine is not None and longer.draft.completes == mine.draft.value and mine in new:
-                new.remove(mine)
-            new.append(longer)
-            continue
-        if (other := corrected(text, mine, message, quote)) is not None:
-            if mine in new:
-                new.remove(mine)
-            new.append(other)
+        rest = completion(text)
+        longer = completed(rest, mine, message, asking, own, quote) if rest else None
+        if (other := longer or corrected(text, mine, message, quote)) is not None:
+            new = [*(each for each in new if each is not mine), other]
             continue
         said_before = " ".join(masked[:start].split()[-_REMEMBERED_WORDS:])
         after_answer = asking is not None and start == spans[0][0]
         drafts = _sentence(text, message, context, before=said_before, after_answer=after_answer)
         for draft in drafts:
             if draft.assertion is Assertion.CORRECTED:
-                new = [
-                    each
-                    for each in new
-                    if (each.draft.subject, each.draft.attribute) != (draft.subject, draft.attribute)
-                ]
+                slot = draft.subject, draft.attribute
+                new = [each for each in new if (each.draft.subject, each.draft.attribute) != slot]
             new.append(Found(draft, [message], quote))
     return new
 
@@ -180,7 +171,7 @@ def _sentence(
         return []
     command = text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text
     told = to_assistant(command, after_answer=after_answer)
-    if told is not None and not _is_of_taste(told, context.get(message.user_id, "")):
+    if told is not None:
         return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED)]
     if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
         first = _sentence(inline["a"], message, context, after_answer=False)
@@ -196,30 +187,23 @@ def _sentence(
     return drafts
 
 
-def _is_of_taste(told: ToAssistant, context: str) -> bool:
-    """ "Avoid suggesting loud hotels from now on" is about hotels, not about how to answer."""
-    if told.attribute != "instruction" or _TURNS_DOWN.match(told.value) is None:
-        return False
-    asked = asked_for(told.value, context)
-    return asked is not None and asked.denied and bool(asked.what.topic)
-
-
-_TURNS_DOWN = re.compile(r"(?:avoid|stop|never|don't|do not)\b", re.IGNORECASE)
-
-
 def _of_name(found: Named, text: str) -> Draft:
     attribute = f"favourite/{found.topic}" if found.topic else "like"
-    if found.ended:
-        says = f"No longer likes {found.name}"
-        return Draft(attribute, found.name, says, predicates.LIKED, assertion=Assertion.ENDED)
     if found.denied:
-        says = f"Avoids {found.name}"
-        return Draft(attribute, found.name, says, predicates.LIKED, polarity=Polarity.NEGATED)
+        return _turned_down(
+            attribute, found.name, "likes", found.ended, predicates.LIKED, f"Avoids {found.name}"
+        )
     if found.told:
         says = f"Favourite {found.topic} is {found.name}" if found.topic else f"Likes {found.name}"
         return Draft(attribute, found.name, says, predicates.TOLD)
     says, sure = ("Likes", predicates.LIKED) if _FOND.search(text) else ("Asks for", predicates.ASKED)
     return Draft(attribute, found.name, f"{says} {found.name}", sure)
+
+
+def _turned_down(attribute: str, value: str, verb: str, ended: bool, sure: float, says: str) -> Draft:
+    if ended:
+        return Draft(attribute, value, f"No longer {verb} {value}", sure, assertion=Assertion.ENDED)
+    return Draft(attribute, value, says, sure, polarity=Polarity.NEGATED)
 
 
 def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str, str]) -> list[Draft]:
@@ -228,39 +212,30 @@ def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str
         clause = read(told, joint=piece.joint)
         if clause is not None and (found := interpret(clause, message.sent_at, text)):
             return [_in_context(each, context.get(message.user_id, "")) for each in found]
-    asked = asked_for(
-        without_opener(text) or text,
-        context.get(message.user_id, ""),
-        reply=text == sentence
-        and not piece.asked
-        and len(message.content.split()) <= 6
-        and "!" not in message.content,
-    )
+    topic, alone = context.get(message.user_id, ""), text == sentence and not piece.asked
+    reply = alone and len(message.content.split()) <= _LONGEST_WISH and "!" not in message.content
+    asked = asked_for(without_opener(text) or text, topic, reply=reply)
     if asked is None:
         return []
-    what, topic = asked.what, in_context(asked.what.topic, text, context.get(message.user_id, ""))
+    what, topic = asked.what, in_context(asked.what.topic, text, topic)
     if asked.denied and not what.topic and (of := topic_of(what.value)) in SET_TOPICS:
         says = f"No longer wants {what.value}"  # "turn off the seat heating for good": no setting of it
         return [Draft(f"favourite/{of}", "", says, asked.sure, assertion=Assertion.ENDED)]
-    attribute = f"favourite/{topic}" if topic else "like"
-    if asked.denied and _NO_MORE.search(text) is not None:
-        says = f"No longer wants {what.value}"
-        return [Draft(attribute, what.value, says, asked.sure, assertion=Assertion.ENDED)]
-    polarity = Polarity.NEGATED if asked.denied else Polarity.AFFIRMED
-    return [Draft(attribute, what.value, say(f"{asked.says} {what.phrase}"), asked.sure, polarity=polarity)]
+    attribute, says = f"favourite/{topic}" if topic else "like", say(f"{asked.says} {what.phrase}")
+    if asked.denied:
+        ended = NO_MORE.search(text) is not None
+        return [_turned_down(attribute, what.value, "wants", ended, asked.sure, says)]
+    return [Draft(attribute, what.value, says, asked.sure)]
 
 
 def _in_context(draft: Draft, topic: str) -> Draft:
     """ "I prefer Nordwind" is of what was spoken of, where a name is preferred."""
     is_name = draft.sentence.startswith("Prefers ") and _NAME.fullmatch(draft.value) is not None
-    is_name = is_name and _DAY.match(draft.value) is None
-    return (
-        replace(draft, attribute=f"favourite/{topic}")
-        if topic and is_name and draft.attribute == "like"
-        else draft
-    )
+    is_of_it = topic and draft.attribute == "like" and is_name
+    return replace(draft, attribute=f"favourite/{topic}") if is_of_it else draft
 
 
-_NAME = re.compile(r"[A-Z][\w&'-]*(?: (?:[A-Z][\w&'-]*|\d+(?:\.\d+)?))*")
-_DAY = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
-_NO_MORE = re.compile(r"\bany ?more\b|\bno longer\b|\bno more\b", re.IGNORECASE)
+#: No day is one.
+_NAME = re.compile(
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)[A-Z][\w&'-]*(?: (?:[A-Z][\w&'-]*|\d+(?:\.\d+)?))*"
+)

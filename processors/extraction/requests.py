@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from processors.extraction.naming import DENIED
 from processors.extraction.predicates import ASKED, LIKED, SET
-from processors.extraction.proper_names import bare_name, named_topic
 from processors.extraction.tastes import (
     HEAD,
     MEDIA,
     PHRASE_END,
     Preference,
+    bare_name,
     essence,
+    named_topic,
     preference,
     preferred,
-    tells_class,
     topic_of,
 )
 from processors.extraction.values import clean
@@ -36,12 +37,6 @@ class Asked(NamedTuple):
 
 
 _PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?:van |von |de |la |the |of )?(?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
-_DEVICE = (
-    r"(?:(?:the|my|interior|inside|ambient|cabin|car|dashboard|driver's|seat|fan|room) ){0,3}(?:lights?|lighting|brightness|fan(?: speed)?|temperature|"
-    r"seat(?: heating| heaters?)?|heating|air ?flow|air|climate(?: control)?)"
-)
-#: What things in a room or a car are set to.
-_LEVEL = r"(?:low|medium|high|max(?:imum)?|min(?:imum)?|full|dim|bright|warm|cool|soft|gentle|strong|red|blue|green|yellow|purple|orange|pink|white|amber|\d+ degrees)"
 _WANTED = r"(?:(?:it to be (?:at )?|to be (?:at )?|to fill up at |to stop at |to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
 #: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``s`` a setting, ``m`` a title.
@@ -54,7 +49,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"no need (?:for|of) V", "do without", "-"),
         (r"(?:no|not(?! (?:limit|just|only|always|necessarily|sure)\b)|without) V", "avoid", "-"),
         (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
-        (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
+        (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer(?! (?:that|this|it|those|these) (?:over|to|rather|instead)\b)|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),
         (rf"(?:only|always|exclusively)(?! (?:in|at|on|for|from|there|here|been|a|an|one|two|three|four|five|\d+)\s)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select|consume|read|watch)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
@@ -62,9 +57,8 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our|all|any)(?: future)? [\w ]{3,30}? (?:has|have|is|are|offers?|accepts?|supports?))? V", "ask for", ""),
         (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
         (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
-        (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
-        (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>[\w ]{3,30})", "prefer", "f"),
+        (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
@@ -109,16 +103,7 @@ _NEEDLESS = re.compile(
 )
 #: "Looking for a studio has been tricky" asks for nothing.
 _DOING_IT = re.compile(
-    r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b(?!(?: (?:for|up) )?(?:an? |some |my )?[\w -]+$)"
-    r"|(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
-    re.IGNORECASE,
-)
-#: "I'd prefer that over covered parking" does not say what is preferred.
-_THAT_RATHER = re.compile(
-    r"\bprefer (?:that|this|it|those|these|one) (?:over|to|rather|instead)\b", re.IGNORECASE
-)
-_NOT_BEFORE = re.compile(
-    r"(?:\bnot|n't|\bnever|\bwithout|\bavoid\w*|\bexclude|\bno longer)\b(?! (?:only|mind|care))[^,;]{0,45}$",
+    r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
     re.IGNORECASE,
 )
 _PAYS = re.compile(
@@ -145,7 +130,7 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
     ``context``: the subject spoken of before, which a short reply is about; ``reply``: it is all that was said.
     """
     text = text.rstrip(" .!?…")
-    if _DOING_IT.match(text) or _THAT_RATHER.search(text):
+    if _DOING_IT.match(text):
         return None
     lasting = _LASTING.search(text) is not None
     for pattern in (_BUT_NOT, _NEEDLESS):
@@ -165,8 +150,6 @@ def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
             sure = LIKED if lasting or flag in ("!", "f") else SET if is_set else ASKED
             found = _read_object(match, flag, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flag, lasting)):
-                if (excluded := _NON.match(found.value)) is not None and flag != "-":
-                    return Asked(_without_non(found, excluded), "avoid", True, max(sure, SET))
                 return Asked(found, "want" if flag == "d" else says, flag == "-", sure)
     if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
         return Asked(named, "ask for", False, LIKED if lasting else ASKED)  # "fast food", said of restaurants
@@ -179,7 +162,7 @@ def _paid(text: str, lasting: bool) -> Asked | None:
     means = next(filter(None, paid.groups())).lower()
     if (found := preference(means, "payment")) is None:
         return None
-    denied = _NOT_BEFORE.search(text[: paid.end()]) is not None
+    denied = DENIED.search(text[: paid.end()]) is not None
     says, way = ("avoid", "paying") if denied else ("want", "to pay")
     return Asked(
         found._replace(phrase=f"{way} with {means}"),
@@ -187,15 +170,6 @@ def _paid(text: str, lasting: bool) -> Asked | None:
         denied,
         LIKED if lasting else SET if denied else ASKED,
     )
-
-
-#: "A non-smoking room" turns smoking down.
-_NON = re.compile(r"non-(?=\w)", re.IGNORECASE)
-
-
-def _without_non(found: Preference, excluded: re.Match[str]) -> Preference:
-    read = preference(found.value[excluded.end() :], found.topic)
-    return (read or found)._replace(phrase=found.value[excluded.end() :])
 
 
 _SETS = re.compile(r"(?:switch|change|set|make|adjust)\b", re.IGNORECASE)
@@ -208,7 +182,6 @@ def _says_by_itself(value: str, flag: str, lasting: bool) -> bool:
     return told or (flag == "-" and _NAME.fullmatch(value) is not None)
 
 
-_LIST = re.compile(r"(?:lists?|collection|queue|library)(?: please)?", re.IGNORECASE)
 _TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
 #: "Routes that are longer" are not all routes.
 _QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECASE)
@@ -220,17 +193,15 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
         value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
-        if not value or _LIST.fullmatch(match["x"].strip()):  # "my favourites list" says not of what
-            return Preference(named_topic(value, ""), value, value) if value else None
         shown = f"{value} as {PHRASE_END.split(match['x'].strip())[0]}"
-        return Preference(topic, value, shown) if topic else None
+        return Preference(topic, value, shown) if value and topic else None
     if flag in ("m", "n"):
         return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
     context = topic_of(match.string[: match.start("v")], context)
     short = len(match["v"].split()) <= _SHORT_REPLY
     end = _CLAUSE_END.search(match["v"], 1)
     what = match["v"][: end.start()] if end else match["v"]
-    of_context = (short and flag == "!" and _tells_taste(match.string, what)) or _GENERIC_HEAD.search(what)
+    of_context = (short and flag == "!") or _GENERIC_HEAD.search(what)
     found = preferred(what, context if of_context else "")
     if (
         found is None
@@ -246,16 +217,6 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
     if found is not None and not found.topic and flag == "-" and found.value[:1].isupper():
         return found._replace(topic=topic_of(text))  # "exclude Smith's from my grocery search"
     return found
-
-
-def _tells_taste(request: str, what: str) -> bool:
-    """Whether words may be a taste in what is spoken of: "always red", not "always hungry after rowing"."""
-    if " " not in what or not _BARELY.match(request):
-        return True
-    return tells_class(what) or any(not word[:1].islower() for word in what.split())
-
-
-_BARELY = re.compile(r"(?:only|always|exclusively)\b", re.IGNORECASE)
 
 
 def _title(named: str, flag: str, request: str, subject: str) -> Preference | None:
@@ -283,7 +244,6 @@ _RELATIVE = re.compile(
     r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b",
     re.IGNORECASE,
 )
-_WHENEVER = re.compile(r" (?:every|each|when|whenever|as)\b", re.IGNORECASE)
 _DEGREES = re.compile(r"(\d+(?:\.\d)?) ?(?:degrees?|°)", re.IGNORECASE)
 
 
@@ -292,7 +252,7 @@ def _setting(what: str, to: str, context: str) -> Preference | None:
         return Preference(
             "temperature", f"{degrees[1]} degrees", f"the temperature set to {degrees[1]} degrees"
         )
-    value = clean(essence(PHRASE_END.split(_WHENEVER.split(to)[0])[0]), words=3)
+    value = clean(essence(PHRASE_END.split(to)[0]), words=3)
     value = essence(HEAD.sub("", _OF_LEVEL.sub("", value)))
     if _RELATIVE.match(value):
         return None

@@ -6,8 +6,7 @@ import re
 from typing import NamedTuple
 
 from processors.extraction.english import third_person, words
-from processors.extraction.proper_names import bare_name, named_topic
-from processors.extraction.values import clean
+from processors.extraction.values import QUOTES, clean
 
 
 class Preference(NamedTuple):
@@ -81,17 +80,33 @@ _AMBIGUOUS = words(
 #: A genre is preferred in podcasts and on the radio too: their subject stays.
 _OWN_SUBJECT = frozenset(("podcast", "news", "radio station", "film", "book", "charging", "streaming", "seat"))
 #: What is done tells the subject that its object names not: "park on the street".
-_DOING = {
-    **{
-        "park": "parking",
-        "pay": "payment",
-        "listen": "music",
-        "eat": "restaurant",
-        "dine": "restaurant",
-        "charge": "charging",
-    },
-    **{"fill": "station", "refuel": "station", "stay": "hotel", "fly": "flight", "shop": "shop"},
-}
+_DOING = dict(
+    each.split(":")
+    for each in words(
+        "park:parking pay:payment listen:music eat:restaurant dine:restaurant charge:charging fill:station refuel:station "
+        "stay:hotel fly:flight shop:shop"
+    )
+)
+
+
+def named_topic(name: str, topic: str) -> str:
+    """The subject of a name: that which it tells by itself, else ``topic``."""
+    if " by " in name and topic not in ("book", "film"):
+        return "music"
+    return "radio station" if _ON_AIR.search(name) and topic not in ("news", "podcast") else topic
+
+
+def bare_name(name: str) -> str:
+    """A name without quotation marks, and without the noun that says what it is of: "Nordwind podcast"."""
+    return _NOUN.sub("", QUOTES.sub("", name).strip(" .,"))
+
+
+_NOUN = re.compile(
+    r"(?<=\w) (?:(?:(?-i:charging|radio|podcast|gas|grocery|music|news) )?(?:stations?|networks?|podcasts?|restaurants?|"
+    r"stores?|supermarkets?|shows?|apps?|playlists?|chains?|features?)|(?-i:charge points?|podcast|album|song|radio|music))$",
+    re.IGNORECASE,
+)
+_ON_AIR = re.compile(r"\b(?:FM|AM|Radio)\b|\b\d{2,3}\.\d$")
 
 MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
 
@@ -106,7 +121,7 @@ _GENERIC = re.compile(
 )
 #: Here the noun phrase ends.
 PHRASE_END = re.compile(
-    r"\s+(?:with|from|via|through|that|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before|during)\b",
+    r"\s+(?:with|from|via|through|that|every|each|when|whenever|as|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before|during)\b",
     re.IGNORECASE,
 )
 #: What media are about, from whom, and by whom.
@@ -258,35 +273,20 @@ def tells_class(text: str) -> bool:
 _EATING = frozenset(("cuisine", "restaurant", "diet", "price"))
 _SHORTEST_TIME = re.compile(r"\bshortest (?:travel )?time\b", re.IGNORECASE)
 #: One word for what is the same.
+# fmt: off
 _SAME = {
-    **dict.fromkeys(
-        ("affordable", "inexpensive", "budget", "low-cost", "low cost", "budget-friendly"), "cheap"
-    ),
-    **dict.fromkeys(("high-end", "high end", "upscale", "lowest price"), "expensive"),
-    **dict.fromkeys(("quickest", "shortest time", "fastest time", "fastest route"), "fastest"),
-    **dict.fromkeys(("eco-friendly", "environmentally friendly", "eco"), "green"),
-    **dict.fromkeys(("roof", "roofed", "a roof"), "covered"),
-    **{"wi-fi": "Wi-Fi", "wifi": "Wi-Fi", "tech": "technology"},
-    **dict.fromkeys(("secured", "security", "guarded"), "secure"),
-    **{
-        "lowest price": "cheapest",
-        "indoors": "indoor",
-        "shortest": "shortest distance",
-        "fast-food": "fast food",
-    },
-    **{
-        "burger": "burgers",
-        "buffets": "buffet",
-        "cards": "card",
-        "credit card": "card",
-        "credit cards": "card",
-        "on street": "on-street",
-        "street": "on-street",
-        "the street": "on-street",
-        "on the street": "on-street",
-        "off street": "off-street",
-    },
+    said: one
+    for one, many in (
+        ("cheap", "affordable|inexpensive|budget|low-cost|low cost|budget-friendly"), ("expensive", "high-end|high end|upscale"),
+        ("cheapest", "lowest price"), ("fastest", "quickest|shortest time|fastest time|fastest route"),
+        ("shortest distance", "shortest"), ("green", "eco-friendly|environmentally friendly|eco"), ("technology", "tech"),
+        ("Wi-Fi", "wi-fi|wifi"), ("secure", "secured|security|guarded"), ("indoor", "indoors"), ("covered", "roof|roofed|a roof"),
+        ("on-street", "on street|street|the street|on the street"), ("off-street", "off street"), ("fast food", "fast-food"),
+        ("burgers", "burger"), ("buffet", "buffets"), ("card", "cards|credit card|credit cards"),
+    )
+    for said in many.split("|")
 }
+# fmt: on
 
 
 def _canonical(said: str) -> str:

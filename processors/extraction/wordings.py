@@ -1,13 +1,81 @@
-"""Ways to say something without "I": put into the first-person sentence that the tables read.
+"""What is said in the form that the tables have.
 
-"Teal is my favourite colour" is "My favourite colour is teal".  A row is what it looks like, and what it says.
+"Teal is my favourite colour" is "My favourite colour is teal", "have been living" is "live", "my sister lives" is
+"live".
 """
 
 from __future__ import annotations
 
 import re
 
-from processors.extraction.parsing import without_opener
+from processors.extraction.parsing import Clause, Mood, without_opener
+
+_BASES = {
+    **{
+        "loved": "love",
+        "liked": "like",
+        "hated": "hate",
+        "enjoyed": "enjoy",
+        "preferred": "prefer",
+        "lived": "live",
+    },
+    **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
+}
+#: "I have played chess" is past, "I have played chess for ten years" is not.
+_LASTING = frozenset(("lived", "worked", "played", "had"))
+_STILL = re.compile(r"\b(?:for|since|all|whole|ever)\b", re.IGNORECASE)
+_GERUNDS = {"living": "live", "working": "work"}
+#: For how long it has been so, counted back from when it is said, is no part of what is so.
+_SO_FAR = re.compile(
+    r"\s+(?:for|over|since) (?:[\w-]+ ){1,4}(?:years?|months?|weeks?|days?|decades?|ages)\b.*", re.IGNORECASE
+)
+_ADVERBS = re.compile(
+    r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
+)
+
+
+def perfected(clause: Clause) -> tuple[Clause, bool]:
+    """ "Have been living" is "live"; "have always loved" is "love"; what else was done stays a past."""
+    first, _, rest = clause.rest.partition(" ")
+    first = first.lower()
+    if first == "been" and (adverbs := _ADVERBS.match(rest)) is not None:
+        rest = rest[adverbs.end() :]
+    if clause.mood is Mood.BE and first in _GERUNDS and rest:
+        return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[first]} {rest}"), False
+    if clause.mood is not Mood.HAVE:
+        return clause, False
+    if first in ("always", "never", "long"):
+        clause = clause._replace(
+            adverbs=clause.adverbs | {first}, negated=clause.negated or first == "never", rest=rest
+        )
+        first, _, rest = rest.partition(" ")
+    if first == "been" and rest.lower().startswith("to "):
+        return clause._replace(mood=Mood.DID, rest=f"been {rest}"), True
+    if first == "been":
+        inner, _, after = rest.partition(" ")
+        if inner.lower() in _GERUNDS:
+            after = _SO_FAR.sub("", after)
+            return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
+        return clause._replace(mood=Mood.BE, rest=_SO_FAR.sub("", rest) or "been"), False
+    if first in _LASTING and not (clause.adverbs & {"always", "long"} or _STILL.search(rest)):
+        return clause._replace(mood=Mood.DID), True
+    if first in _BASES and not clause.negated:
+        return clause._replace(mood=Mood.DO, rest=_SO_FAR.sub("", f"{_BASES[first]} {rest}")), False
+    if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):
+        return clause._replace(mood=Mood.DO, rest=f"have {rest}"), False
+    return clause._replace(mood=Mood.DID), True
+
+
+def base_form(clause: Clause) -> str:
+    """The verb of "my sister lives" as in "I live"."""
+    verb, _, rest = clause.rest.partition(" ")
+    if clause.mood is not Mood.DO or not verb.endswith("s") or verb.endswith("ss"):
+        return clause.rest
+    base = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}.get(
+        verb.lower(), verb[:-1]
+    )
+    return f"{base} {rest}" if rest else base
+
 
 _NOT_A_THING = (
     r"(?!(?:it|that|this|these|those|he|she|they|there|here|what|which|who|one|so|and|but|to|if|when|is|are|i|my|we|play|find|keep|set|stick|just|"
@@ -17,6 +85,7 @@ _MUCH = r"(?:(?:very|really|so|always|just|more|still|definitely|actually) )*"
 _FAVOURITE = r"(?:all-time |absolute )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual)(?: [\w-]+){0,3}"
 _NO_LIKING = r"(?! (?:the|that|this|your|all|how|it|these|those|seeing|hearing|to (?:hear|see))\b)"
 
+#: Ways to say something without "I": what it looks like, and what it says.
 # fmt: off
 _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), says)

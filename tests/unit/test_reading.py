@@ -388,7 +388,6 @@ def test_what_is_liked_by_name(said: str, attribute: str, value: str) -> None:
         ("My favourite character is Gandalf.", "Favourite character is Gandalf"),
         ("Find SmithCo fast food restaurants.", "Asks for SmithCo fast food restaurants"),
         ("Ensure that restaurant payments are not with cash.", "Avoids paying with cash"),
-        ("Find a restaurant that serves non-kosher food.", "Avoids kosher food"),
         ("Turn off the seat heating permanently.", "No longer wants seat heating"),
         ("Skip folk, especially songs like Winter Road by Lena Volk.", "Avoids Winter Road by Lena Volk"),
     ],
@@ -635,11 +634,6 @@ def test_what_is_made_the_favourite_was_named_before(so: str) -> None:
     assert ("favourite/radio station", "Nordwind FM") in [(each.attribute, each.value) for each in found]
 
 
-def test_a_list_of_favourites_says_not_of_what() -> None:
-    found = only("Add Night Boat by Ada Lund to my favorites list.")
-    assert (found.attribute, found.value) == ("favourite/music", "Night Boat by Ada Lund")
-
-
 def test_what_need_not_be_considered_is_not_avoided() -> None:
     assert sentences("Find a parking spot without considering whether it's covered.") == []
 
@@ -723,7 +717,6 @@ def test_what_need_not_be_considered_is_not_avoided() -> None:
         ("My favorite breakfast is a bowl of porridge.", ["Favourite breakfast is a bowl of porridge"]),
         ("My favorite music to row to is country.", ["Favourite music is country"]),
         ("I like my dog. no spanish.", ["Likes their dog"]),
-        ("I shop at noon, always hungry after rowing.", []),
         ("Reggae music is good also.", []),
         ("Well, my kid years are over completely.", []),
         ("I love em.", []),
