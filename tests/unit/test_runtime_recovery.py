@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,10 +117,17 @@ class TestRecover:
         monkeypatch.setattr(log, "stop", stop)
         monkeypatch.setattr(recovery, "_consumer", lambda *told: log)
         reading = asyncio.ensure_future(recover({HERE: part}, Epoch(), settings, "test", ""))
+        unheard: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
         done, _ = await asyncio.wait({reading}, timeout=60)
+        assert len(recovery._stopping) == 1, "nobody else holds it: it could be collected in mid-stop"
         broker_is_back.set()
         assert done
         assert await reading == 10, "all was read, and so nothing is wrong"
+        while recovery._stopping:
+            await asyncio.sleep(0)
+        gc.collect()
+        assert unheard == [], "what it says at last is of no interest"
 
     async def test_it_reads_to_the_end_in_bounded_batches(self, part: StoredPartition, settings: Any) -> None:
         log = Log(0, 10)

@@ -93,8 +93,9 @@ class TestViewMarks:
             return Effects()
 
         stages = [
-            Stage(name="index", sources=(FACTS,), async_step=store, view_marks=view_marks),
             Stage(name="embedding", sources=("memory.embedding-requests.v1",), async_step=store),
+            Stage(name="index", sources=(FACTS,), async_step=store, view_marks=view_marks),
+            Stage(name="turns", sources=(MESSAGES,), async_step=store, view_marks=view_marks),
         ]
         return ServiceRuntime(
             "recall",
@@ -113,6 +114,26 @@ class TestViewMarks:
         runtime = self.runtime(settings, marks)
         found = await runtime.view_marks(Epoch(), [at(FACTS), at("memory.embedding-requests.v1")])
         assert found == {at(FACTS): 17}
+
+    async def test_each_view_is_asked_for_its_own(self, settings: Settings) -> None:
+        async def marks(places: Any) -> dict[tuple[str, int], int]:
+            return {place: len(place[0]) for place in places}
+
+        found = await self.runtime(settings, marks).view_marks(Epoch(), [at(FACTS), at(MESSAGES)])
+        assert found == {at(FACTS): len(FACTS), at(MESSAGES): len(MESSAGES)}
+
+    async def test_a_view_that_does_not_answer_is_asked_again(self, settings: Settings) -> None:
+        asked = 0
+
+        async def marks(places: Any) -> dict[tuple[str, int], int]:
+            nonlocal asked
+            asked += 1
+            if asked < 4:
+                raise TimeoutError
+            return dict.fromkeys(places, 5)
+
+        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
+        assert await runtime.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
 
     async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
         """To begin at the commit instead might leave a hole in it."""

@@ -397,6 +397,18 @@ def named(codec: int, name: bytes, base: int = 10) -> bytes:
     return with_payload(codec, bytes(changed), 3)
 
 
+def test_what_is_set_aside_is_named_by_the_place_that_the_answer_gives_it() -> None:
+    unpacker = Unpacker(LIMIT)
+    good, bad = batch(1, 100, b"good"), with_payload(1, b"no gzip")
+    answer = [("one", [(2, 0, b""), (3, 0, good)]), (TOPIC, [(3, 0, bad)])]
+    [(_, one), (topic, [(number, error, data)])] = unpacker.unpack(answer)
+    assert [entry[:-1] for entry in one] == [(2, 0), (3, 0)]
+    assert read(one[1][-1], 100) == read(good, 100)
+    assert (topic, number, error) == (TOPIC, 3, 0)
+    [record] = unpacker.put_back(read(data, 100)[0])
+    assert (record.topic, record.partition, record.data) == (TOPIC, 3, bad)
+
+
 class TestDistrust:
     def unpack(self, data: bytes, *distrusted: TopicPartition) -> tuple[bytes, Unpacker]:
         unpacker = Unpacker(LIMIT)
