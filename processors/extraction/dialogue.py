@@ -32,10 +32,8 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"how old are you|what(?:'s| is) your age", "I'm {a} years old"),
         (r"what do you do(?: for (?:a living|work))?|what(?:'s| is) your (?:job|profession|occupation)", "I work as {a}"),
         (r"what are you allergic to|(?:do you have )?any (?:food )?allergies|do you have any (?:food )?allergies", "I'm allergic to {a}"),
-        (r"what(?:'s| is| are) your (?P<x>fav[\w]+ [\w -]{2,30}|hobby|hobbies|birthday|diet|native language)", "My {x} is {a}"),
+        (r"what(?:'s| is| are) your (?P<x>fav[\w]+ [\w -]{2,30}|birthday)", "My {x} is {a}"),
         (r"(?:what|which)(?: (?:kinds?|types?|sorts?) of)? (?P<x>[\w -]{2,30}) do you (?:like|prefer|enjoy|love)(?: (?:best|most|the most))?", "My favourite {x} is {a}"),
-        (r"do you (?P<x>(?:like|love|eat|drink|enjoy|speak|smoke|have (?:a|any|an)) ?[\w' -]{0,40})", "I {x}"),
-        (r"are you (?P<x>(?:an? )?(?:vegan|vegetarian|married|single|allergic to [\w -]{2,30}|from [\w -]{2,30}|retired|a student))", "I'm {x}"),
     )
 )
 # fmt: on
@@ -47,11 +45,6 @@ _HANDED_BACK = re.compile(
     r"(?:\w+[,.!]* ){0,3}(?:what|who|where|which(?: one)?|tell me|do tell|go on)(?: is it)?[?!. ]*$",
     re.IGNORECASE,
 )
-_YES = re.compile(
-    r"(?:yes|yeah|yep|yup|i do|i am|of course|absolutely|definitely|sure do|very much)\b[^?]{0,20}$",
-    re.IGNORECASE,
-)
-_NO = re.compile(r"(?:no|nope|nah|not at all|never|i don't|i'm not|not really)\b[^?]{0,20}$", re.IGNORECASE)
 _FILLER = re.compile(
     r"(?:(?:well|oh|um+|uh|hm+|so|i think|i guess|i'd say|it's|it is|that would be|just|mainly|mostly|in|at|on|from|as|"
     r"definitely|probably|currently|right now|yes|yeah)\b,? )+",
@@ -96,14 +89,7 @@ def answer(question: str, reply: str, announced: str = "") -> str:
         if (match := pattern.match(question[-300:])) is None:
             continue
         x = (match.groupdict().get("x") or "").strip()
-        if "{a}" in said:
-            return said.format(a=core, x=x) if core else ""
-        x = re.sub(r"^have any\b", "have", x)
-        if _YES.match(reply):
-            return said.format(x=x)
-        return (
-            said.replace("I ", "I don't ", 1).replace("I'm", "I'm not").format(x=x) if _NO.match(reply) else ""
-        )
+        return said.format(a=core, x=x) if core else ""
     return ""
 
 

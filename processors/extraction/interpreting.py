@@ -41,11 +41,6 @@ _STRONG = words(
 )
 #: What is done now for a day to come: "I signed up for the race on 8 November".
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
-#: "I like gold more" says what is liked less only to who knows of what was spoken.
-_COMPARED = re.compile(
-    r"(?<!any )(?<!no )\b(?:more|better|less|most)\W*$|\b(?:more|better|less) than\b|^ ?(?:more|better|less)\b",
-    re.IGNORECASE,
-)
 #: "A deadline" says not of what.
 _ANY_OCCASION = re.compile(
     r"(?:an?|the|another|my) (?:deadline|meeting|call|date|event|session|review|class|course)(?: to \w+)?",
@@ -112,8 +107,6 @@ def _by_table(
     if "g" in flags:
         # "to run and juggle": what comes second would not be brought into its form
         text = f"{gerund((groups['g'] or '').lower())}{'' if text.startswith((' and ', ' or ')) else text}"
-    if attribute == "like" and _COMPARED.search(text[: clause_end(text)]):
-        return []
     members = listed(text, attribute) if "l" in flags else [text]
     value = third_person(text) if "s" in flags else ""
     value = value or clean(

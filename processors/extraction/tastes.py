@@ -233,12 +233,9 @@ def preference(text: str, context: str = "") -> Preference | None:
         return None
     if before or not behind:
         named_by_head = not before and named is not None and head[0].lower() in named[0].lower()
+        noun = named[0] if named_by_head and named else _plural(head[0])
         shown = "" if named is None or before or named_by_head else named[0]
-        return Preference(
-            topic,
-            value,
-            f"{before or shown} {named[0] if named_by_head and named else _plural(head[0])}".strip(),
-        )
+        return Preference(topic, value, f"{before or shown} {noun}".strip())
     with_ = "with" if after is None or topic not in MEDIA else after[0].split()[0]
     return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
 
@@ -321,6 +318,10 @@ def _plural(noun: str) -> str:
     return f"{noun}s" if _COUNTABLE.search(noun) else noun
 
 
+_AT = re.compile(
+    r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at |with |by )?(?:my |their |the |an? )?",
+    re.IGNORECASE,
+)
 #: "Parking on the street" is done, "parking spots" are not.
 _GERUND = re.compile(r"([a-z]+)ing (?:in|on|at|with|by|up|my|under|from)\b", re.IGNORECASE)
 
@@ -332,13 +333,7 @@ def preferred(text: str, context: str = "") -> Preference | None:
     if not doing and (gerund := _GERUND.match(text.strip())) is not None:
         doing = _DOING.get(gerund[1].lower(), "") or _DOING.get(gerund[1].lower()[:-1], "")
     if doing:
-        rest = re.sub(
-            r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at |with |by )?(?:my |their |the |an? )?",
-            "",
-            rest,
-        )
-        found = preference(rest, doing)
-        return found and found._replace(
-            phrase=f"{'to ' if not verb.endswith('ing') else ''}{verb.lower()} {third_person(' '.join(text.split()[1:]))}"
-        )
+        found = preference(_AT.sub("", rest), doing)
+        says = f"{verb.lower()} {third_person(' '.join(text.split()[1:]))}"
+        return found and found._replace(phrase=says if verb.endswith("ing") else f"to {says}")
     return preference(text, context)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 
+from processors.extraction.english import words
 from processors.extraction.parsing import Clause, Mood, without_opener
 
-_BASES = {
-    **{
-        "loved": "love",
-        "liked": "like",
-        "hated": "hate",
-        "enjoyed": "enjoy",
-        "preferred": "prefer",
-        "lived": "live",
-    },
-    **{"worked": "work", "disliked": "dislike", "adored": "adore", "had": "have", "played": "play"},
-}
+_BASES = dict(
+    each.split(":")
+    for each in words(
+        "loved:love liked:like hated:hate enjoyed:enjoy preferred:prefer lived:live worked:work disliked:dislike adored:adore "
+        "had:have played:play"
+    )
+)
 #: "I have played chess" is past, "I have played chess for ten years" is not.
 _LASTING = frozenset(("lived", "worked", "played", "had"))
 _STILL = re.compile(r"\b(?:for|since|all|whole|ever)\b", re.IGNORECASE)
@@ -66,14 +63,15 @@ def perfected(clause: Clause) -> tuple[Clause, bool]:
     return clause._replace(mood=Mood.DID), True
 
 
+_IRREGULAR = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}
+
+
 def base_form(clause: Clause) -> str:
     """The verb of "my sister lives" as in "I live"."""
     verb, _, rest = clause.rest.partition(" ")
     if clause.mood is not Mood.DO or not verb.endswith("s") or verb.endswith("ss"):
         return clause.rest
-    base = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}.get(
-        verb.lower(), verb[:-1]
-    )
+    base = _IRREGULAR.get(verb.lower(), verb[:-1])
     return f"{base} {rest}" if rest else base
 
 

@@ -276,9 +276,6 @@ def test_assistant_states_nothing() -> None:
         ("Do you have any allergies?", "Walnuts", "Is allergic to Walnuts"),
         ("What do you do for a living?", "a plumber", "Works as a plumber"),
         ("What is your favourite season?", "Autumn, I think!", "Favourite season is Autumn"),
-        ("Do you like cheese?", "Yes, very much", "Likes cheese"),
-        ("Do you like cheese?", "No, not really", "Does not like cheese"),
-        ("Are you vegetarian?", "Yes", "Is vegetarian"),
     ],
 )
 def test_short_answer(asked: str, replied: str, sentence: str) -> None:
