@@ -171,12 +171,12 @@ def _shortened(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
 def answering(asked: Asked, items: Iterable[AnswerItem]) -> list[AnswerItem]:
     """Return what the question itself found, best first: what answers it without a model.
 
-    Who asked, or was told that nothing is known, has said nothing that answers.
+    What was said a moment ago answers as well as what was said last year.  Who asked, or was told that nothing
+    is known, has said nothing that answers.
     """
     found = {each.id: each.similarity for each in (*asked.found.facts, *asked.found.said)}
     mine = [item for item in items if item.id in found and item.left_out is None and item.n]
-    told = (item for item in mine if item.tier is not Tier.RECENT and not _answers_nothing(item))
-    return sorted(told, key=lambda item: -found[item.id])
+    return sorted((item for item in mine if not _answers_nothing(item)), key=lambda item: -found[item.id])
 
 
 def _answers_nothing(item: AnswerItem) -> bool:

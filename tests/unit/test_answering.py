@@ -17,7 +17,7 @@ from models.understanding import QueryUnderstanding, Reason
 from processors.answering.answering import Heard
 from processors.answering.choosing import chosen
 from processors.answering.material import Found
-from processors.answering.plain import NOTHING
+from processors.answering.plain import NOTED, NOTHING
 from processors.answering.searching import search_of
 from processors.prompts import answer as prompts
 from processors.prompts import fence
@@ -51,6 +51,13 @@ class TestWithoutAModel:
         found = Driven(asked("Where do I live?", recent=(turn("I like tea.", 8),))).answer
         assert found.text == NOTHING
         assert by_id(found.prompt.items)["t-8"].quoted is False
+
+    def test_what_was_said_a_moment_ago_is_quoted_as_well(self) -> None:
+        recent = (turn("I moved to Munich in January.", 6), turn(NOTED, 7, Role.ASSISTANT), turn("Am I?", 8))
+        found = Found((), tuple(said(each.turn_id, each.text, each.role) for each in recent))
+        answer = Driven(asked("Where do I live?", found, recent=recent)).answer
+        assert answer.kind is AnswerKind.ANSWERED
+        assert [item.id for item in answer.quoted] == ["t-6"], "and neither what was asked nor what is ours"
 
     def test_what_is_told_is_noted(self) -> None:
         found = Driven(asked("I live in Munich now.", MEMORY)).answer
