@@ -34,8 +34,8 @@ class Parts:
     """The parts of one process.
 
     ``most_content_bytes``: longest content of a message.  ``mask`` takes out of a text what is not kept
-    verbatim.  ``waited_for``: what those that fill the views have
-    been waiting for, and for how long (seconds).
+    verbatim.  ``responder``: who answers in chats, by its setting.  ``waited_for``: what those that fill the
+    views have been waiting for, and for how long (seconds).
     """
 
     search: Search | None = None
@@ -54,6 +54,7 @@ class Parts:
     progress: ProgressReader | None = None
     most_content_bytes: int = 65_536
     mask: Mask = field(default_factory=masking)
+    responder: str = "builtin"
     forgetter: Forgetter | None = None
     chats: Chats | None = None
     lookup: Lookup | None = None

@@ -52,6 +52,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     ``source_offset``
     where the record lay.  ``refused``: how often a record like it (key, value, headers) was, this time
     included. ``retryable`` is ``""``, or says why it cannot be tried again.  ``at`` is in ms since 1970.
+    ``sent``: partition and offset of the record that a retry made of it, in the topic where it lay.
     """
 
     queue: str
@@ -69,6 +70,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     parts: int
     refused: int
     retryable: str
+    sent: str = ""
 
     @property
     def place(self) -> Place:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaProducer
+from msgspec.structs import replace
 
 from models.errors import ConfigurationError, NotFound
 from streams import kafka
@@ -24,7 +25,8 @@ RETRIED, DROPPED = b"retried", b"dropped"
 
 
 async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
-    """Send the records of letters to where they lay, by key, and mark the letters; return these.
+    """Send the records of letters to where they lay, by key, and mark the letters; return these, each with
+    where its record lies now.
 
     Each is marked only when the broker has its record, so a letter may be sent twice and is never lost.
 
@@ -41,12 +43,13 @@ async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place])
     partitions = (await broker.partitions_of(settings, [topic])).get(topic)
     if partitions is None:
         raise NotFound(f"{topic}, where they belong, does not exist: `switchboard topics apply` creates it")
+    sent: list[Letter] = []
     async with _producing(settings) as producer:
         for letter, record in found:
             assert record is not None  # or it would not be retryable
-            await _send(producer, topic, record, partitions, letter)
+            sent.append(replace(letter, sent=await _send(producer, topic, record, partitions, letter)))
             await _mark(producer, letter, RETRIED)
-    return [letter for letter, _ in found]
+    return sent
 
 
 async def drop(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
@@ -73,11 +76,12 @@ async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
 
 async def _send(
     producer: AIOKafkaProducer, topic: str, record: DeadRecord, partitions: int, letter: Letter
-) -> None:
+) -> str:
     place = letter.partition % partitions if record.key is None else partition_of(record.key, partitions)
     headers = [each for each in record.headers if each[0] not in COPY]
     async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
-        await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
+        at = await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
+    return f"{at.partition}:{at.offset}"
 
 
 async def _mark(producer: AIOKafkaProducer, letter: Letter, what: bytes) -> None:

@@ -110,6 +110,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         most_content_bytes=settings.max_content_bytes,
         mask=mask_of(settings),
+        responder=settings.responder,
         forgetter=Forgetter(settings),
         lookup=lookup,
         leases=remembered.leases,

@@ -81,5 +81,5 @@ BREAKFAST = (
     ("user", "<img src=x onerror=\"document.title='owned'\"> \u202eshe eats everything"),
     ("assistant", "Then we are done."),
     ("user", "Please always answer in short sentences."),
-    ("assistant", "I will."),
+    ("assistant", "javascript:document.title='owned'"),
 )

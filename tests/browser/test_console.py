@@ -7,7 +7,7 @@ import re
 
 import pytest
 from looking import Tab, Visitor, asked, close, kept, known, publish_bad, speak
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
@@ -34,6 +34,16 @@ async () => {
   seen.disconnect();
   return told;
 }
+"""
+
+#: The stream that a page opened last, by the name of `source`.
+LAST_SOURCE = """
+window.EventSource = class extends EventSource {
+  constructor(...given) {
+    super(...given);
+    window.source = this;
+  }
+};
 """
 
 #: How an arrow of the flow moves along which records pass.
@@ -83,11 +93,30 @@ def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offs
     expect(page.locator(".message", has_text="I love blueberries").locator(".place")).to_contain_text(place)
 
 
-def test_what_people_wrote_is_text_and_nothing_else(tab: Tab) -> None:
+def test_what_people_wrote_is_text_and_nothing_else(tab: Tab, rig: ServeRig) -> None:
+    def inert() -> None:
+        assert page.locator("main img").count() == 0
+        led = page.locator("main [href]").evaluate_all("all => all.map((each) => each.getAttribute('href'))")
+        assert [each for each in led if not each.startswith("/")] == []
+        assert page.title() != "owned"
+
     page = tab.open("/conversations/ava-breakfast")
+    expect(page).to_have_title("ava-breakfast · Switchboard")
     expect(page.locator(".message", has_text="<img src=x onerror=")).to_be_visible()
-    assert page.locator("main img").count() == 0
-    assert "owned" not in page.title()
+    expect(page.locator(".message", has_text="javascript:document.title")).to_be_visible()
+    inert()
+    # As a name, as the name of a conversation, and as what is known.
+    order = "javascript:document.title='owned'"
+    speak(rig, order, order, [("user", f"I love {order}."), ("assistant", order)])
+    close(rig, order)
+    known(rig, order, "owned")
+    for path in ("/people", f"/people/{order}", f"/conversations?user_id={order}", f"/conversations/{order}"):
+        page = tab.open(path)
+        expect(page.locator("main")).to_contain_text(order)
+        inert()
+    page.locator(".factline a", has_text="owned").first.click()
+    expect(page.locator("h1")).to_contain_text("owned")
+    inert()
 
 
 def test_a_contradiction_typed_elsewhere_is_seen_arriving(visitor: Visitor, rig: ServeRig) -> None:
@@ -134,7 +163,7 @@ def test_a_live_list_follows_at_its_end_and_waits_for_who_reads(tab: Tab, rig: S
     assert page.locator("button.waiting").count() == 0
 
 
-def test_a_page_has_no_more_than_a_thousand_rows(tab: Tab, rig: ServeRig) -> None:
+def test_a_page_has_no_more_than_a_thousand_rows_and_shows_what_it_missed(tab: Tab, rig: ServeRig) -> None:
     told = asked(rig, "/v1/conversations/ava-breakfast/log")
     said = next(each for each in told["events"] if each["kind"] == "message")
     many = [
@@ -142,10 +171,40 @@ def test_a_page_has_no_more_than_a_thousand_rows(tab: Tab, rig: ServeRig) -> Non
         for n in range(1200)
     ]
     answer = {**told, "events": many}
-    tab.page.route(re.compile("/v1/conversations/[^/]+/log"), lambda route: route.fulfill(json=answer))
-    page = tab.open("/conversations/ava-breakfast")
+    held, waiting = False, list[Route]()
+
+    def log(route: Route) -> None:
+        if held:
+            waiting.append(route)
+        else:
+            route.fulfill(json=answer)
+
+    page = tab.page
+    page.add_init_script(LAST_SOURCE)
+    page.route(re.compile("/v1/conversations/[^/]+/log"), log)
+    tab.open("/conversations/ava-breakfast")
     expect(page.locator(".message").last).to_contain_text("line 1199.")
     assert page.locator(".message").count() == 1000
+    # What a summary stands for lights up with it, and it with each of these messages.
+    of = {"summary_id": "s-1", "from_index": 0, "to_index": 1, "tokens": 9, "replaces": [], "summary": {}}
+    summary = {**said, "kind": "summary", "offset": 9999, "value": of}
+    answer["events"] = [*many[:3], summary]
+    tab.open("/conversations/ava-breakfast")
+    expect(page.locator(".message")).to_have_count(3)
+    page.locator(".message").first.focus()
+    expect(page.locator(".summary.on")).to_be_visible()
+    page.locator(".message").last.focus()
+    expect(page.locator(".summary:not(.on)")).to_be_visible()
+    page.locator(".summary summary").focus()
+    expect(page.locator(".message.on")).to_have_count(2)
+    # A stream that lost something says so, and what it lost comes with the log.
+    held = True
+    page.evaluate("source.dispatchEvent(new MessageEvent('gap', { data: '{}' }))")
+    expect(page.locator(".gapline")).to_be_visible()
+    held = False
+    for route in waiting:
+        route.fulfill(json=answer)
+    expect(page.locator(".gapline")).to_have_count(0)
 
 
 def test_what_changes_is_told_politely_and_moves_for_nobody_who_asks_it_not_to(tab: Tab) -> None:
@@ -221,6 +280,7 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     page.get_by_role("button", name="Retry as it is …").click()
     expect(page.locator(".ask")).to_contain_text("without dlq_ ones")
     page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.locator("main")).to_contain_text(re.compile(r"was sent to chat.messages.v1 again as \d+ / \d+"))
     expect(page.locator("main")).to_contain_text("Refused again (attempts 2)")
     page.get_by_role("link", name="the new letter").click()
     expect(page.locator("dl.facts")).to_contain_text("attempts 2")
@@ -270,6 +330,8 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/people/nobody-of-this-name")
     expect(page.locator("main")).to_contain_text("Nobody of this name")
     tab.check()
+    page = tab.open("/people/100%")  # as somebody types it
+    expect(page.locator("h1")).to_have_text("100%")
     expect(page.get_by_text("Did you mean")).to_have_count(0)
     speak(rig, "hal-one", "hal", [("user", "Hello there.")])
     kept(rig, "hal", "hal-one", 1)
@@ -368,8 +430,14 @@ def test_a_browser_signs_in_once_and_no_script_sees_the_token(visitor: Visitor, 
         form.get_by_label("Token").fill("sb_" + "x" * 43)
         form.get_by_role("button", name="Sign in").click()
         expect(form.get_by_role("alert").last).to_contain_text("allows nothing")
-        form.get_by_label("Token").fill(made["token"])
-        form.get_by_role("button", name="Sign in").click()
+        page = tab.open("/chat")
+        expect(page.locator(".state.token")).to_contain_text("answers only to a token")
+        page = tab.open("/people/ava")
+        expect(form).to_be_visible()
+        # Whoever signs in above has signed in for the page below, too.
+        page.get_by_role("banner").get_by_role("button", name="Sign in").click()
+        page.locator(".popover").get_by_label("Token").fill(made["token"])
+        page.locator(".popover").get_by_role("button", name="Sign in").click()
         expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
         live(tab)
         [cookie] = page.context.cookies()

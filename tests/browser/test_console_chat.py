@@ -41,6 +41,8 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     page = tab.open("/chat?user_id=dora")
     page.get_by_role("button", name="+ New").first.focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Say something")).to_be_focused()
+    expect(page.get_by_text("No language model is set up: what is answered")).to_be_visible()
     say(page, "I live in Porto and I love figs.", 1)
     conversation = page.url.partition("?")[0].rpartition("/")[2]
     tab.check()

@@ -86,6 +86,13 @@ def test_they_are_listed_read_tried_again_and_dropped(deployment: ServeRig) -> N
 
         again = client.post(f"/v1/dead-letters/{TOPIC}/retry", json={"places": [place]})
         assert (again.status_code, len(again.json()["letters"])) == (202, 1)
+        sent = again.json()["letters"][0]["sent"]
+        assert sent.partition(":")[0] == str(oldest["partition"])
+
+        def followed() -> str:
+            return str(client.get("/v1/progress", params={"position": sent}).json()["reason"])
+
+        assert eventually(followed, "it is known what became of it").startswith(oldest["reason"])
         gone = client.get(at)
         assert (gone.status_code, gone.json()["type"]) == (404, "urn:switchboard:problem:unknown-letter")
 

@@ -172,6 +172,7 @@ async def test_a_browser_signs_in_with_a_cookie_that_no_script_reads(
         "user_id": "ada",
         "scopes": ["read"],
         "token_id": "t0",
+        "responder": "builtin",
     }
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie and "secure" not in cookie

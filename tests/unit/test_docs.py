@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ import typer
 from processors.text.validation import decode_chat_message
 from schemas import reference
 from streams.adapters.onnx_folder import Recipe
+from streams.api.catalog import OPERATIONS
 from streams.cli.main import app
 from streams.mcp.app import PATH
 from streams.settings import Settings
@@ -88,6 +90,29 @@ def check_words(words: list[str]) -> tuple[Any, list[str]]:
         assert word in command.commands, f"switchboard {' '.join(words)}"
         command = command.commands[word]
     return command, []
+
+
+def test_what_curl_is_shown_to_ask_is_asked_so() -> None:
+    shown = [code for page in PAGES for _, code in _BLOCK.findall(page.read_text()) if "curl " in code]
+    asked = [words for code in shown for words in _each_curl(code)]
+    assert asked
+    for words in asked:
+        [url] = [urlsplit(word) for word in words if word.startswith("http")]
+        method = words[words.index("-X") + 1] if "-X" in words else "GET"
+        [found] = [
+            each
+            for each in OPERATIONS
+            if each.method == method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", each.path), url.path)
+        ]
+        msgspec.convert(dict(parse_qsl(url.query)), found.parameters or dict, strict=False)
+        if "-d" in words:
+            msgspec.json.decode(words[words.index("-d") + 1], type=found.body)
+
+
+def _each_curl(code: str) -> list[list[str]]:
+    words = shlex.split(code, comments=True)
+    begins = [at for at, word in enumerate(words) if word == "curl"]
+    return [words[at:end] for at, end in zip(begins, [*begins[1:], None], strict=True)]
 
 
 def test_the_message_of_a_producer_is_one_that_ingest_takes() -> None:

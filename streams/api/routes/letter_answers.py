@@ -27,7 +27,8 @@ class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
 
     ``partition`` and ``offset`` are its place in the queue; ``source`` is where the record lay, as far as the
     letter says.  ``refused``: how often a record like it was, this time included; ``not_retryable``: why it
-    cannot be tried again, empty if it can.  ``size`` in bytes.
+    cannot be tried again, empty if it can.  ``size`` in bytes.  ``sent``: partition and offset of the record
+    that a retry made of it; of a message `GET /v1/progress` says how far it has come.
     """
 
     topic: str
@@ -42,6 +43,7 @@ class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     refused: int
     not_retryable: str
+    sent: str = ""
 
 
 class LetterGroups(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +100,7 @@ def row_of(letter: dead_letters.Letter, letters: LetterQueues) -> LetterRow:
         size=letter.size,
         refused=letter.refused,
         not_retryable=letter.retryable,
+        sent=letter.sent,
     )
 
 

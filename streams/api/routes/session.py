@@ -24,6 +24,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     ``auth``: how that is known: by a ``token``; not at all, for this machine alone is answered (``local``); or
     by something in front (``off``).  ``tenant_id`` ``None``: any; ``user_id`` ``None``: everybody.
+    ``responder``: who answers in chats; ``builtin`` quotes what is remembered, without a language model.
     """
 
     auth: Literal["token", "local", "off"]
@@ -31,28 +32,35 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str | None
     scopes: list[str]
     token_id: str = ""
+    responder: str = "builtin"
 
 
-def _session(caller: Caller) -> Session:
+def _session(caller: Caller, responder: str) -> Session:
     auth: Literal["token", "local", "off"] = (
         "token" if caller.token else "off" if caller.tenant_id is None else "local"
     )
     scopes = sorted(scope.value for scope in caller.scopes if scope not in (Scope.NONE, Scope.SELF))
     return Session(
-        auth=auth, tenant_id=caller.tenant_id, user_id=caller.user_id, scopes=scopes, token_id=caller.token
+        auth=auth,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        scopes=scopes,
+        token_id=caller.token,
+        responder=responder,
     )
 
 
 @operation("GET", "/v1/session", scope=Scope.SELF)
 async def get_session(call: Call) -> Session:
     """Who asks, and what they may."""
-    return _session(call.caller)
+    return _session(call.caller, call.parts.responder)
 
 
 @operation("POST", "/v1/session", scope=Scope.NONE, answer=Session, example_body={"token": "sb_…"})
 async def sign_in(call: Call, body: SignIn) -> Response:
     """Have the browser keep a token, in a cookie that no script can read."""
-    answer = Response(encode_json(_session(call.access.owner(body.token))), media_type=JSON)
+    session = _session(call.access.owner(body.token), call.parts.responder)
+    answer = Response(encode_json(session), media_type=JSON)
     # Behind a proxy that ends TLS the page alone says that it came over it.
     schemes = call.request.url.scheme, call.request.headers.get("origin", "").partition("://")[0]
     answer.set_cookie(COOKIE, body.token, path="/", httponly=True, samesite="strict", secure="https" in schemes)

@@ -81,6 +81,13 @@ export function useData(key, load) {
     return () => abort.abort();
   }, [key, round]);
   const reload = useCallback(() => setRound((n) => n + 1), []);
+  const unsigned = state.problem?.kind === "token";
+  useEffect(() => {
+    // Whoever signs in, in whichever form, has signed in for all of the page.
+    if (!unsigned) return undefined;
+    addEventListener("signed-in", reload);
+    return () => removeEventListener("signed-in", reload);
+  }, [unsigned]);
   const fresh = state.key === key ? state : { key, loading: true };
   return { ...fresh, reload };
 }

@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { get, request, useData } from "./api.js";
-import { announce, SignIn } from "./parts.js";
+import { announce, entitle, SignIn } from "./parts.js";
 import { go, useRoute } from "./router.js";
 
 const PAGES = [
@@ -29,13 +29,25 @@ const ROUTES = [
   [/^\/api$/, () => import("./pages/reference.js")],
 ];
 
+/** What an address says, where it is one: "100%" was typed by somebody. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function match(path) {
   for (const [pattern, load] of ROUTES) {
     const found = pattern.exec(path);
-    if (found) return { load, id: found[1] === undefined ? undefined : decodeURIComponent(found[1]) };
+    if (found) return { load, id: found[1] === undefined ? undefined : decoded(found[1]) };
   }
   return null;
 }
+
+/** The entry of the navigation under which an address stands. */
+const pageOf = (path) => (path.startsWith("/facts") ? PAGES.find(([to]) => to === "/people") : PAGES.findLast(([to]) => path === to || path.startsWith(`${to}/`)));
 
 function usePage(path) {
   const [page, setPage] = useState(null);
@@ -58,7 +70,7 @@ function usePage(path) {
 }
 
 function Navigation({ path }) {
-  const current = path.startsWith("/facts") ? "/people" : PAGES.findLast(([to]) => path === to || path.startsWith(`${to}/`))?.[0];
+  const current = pageOf(path)?.[0];
   return html`<nav aria-label="Pages">
     ${PAGES.map(([to, name]) => html`<a href=${to} aria-current=${to === current ? "page" : undefined}>${name}</a>`)}
   </nav>`;
@@ -141,11 +153,6 @@ function step(event) {
 function Session() {
   const session = useData("session", (signal) => get("/v1/session", { signal }));
   const [open, setOpen] = useState(false);
-  useEffect(() => {
-    const again = () => session.reload();
-    addEventListener("signed-in", again);
-    return () => removeEventListener("signed-in", again);
-  }, []);
   const who = session.data;
   if (!who) {
     if (session.problem?.kind !== "token") return null;
@@ -168,7 +175,8 @@ function App() {
   useEffect(() => {
     if (!page) return;
     const heading = main.current?.querySelector("h1");
-    document.title = heading ? `${heading.textContent} · Switchboard` : "Switchboard";
+    // A page whose heading comes with its data says so itself, with useTitle.
+    entitle(heading?.textContent ?? pageOf(path)?.[1]);
     if (!first.current && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     first.current = false;
     announce(heading?.textContent ?? "");

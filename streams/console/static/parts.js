@@ -92,15 +92,17 @@ export const Loading = ({ what }) => html`<p class="state loading" role="status"
 
 export const Empty = ({ title, children }) => html`<section class="state empty"><h2>${title}</h2>${children}</section>`;
 
-/** The state of a page's data: loading, in trouble, or what `children` draws of it. */
-export function Shown({ of, what, children }) {
-  if (of.problem && of.data === undefined) return html`<${Trouble} problem=${of.problem} retry=${of.reload} />`;
+const titleOf = (problem) => (SENTENCES[problem.kind] ?? SENTENCES.wrong)[0];
+
+/** The state of a page's data: loading, in trouble (`brief`: beside what tells it at length), or what `children` draws of it. */
+export function Shown({ of, what, brief, children }) {
+  if (of.problem && of.data === undefined) return brief ? html`<p class="muted">${titleOf(of.problem)}.</p>` : html`<${Trouble} problem=${of.problem} retry=${of.reload} />`;
   if (of.data === undefined) return html`<${Loading} what=${what} />`;
   return html`${of.problem && html`<${Stale} problem=${of.problem} retry=${of.reload} />`}${children(of.data)}`;
 }
 
 export const Stale = ({ problem, retry }) =>
-  html`<p class="banner bad" role="alert">${(SENTENCES[problem.kind] ?? SENTENCES.wrong)[0]}: what you see may be old. ${problem.message} <button onClick=${retry}>Try again</button></p>`;
+  html`<p class="banner bad" role="alert">${titleOf(problem)}: what you see may be old. ${problem.message} <button onClick=${retry}>Try again</button></p>`;
 
 const LIVE = {
   off: ["", "not live"],
@@ -113,6 +115,18 @@ export const LiveMark = ({ state }) => {
   const [tone, text] = LIVE[state];
   return html`<span class="livemark" role="status"><i class="dot ${tone}" aria-hidden="true"></i>${text}</span>`;
 };
+
+export function entitle(text) {
+  document.title = text ? `${text} · Switchboard` : "Switchboard";
+}
+
+/** The page's title, where its heading is known no sooner than its data. */
+export function useTitle(text) {
+  useEffect(() => entitle(text), [text]);
+}
+
+/** So many rows of anything are in a page. */
+export const MOST_ROWS = 1000;
 
 /** Whether the page is as narrow as a telephone. */
 export function useNarrow() {

@@ -8,7 +8,6 @@ export const blank = () => ({
   outcomes: [], // {factId, windowId, at, change, candidate, ids}: what came of which window
   requests: new Map(),
   summaries: [],
-  gaps: [],
   closed: [],
   seen: new Set(),
 });

@@ -6,17 +6,20 @@ import { readEvents, useLive } from "../live.js";
 import { announce, Ask, Bar, Chip, Empty, number, plural, Said, share, Shown, Trouble, useNarrow } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
 import { Summary } from "./conversation.js";
+import { latestFirst } from "./conversations.js";
 import { Tiers } from "./person.js";
 
 export default function Chat({ id }) {
   const { query } = useRoute();
   const session = useData("session", (signal) => get("/v1/session", { signal }));
   const user = query.user_id ?? session.data?.user_id ?? "";
-  if (!user) return html`<${WhoAreYou} id=${id} waiting=${session.loading} />`;
+  if (!user) {
+    return html`<div class="head"><h1>Chat</h1></div>${session.problem ? html`<${Trouble} problem=${session.problem} retry=${session.reload} />` : html`<${WhoAreYou} waiting=${session.loading} />`}`;
+  }
   return html`<div class="head"><h1>Chat</h1><span class="muted">as <${Said} text=${user} /></span> <a href=${path`/people/${user}`}>what is known</a>
       ${id && html`<a class="end" href=${path`/conversations/${id}`}>windows and facts of this conversation</a>`}</div>
     <div class="chat"><${List} user=${user} current=${id} fresh=${Boolean(query.fresh)} />${id
-      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} fresh=${Boolean(query.fresh)} />`
+      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} fresh=${Boolean(query.fresh)} quotes=${session.data?.responder === "builtin"} />`
       : html`<${Empty} title="Say something"><p>Choose a conversation, or begin a new one. What you tell is remembered across conversations.</p><p><${New} user=${user} /></p><//>`}</div>`;
 }
 
@@ -26,7 +29,7 @@ function WhoAreYou({ waiting }) {
     setQuery({ user_id: new FormData(event.target).get("user").trim() });
   };
   if (waiting) return html`<p class="state loading" role="status">Loading …</p>`;
-  return html`<div class="head"><h1>Chat</h1></div><section class="state empty"><h2>Who is speaking?</h2>
+  return html`<section class="state empty"><h2>Who is speaking?</h2>
     <p>Memory belongs to a person. Choose the name under which yours is kept.</p>
     <form class="signin" onSubmit=${submit}><label>Person <input name="user" required autocomplete="off" maxlength="256" /></label><button class="main">Go on</button></form></section>`;
 }
@@ -42,7 +45,7 @@ function New({ user }) {
 function List({ user, current, fresh }) {
   const data = useData(`list ${user} ${current} ${fresh}`, (signal) => get(address("/v1/conversations", { user_id: user, limit: 100 }), { signal }));
   const narrow = useNarrow();
-  const list = html`<${Shown} of=${data} what="conversations">${(found) => html`<ul class="chatlist">${found.conversations.map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
+  const list = html`<${Shown} of=${data} what="conversations" brief=${Boolean(current)}>${(found) => html`<ul class="chatlist">${latestFirst(found.conversations).map((each) => html`<li key=${each.conversation_id} aria-current=${each.conversation_id === current ? "true" : undefined}>
       <a href=${address(path`/chat/${each.conversation_id}`, { user_id: user })} title=${each.title || each.conversation_id}><${Said} text=${each.title || each.conversation_id} /></a>
       <${Menu} id=${each.conversation_id} title=${each.title} user=${user} gone=${() => (each.conversation_id === current ? go(address("/chat", { user_id: user })) : data.reload())} /></li>`)}</ul>
       ${found.conversations.length === 0 && html`<p class="muted">None yet.</p>`}${found.next && html`<p class="muted">The newest 100. <a href=${address("/conversations", { user_id: user })}>All of them</a></p>`}`}<//>`;
@@ -144,7 +147,7 @@ async function takeTurn(id, user, body, dispatch, turnId) {
 
 const unsaid = { messages: [], tokens: null };
 
-function Conversation({ id, user, turn, at, fresh }) {
+function Conversation({ id, user, turn, at, fresh, quotes }) {
   const [state, dispatch] = useReducer(reduce, nothing);
   // Under one key, whether it is known yet or not: what somebody types meanwhile stays in its box.
   const data = useData(`conversation ${id}`, async (signal) => (fresh && !(await isListed(id, user, signal)) ? unsaid : load(id, user, signal)));
@@ -197,10 +200,10 @@ function Conversation({ id, user, turn, at, fresh }) {
   }, [data.data, data.loading, state.turn?.end]);
   useEffect(() => state.turn?.end && announce(state.turn.text ? `Answer: ${state.turn.text}` : "The turn has ended"), [state.turn?.end]);
   return html`<section aria-label="Conversation">
-    <${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} id=${id} user=${user} found=${found} state=${state} at=${at} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//></section>`;
+    <${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} id=${id} user=${user} found=${found} state=${state} at=${at} fresh=${fresh} quotes=${quotes} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//></section>`;
 }
 
-function Turns({ id, user, found, state, at, summaries, say }) {
+function Turns({ id, user, found, state, at, fresh, quotes, summaries, say }) {
   const tokens = state.tokens ?? found.tokens;
   const turn = state.turn;
   const box = useRef(null);
@@ -209,6 +212,9 @@ function Turns({ id, user, found, state, at, summaries, say }) {
   useEffect(() => {
     if (!at && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [shown.length, turn?.text, turn?.understanding, turn?.end]);
+  useEffect(() => {
+    if (fresh) text.current?.focus();
+  }, []);
   const submit = (event) => {
     event.preventDefault();
     const content = text.current.value.trim();
@@ -225,7 +231,6 @@ function Turns({ id, user, found, state, at, summaries, say }) {
     text.current?.focus();
   };
   const last = shown.at(-1);
-  const quotes = !turn && answerOf(last)?.by === "builtin";
   return html`
     ${tokens && html`<p class="tokens"><span>Context: <strong class="num">${number(tokens.total)} / ${number(tokens.threshold)} tokens</strong></span> <${Bar} value=${tokens.total} most=${tokens.threshold} tone=${tokens.total > tokens.threshold * 0.9 ? "wide warn" : "wide"} />
       <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}

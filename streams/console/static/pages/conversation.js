@@ -3,12 +3,11 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
 import { address, get, path, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Bar, Chip, Empty, FactLink, LiveMark, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
+import { announce, Bar, Chip, day, Empty, FactLink, LiveMark, MOST_ROWS, number, PersonLink, plural, Said, share, Shown, useTitle, When } from "../parts.js";
 import { here, setQuery, useRoute } from "../router.js";
 import { blank, fold, openWindow, tokensOf } from "../story.js";
 import { CloseNow } from "./waits.js";
 
-const MOST_ROWS = 1000;
 const MOST_EVENTS = 6000;
 const SPEEDS = [1, 10, 100];
 const SIGNS = { created: "+", reinforced: "↑", supported: "↑", superseded: "⇥", merged: "⇢", contradicted: "✗", ended: "■", corrected: "✎", deprecated: "✗", kept: "↩", erased: "⌫" };
@@ -19,9 +18,11 @@ export default function Conversation({ id }) {
   const pending = useRef([]); // what came while the log was loaded, perhaps in neither
   const arrived = useRef([]);
   const flush = useRef(null);
+  const gap = useRef(false); // what was missed, and all that follows it, comes with the log
   const data = useData(`${id} ${round}`, (signal) => get(address(path`/v1/conversations/${id}/log`, { limit: 5000 }), { signal }));
   useEffect(() => {
     if (!data.data) return;
+    gap.current = false;
     setLog({ ...data.data, events: [...data.data.events, ...pending.current] });
   }, [data.data]);
   const person = useRef(undefined);
@@ -31,13 +32,17 @@ export default function Conversation({ id }) {
   const watch = { conversation_id: id, user_id: person.current, kinds: "message,punctuation,window,candidates,fact,summary-requested,summary" };
   const live = useLive(begun.current ? watch : null, {
     load: () => setRound((n) => n + 1),
+    gap: () => {
+      gap.current = true;
+      announce("Something was missed: loading it from the log");
+    },
     event: (event) => {
       arrived.current.push(event);
       flush.current ??= setTimeout(() => {
         flush.current = null;
         const news = arrived.current.splice(0);
         pending.current = [...pending.current, ...news].slice(-500);
-        setLog((before) => before && grown(before, news));
+        setLog((before) => (before && !gap.current ? grown(before, news) : before));
       }, 100);
       if (event.kind === "fact" && event.value) announce(`${event.value.change}: ${event.value.statement}`);
     },
@@ -49,7 +54,7 @@ export default function Conversation({ id }) {
     return () => clearTimeout(timer);
   }, [data.problem]);
   const shown = { ...data, data: log ?? undefined };
-  return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} />`}<//>`;
+  return html`<${Shown} of=${shown} what="the conversation">${(found) => html`<${View} id=${id} log=${found} live=${live} gap=${gap.current} />`}<//>`;
 }
 
 /** The log with what came since: drawn together, and no more of it than a page can hold. */
@@ -60,7 +65,8 @@ function grown(log, news) {
   return { ...log, events: events.slice(over), earlier: log.earlier + over, people: log.people.length || !speaker ? log.people : [speaker] };
 }
 
-function View({ id, log, live }) {
+function View({ id, log, live, gap }) {
+  useTitle(id);
   const { query } = useRoute();
   const total = log.events.length;
   const step = query.step === undefined ? null : Math.max(0, Math.min(total, Number(query.step) || 0));
@@ -84,7 +90,7 @@ function View({ id, log, live }) {
     <div class="tools"><${Player} events=${log.events} step=${step} playing=${playing} />
       <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
     ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; earlier ones are left out.</p>`}
-    <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} />
+    <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} gap=${gap && step === null} />
     <${Tokens} story=${story} policy=${log.policy} />`;
 }
 
@@ -142,7 +148,7 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
 
 /* ---- the drawing ----------------------------------------------------------------------------------------------- */
 
-function Story({ id, story, policy, live, at }) {
+function Story({ id, story, policy, live, at, gap }) {
   const [lit, setLit] = useState(null); // ids of messages
   const open = openWindow(story, policy);
   const first = Math.max(0, story.messages.length - MOST_ROWS);
@@ -154,9 +160,10 @@ function Story({ id, story, policy, live, at }) {
     row?.focus();
     row?.scrollIntoView({ block: "center" });
   }, [at, Boolean(story.byId.get(at))]);
+  // Those that bubble: of a fact and a summary it is the link inside that has the focus.
   const light = (ids) => ({
     onMouseEnter: () => setLit(ids), onMouseLeave: () => setLit(null),
-    onFocus: () => setLit(ids), onBlur: () => setLit(null),
+    onfocusin: () => setLit(ids), onfocusout: () => setLit(null),
   });
   const on = (ids) => (lit && ids.some((each) => lit.includes(each)) ? "on" : "");
   // Every message has a row, and one below it for what came of a window that ends there, where pages are narrow.
@@ -164,7 +171,10 @@ function Story({ id, story, policy, live, at }) {
   const row = (messageId) => rowOf(story.byId.get(messageId)?.number ?? 0);
   const over = (from, to) => ({ gridRow: `${Math.max(2, from)} / ${to + 1}` });
   const outcome = (from, to) => ({ "--from": Math.max(2, from), "--to": to + 1 });
+  const dayOf = (message) => new Date(message.said).toDateString();
+  const begins = (message) => message.number === first || dayOf(message) !== dayOf(story.messages[message.number - 1]);
   const summarized = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
+  const range = (summary) => story.messages.slice(summary.from_index, summary.to_index + 1).map((each) => each.id);
   const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
   const others = [];
   for (const each of story.outcomes) (ofWindow.get(each.windowId) ?? others).push(each);
@@ -173,7 +183,7 @@ function Story({ id, story, policy, live, at }) {
     ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
         style=${{ gridRow: rowOf(each.number) }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
         title=${`${each.place.topic} / ${each.place.partition} / ${each.place.offset}`}>
-      <span class="n">#${each.number}</span><${When} at=${each.said} clock />
+      ${begins(each) && html`<span class="day">${day(each.said)}</span>`}<span class="n">#${each.number}</span><${When} at=${each.said} clock />
       <span><span class="who">${each.role === "user" ? html`<${Said} text=${each.user} />` : each.role}</span><${Said} text=${each.content} />
         ${at === each.id && html`<span class="place"> — ${each.place.topic} / ${each.place.partition} / ${each.place.offset}</span>`}</span></article>`)}
     ${story.windows.map((each, index) => {
@@ -194,7 +204,8 @@ function Story({ id, story, policy, live, at }) {
       <div class="outcome" style=${outcome(rowOf(open.from + open.overlap), rowOf(open.to))}>
         <p class="muted">Not yet: ${open.count} of ${open.size} messages. Read at ${open.size}, or when it has been silent until <${When} at=${open.closesAt} clock />${live ? html`, or <${CloseNow} id=${id} />` : "."}</p></div>`}
     ${others.length > 0 && html`<div class="outcome" style=${outcome(rowOf(story.messages.length), rowOf(story.messages.length))}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
-    ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary" style=${{ gridRow: rowOf(story.messages.length) + 2 }}>
+    ${gap && html`<p class="gapline" style=${{ gridRow: rowOf(story.messages.length) + 1 }}>Something was missed here: loading it from the log …</p>`}
+    ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary ${on(range(each))}" ...${light(range(each))} style=${{ gridRow: rowOf(story.messages.length) + 2 }}>
       <details><summary>summarized #${each.from_index}–#${each.to_index} into ${plural(each.tokens, "token")}</summary><${Summary} of=${each.summary} /></details></div>`)}
   </div>${waiting > 0 && html`<button class="waiting main" onClick=${toEnd}>↓ ${plural(waiting, "new message")}</button>`}`;
 }

@@ -5,6 +5,9 @@ import { address, get, getAll, useData } from "../api.js";
 import { Empty, PersonLink, plural, Said, Shown, When } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
 
+/** As they are told of, by what was said last: old ones that were brought in came all at once. */
+export const latestFirst = (conversations) => [...conversations].sort((a, b) => Date.parse(b.last_at ?? 0) - Date.parse(a.last_at ?? 0));
+
 export default function Conversations() {
   const { query } = useRoute();
   const user = query.user_id ?? "";
@@ -31,7 +34,7 @@ function List({ user }) {
     ? html`<${Empty} title="No conversations"><p>Nothing was said by or to <${Said} text=${user} /> that is still kept. <a href="/people">Who there is</a>.</p><//>`
     : html`<p class="muted lead">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} />${found.more ? ", and more" : ""}</p>
       <div class="tablebox"><table class="cards"><thead><tr><th>conversation</th><th>begins</th><th class="num">messages</th><th class="num">last said</th></tr></thead>
-      <tbody>${found.conversations.map((each) => html`<tr key=${each.conversation_id}>
+      <tbody>${(found.more ? found.conversations : latestFirst(found.conversations)).map((each) => html`<tr key=${each.conversation_id}>
         <td><a class="id" data-row href=${`/conversations/${encodeURIComponent(each.conversation_id)}`}><${Said} text=${each.conversation_id} /></a></td>
         <td class="wide"><${Said} text=${each.title ?? ""} /></td>
         <td class="num" data-label="messages">${each.messages ?? ""}</td><td class="num" data-label="last"><${When} at=${each.last_at} /></td></tr>`)}</tbody></table></div>`}<//>`;

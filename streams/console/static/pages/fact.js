@@ -3,9 +3,9 @@
 import { html, useState } from "../vendor/preact-htm.js";
 import { address, get, path, send, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { Ask, Bar, Chip, ConversationLink, Curve, FactLink, LiveMark, PersonLink, Place, plural, Said, share, Shown, When } from "../parts.js";
+import { Ask, Bar, Chip, ConversationLink, Curve, FactLink, LiveMark, PersonLink, Place, plural, Said, share, Shown, useTitle, When } from "../parts.js";
 import { useRoute } from "../router.js";
-import { TONES } from "./person.js";
+import { statusOf, TONES } from "./person.js";
 
 export default function FactPage({ id }) {
   const { query } = useRoute();
@@ -27,10 +27,11 @@ export default function FactPage({ id }) {
 }
 
 function Whole({ fact, live, reload }) {
+  useTitle(fact.statement);
   const sources = [...fact.provenance].sort((a, b) => Date.parse(a.sent_at) - Date.parse(b.sent_at));
   const changes = fact.changes ?? [];
   return html`
-    <div class="head"><h1><${Said} text=${fact.statement} /></h1><${Chip} tone=${TONES[fact.status]}>${fact.status.replace("_", " ")}<//><span class="end"><${LiveMark} state=${live} /></span></div>
+    <div class="head"><h1><${Said} text=${fact.statement} /></h1><${Chip} tone=${TONES[fact.status]}>${statusOf(fact.status)}<//><span class="end"><${LiveMark} state=${live} /></span></div>
     <div class="columns"><section class="panel"><h2>What is known</h2><dl class="facts">
       <dt>person</dt><dd><${PersonLink} id=${fact.user_id} />${fact.tenant_id !== "default" ? html` <span class="muted">tenant ${fact.tenant_id}</span>` : ""}</dd>
       <dt>confidence</dt><dd><strong class="num">${share(fact.confidence)}</strong> <${Bar} value=${fact.confidence} /> <${Curve} values=${changes.map((each) => each.confidence_after)} label="Confidence over its changes" /></dd>

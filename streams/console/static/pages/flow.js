@@ -66,6 +66,14 @@ function wrapped(text, width) {
   return lines.length > 2 ? [lines[0], `${lines[1].slice(0, width - 1)}…`] : lines;
 }
 
+/** How much of the answers' text waited until it was known whether it had been said before, and for how long. */
+function held(sum) {
+  const [all, times] = [sum("response_characters_total"), sum("response_hold_seconds_count")];
+  if (!all) return "";
+  const wait = times ? `, ${Math.round((1000 * sum("response_hold_seconds_sum")) / times)} ms` : "";
+  return `${((100 * sum("response_held_characters_total")) / all).toFixed(1)} % of text held${wait}`;
+}
+
 function ServiceBox({ name, node, status, x, y }) {
   const processes = status.services.filter((each) => each.service === name);
   const state = tone(processes);
@@ -76,7 +84,7 @@ function ServiceBox({ name, node, status, x, y }) {
   const lines = [
     ...wrapped(text, 27).map((each) => ({ text: each })),
     { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}` },
-    { text: `${number(sum("records_total"))} records read` },
+    { text: held(sum) || `${number(sum("records_total"))} records read` },
   ].slice(0, 3);
   return html`<g transform="translate(${x} ${y})">
     <title>${name}: ${processes.map((each) => `${each.state}${each.reasons.length ? ` (${each.reasons.join("; ")})` : ""}`).join(", ")}</title>
@@ -130,6 +138,8 @@ function Drawing({ status, history, narrow, letters }) {
   </svg>`;
 }
 
+const LETTERS = "dead letters";
+
 /** What to do about what is not well, in the order in which it matters. */
 function advice(status, letters = {}) {
   if (status.broker !== "ok") return [status.broker];
@@ -142,7 +152,7 @@ function advice(status, letters = {}) {
     if (group.lag > 10000) lines.push(`${group.group} is ${number(group.lag)} records behind in ${group.topic}: start another worker, or wait`);
   }
   const count = Object.values(letters).reduce((sum, each) => sum + each, 0);
-  if (count) lines.push(`${plural(count, "record")} could not be processed: see dead letters`);
+  if (count) lines.push(`${plural(count, "record")} could not be processed: see ${LETTERS}`);
   return lines;
 }
 
@@ -192,7 +202,7 @@ function Picture({ status, history, narrow, span }) {
     return html`<${Empty} title="Nothing runs"><p>${status.broker}</p><p><code>make demo</code> starts everything on one machine.</p><//>`;
   }
   return html`
-    ${said.length > 0 && html`<section class="banner note" aria-label="What to do"><ul>${said.map((line) => html`<li>${line}</li>`)}</ul></section>`}
+    ${said.length > 0 && html`<section class="banner note" aria-label="What to do"><ul>${said.map((line) => html`<li>${line.endsWith(LETTERS) ? html`${line.slice(0, -LETTERS.length)}<a href="/dead-letters">${LETTERS}</a>` : line}</li>`)}</ul></section>`}
     <section class="panel"><${Drawing} status=${status} history=${history} narrow=${narrow} letters=${letters} /></section>
     <section class="panel"><h2>How far each group has read</h2><${Groups} status=${status} history=${history} span=${span} /></section>`;
 }

@@ -1,9 +1,9 @@
 // What could not be processed: why, byte for byte, and once more.
 
-import { html, useState } from "../vendor/preact-htm.js";
+import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { address, get, path, send, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { Ask, Chip, Empty, LiveMark, number, Place, plural, Said, Shown, When } from "../parts.js";
+import { Ask, Chip, ConversationLink, Empty, LiveMark, number, Place, plural, Said, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 
 export default function Letters() {
@@ -23,9 +23,30 @@ export default function Letters() {
       : html`<${Groups} groups=${found.groups} query=${query} reload=${reload} retried=${setSent} />`}<//>`;
 }
 
+const MESSAGES = "chat.messages.v1";
+
+/** How far a record has come that was sent again: until somebody has read it. */
+function useProgress(sent) {
+  const position = sent.topic === MESSAGES && sent.sent ? sent.sent : null;
+  const data = useData(position && `progress ${position}`, (signal) => get(address("/v1/progress", { position }), { signal }));
+  useEffect(() => {
+    if (data.data?.state !== "waiting") return undefined;
+    const timer = setTimeout(data.reload, 1000);
+    return () => clearTimeout(timer);
+  }, [data.data]);
+  return data.data;
+}
+
+const FAR = {
+  waiting: "It waits to be read:", in_window: "Read: it waits in the open window of", extracting: "Read: it is in a window of",
+  extracted: "Read, and understood with the window that it is in:", searchable: "Read, and found by search:",
+};
+
 function Outcome({ sent, again }) {
-  return html`<p class="banner note" role="status">${sent.partition} / ${sent.offset} was sent to ${sent.topic} again.
-    ${again ? html`<strong>Refused again</strong> (attempts ${again.refused}): <a href=${address("/dead-letters", { topic: again.topic, reason: again.reason, letter: `${again.partition}/${again.offset}` })}>the new letter</a>` : "If it is refused again, that is said here."}</p>`;
+  const progress = useProgress(sent);
+  const place = sent.sent ? ` as ${sent.sent.replace(":", " / ")}` : "";
+  return html`<p class="banner note" role="status">${sent.partition} / ${sent.offset} was sent to ${sent.topic} again${place}.
+    ${progress && progress.state in FAR && !again ? html`${FAR[progress.state]} ${progress.conversation_id && html`<${ConversationLink} id=${progress.conversation_id} at=${progress.message_id} />`}` : again ? html`<strong>Refused again</strong> (attempts ${again.refused}): <a href=${address("/dead-letters", { topic: again.topic, reason: again.reason, letter: `${again.partition}/${again.offset}` })}>the new letter</a>` : "If it is refused again, that is said here."}</p>`;
 }
 
 function Groups({ groups, query, reload, retried }) {
@@ -58,8 +79,8 @@ function Letter({ topic, letter, reload, retried }) {
   const at = path`/v1/dead-letters/${topic}/${letter.partition}/${letter.offset}`;
   const data = useData(at, (signal) => get(at, { signal }));
   const retry = async () => {
-    await send("POST", path`/v1/dead-letters/${topic}/retry`, { places: [{ partition: letter.partition, offset: letter.offset }] });
-    retried(letter);
+    const { letters: [settled] } = await send("POST", path`/v1/dead-letters/${topic}/retry`, { places: [{ partition: letter.partition, offset: letter.offset }] });
+    retried({ ...letter, sent: settled?.sent });
     reload();
   };
   return html`<${Shown} of=${data} what="its bytes">${({ letter: whole, record }) => html`<div class="panel">

@@ -2,7 +2,7 @@
 
 import { html } from "../vendor/preact-htm.js";
 import { address, getAll, useData } from "../api.js";
-import { Empty, number, plural, Said, Shown } from "../parts.js";
+import { Empty, MOST_ROWS, number, plural, Said, Shown } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 
 /** Names like one that nobody has, if the token may see them. */
@@ -37,10 +37,11 @@ export default function People() {
         return html`<${Empty} title="Nobody is known yet"><p>People appear with their first message. Send one to <code>chat.messages.v1</code>, <a href="/chat">chat</a>, or run <code>make demo</code>.</p><//>`;
       }
       const rows = found.people.filter((each) => each.user_id.toLowerCase().includes(wanted));
+      const shown = rows.slice(0, MOST_ROWS);
       return html`<div class="tools"><label>filter <input value=${query.q ?? ""} onInput=${(event) => setQuery({ q: event.target.value })} autocomplete="off" /></label>
-          <span class="muted">${number(rows.length)} of ${number(found.people.length)}${found.more ? " shown, there are more" : ""}</span></div>
+          <span class="muted">${number(shown.length)} of ${number(found.people.length)}${found.more ? " shown, there are more" : ""}</span></div>
         <div class="tablebox"><table class="cards"><thead><tr><th>person</th><th class="num">facts</th><th></th></tr></thead>
-        <tbody>${rows.map((each) => html`<tr key=${each.user_id}><td><a class="id" data-row href=${`/people/${encodeURIComponent(each.user_id)}`}><${Said} text=${each.user_id} /></a></td>
+        <tbody>${shown.map((each) => html`<tr key=${each.user_id}><td><a class="id" data-row href=${`/people/${encodeURIComponent(each.user_id)}`}><${Said} text=${each.user_id} /></a></td>
           <td class="num" data-label="facts">${number(each.facts)}</td><td><a href=${address("/conversations", { user_id: each.user_id })}>conversations</a> · <a href=${address("/search", { user_id: each.user_id })}>search</a> · <a href=${address("/chat", { user_id: each.user_id })}>chat</a></td></tr>`)}</tbody></table></div>
         ${rows.length === 0 && html`<${Empty} title=${`Nobody of that name among ${plural(found.people.length, "person", "people")}`} />`}`;
     }}<//>`;

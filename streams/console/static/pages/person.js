@@ -3,7 +3,7 @@
 import { html, useMemo, useState } from "../vendor/preact-htm.js";
 import { address, get, getAll, path, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, LiveMark, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
+import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, LiveMark, MOST_ROWS, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import Graph from "./graph.js";
 import { Nearest } from "./people.js";
@@ -50,8 +50,11 @@ function Counts({ data, changes }) {
   const facts = merged(data.facts, changes);
   const by = {};
   for (const each of facts) by[each.status] = (by[each.status] ?? 0) + 1;
-  return html`<span class="muted">${plural(facts.length, "fact")}${facts.length ? ` (${Object.entries(by).map(([status, count]) => `${count} ${status.replace("_into", "")}`).join(", ")})` : ""}${data.more ? ", and more" : ""}</span>`;
+  return html`<span class="muted">${plural(facts.length, "fact")}${facts.length ? ` (${Object.entries(by).map(([status, count]) => `${count} ${statusOf(status)}`).join(", ")})` : ""}${data.more ? ", and more" : ""}</span>`;
 }
+
+/** A status in words. */
+export const statusOf = (status) => status.replace("_into", "").replaceAll("_", " ");
 
 /** What was true, or what was known, at a moment: the version of each fact that stood then. */
 export function asOf(fact, time, clock) {
@@ -104,15 +107,15 @@ function Table({ facts, all, query }) {
     .sort((a, b) => b.confidence - a.confidence || a.statement.localeCompare(b.statement));
   return html`<div class="tools">
       <label>kind <select value=${query.kind ?? ""} onChange=${(event) => setQuery({ kind: event.target.value })}><option value="">all kinds</option>${kinds.map((each) => html`<option value=${each}>${each}</option>`)}</select></label>
-      <label>status <select value=${status} onChange=${(event) => setQuery({ status: event.target.value === "active" ? "" : event.target.value })}>${["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"].map((each) => html`<option value=${each}>${each.replace("_", " ")}</option>`)}</select></label>
+      <label>status <select value=${status} onChange=${(event) => setQuery({ status: event.target.value === "active" ? "" : event.target.value })}>${["active", "superseded", "contradicted", "ended", "merged_into", "deprecated", "any"].map((each) => html`<option value=${each}>${statusOf(each)}</option>`)}</select></label>
       <label>confidence ≥ <output>${share(least)}</output> <input type="range" min="0" max="1" step="0.05" value=${least} aria-label="Least confidence" onInput=${(event) => setQuery({ confidence: event.target.value === "0.3" ? "" : event.target.value })} /></label>
-      <span class="muted">${number(rows.length)} of ${number(all)} shown</span></div>
+      <span class="muted">${number(Math.min(rows.length, MOST_ROWS))} of ${number(all)} shown</span></div>
     ${rows.length === 0
       ? html`<${Empty} title="None of these"><p>${plural(all, "fact")} are known; none matches the filters. <button onClick=${() => setQuery({ kind: "", status: "any", confidence: "0", as_of: "", clock: "" })}>Show all</button></p><//>`
       : html`<div class="tablebox"><table class="cards"><thead><tr><th class="num">conf</th><th>kind</th><th>statement</th><th>since</th><th class="num">said</th><th>last change</th><th>course</th></tr></thead>
-      <tbody>${rows.map((each) => html`<tr key=${each.fact_id} class=${each.status === "active" ? "" : "faded"}>
+      <tbody>${rows.slice(0, MOST_ROWS).map((each) => html`<tr key=${each.fact_id} class=${each.status === "active" ? "" : "faded"}>
         <td class="num">${share(each.confidence)}</td><td>${each.kind}</td>
-        <td class="wide"><span data-row-holder><${FactLink} fact=${each} /></span> ${each.status !== "active" && html`<${Chip} tone=${TONES[each.status]}>${SIGNS[each.status] ?? "✗"} ${each.status.replace("_", " ")}${each.valid_to ? ` ${day(each.valid_to)}` : ""}<//>`} ${each.tentative && html`<${Chip}>tentative<//>`}</td>
+        <td class="wide"><span data-row-holder><${FactLink} fact=${each} /></span> ${each.status !== "active" && html`<${Chip} tone=${TONES[each.status]}>${SIGNS[each.status] ?? "✗"} ${statusOf(each.status)}${each.valid_to ? ` ${day(each.valid_to)}` : ""}<//>`} ${each.tentative && html`<${Chip}>tentative<//>`}</td>
         <td data-label="since">${day(each.valid_from)}</td><td class="num" data-label="said">${each.evidence_count}×</td><td>${each.change}</td>
         <td><${Curve} values=${(each.changes ?? []).map((one) => one.confidence_after)} width=${64} /></td></tr>`)}</tbody></table></div>`}`;
 }
@@ -127,7 +130,7 @@ function Timeline({ facts, time, first, last, clock }) {
   const height = rows.length * step + 34;
   const marks = Array.from({ length: marked }, (_, at) => first + ((last - first) * at) / (marked - 1));
   return html`<section class="panel"><svg class="timeline" viewBox="0 0 ${width} ${height}" role="group" aria-label=${`Timeline of ${plural(rows.length, "fact")}; the tab facts has the same as a table`}>
-    ${marks.map((each, at) => html`<g><line class="grid" x1=${x(each)} x2=${x(each)} y1="18" y2=${height} /><text class="small" x=${x(each)} y="12" text-anchor=${at === marked - 1 ? "end" : at ? "middle" : "start"}>${day(each)}</text></g>`)}
+    ${marks.map((each, at) => html`<g><line class="grid" x1=${x(each)} x2=${x(each)} y1="18" y2=${height} /><text class="small" x=${x(each)} y="12" text-anchor=${at === marked - 1 ? "end" : at ? "middle" : "start"}>${at === marked - 1 ? "today" : day(each)}</text></g>`)}
     ${rows.map((each, at) => {
       const y = 24 + at * step;
       const spans = clock === "true"

@@ -18,10 +18,13 @@ function Operations({ api, query }) {
   const all = Object.entries(api.paths).flatMap(([path, item]) => METHODS.filter((each) => item[each]).map((method) => ({ path, method, of: item[method] })));
   const wanted = (query.q ?? "").toLowerCase();
   const shown = all.filter(({ path, method, of }) => `${method} ${path} ${of.summary ?? ""}`.toLowerCase().includes(wanted));
-  return html`<p class="muted">${api.info?.title} ${api.info?.version} · ${plural(all.length, "operation")}. Whatever this console shows comes from here.</p>
+  return html`<p class="muted lead">${api.info?.title} ${api.info?.version} · ${plural(all.length, "operation")}. Whatever this console shows comes from here.</p>
     <div class="tools"><label>filter <input value=${query.q ?? ""} onInput=${(event) => setQuery({ q: event.target.value })} autocomplete="off" /></label></div>
     <section class="panel">${shown.map((each) => html`<${Operation} key=${each.method + each.path} api=${api} ...${each} open=${query.op === each.of.operationId} />`)}</section>`;
 }
+
+/** A text in which `names` stand between backticks. */
+const Prose = ({ text = "" }) => text.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 
 function example(api, of) {
   const content = of.requestBody?.content?.["application/json"];
@@ -48,8 +51,8 @@ function Operation({ api, path, method, of, open }) {
     else if (open) setQuery({ op: "" });
   };
   const answers = Object.entries(of.responses ?? {});
-  return html`<details class="operation" open=${open} onToggle=${toggled}><summary data-row><span class="method">${method.toUpperCase()}</span><code>${path}</code><span class="muted">${of.summary}</span></summary>
-    ${of.description && html`<p>${of.description}</p>`}
+  return html`<details class="operation" open=${open} onToggle=${toggled}><summary data-row><span class="method">${method.toUpperCase()}</span><code>${path}</code><span class="muted"><${Prose} text=${of.summary} /></span></summary>
+    ${of.description && html`<p><${Prose} text=${of.description} /></p>`}
     ${(of.parameters ?? []).length > 0 && html`<dl class="facts">${of.parameters.map((each) => html`<dt class="mono">${each.name}${each.required ? " *" : ""}</dt><dd class="muted">${[each.in, each.schema?.type, each.schema?.enum?.join(" | "), each.description].filter(Boolean).join(" · ")}</dd>`)}</dl>`}
     <p class="muted">answers ${answers.map(([status]) => status).join(", ")}</p>
     <pre tabindex="0" aria-label="The same with curl">${curl(api, path, method, of)}</pre></details>`;
