@@ -6,9 +6,11 @@ nothing.  What was decided instead of asking (the day's budget was spent) stands
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -30,7 +32,8 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     """An answer.  Key: ``memo_id``, compacted; without a value: it was erased with the person it is about.
 
     ``conversation_id`` is the conversation in which it was asked first, ``prompt`` names the prompt and its
-    version.  ``text`` is what the model wrote about this question alone, ``reason`` and ``message`` say why it
+    version; ``arrived_at``: when the earliest of what it is about arrived, if it is about messages.
+    ``text`` is what the model wrote about this question alone, ``reason`` and ``message`` say why it
     refused.  ``call`` is the same for what was asked in one call, whose tokens and price (US dollars, by the
     list that was valid then) are shared out among its memos.
     """
@@ -51,6 +54,22 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: Tokens = 0
     cost_usd: Dollars = 0.0
     tenant_id: Identifier = DEFAULT_TENANT
+    arrived_at: Timestamp | None = None
+
+
+class Erased(NamedTuple):
+    """What of a conversation was erased: of each person (``""``: of everybody) up to which arrival."""
+
+    until: Mapping[str, datetime]
+
+    def covers(self, user_id: str, arrived_at: datetime) -> bool:
+        """Say whether what somebody said was erased; ``user_id`` empty: what nobody knows who of them said."""
+        names = ("", user_id) if user_id else self.until
+        return any(each in self.until and arrived_at <= self.until[each] for each in names)
+
+    def touches(self, said: Iterable[tuple[str, datetime]]) -> bool:
+        """Say whether any was, of what several said: who, and when it arrived."""
+        return any(self.covers(*each) for each in said)
 
 
 def memo_id(prompt: str, model: str, parameters: str, tenant_id: str, user_id: str, asked: str) -> str:

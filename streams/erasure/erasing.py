@@ -12,7 +12,7 @@ from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
 from streams.conversations import states as conversation_states
 from streams.erasure.answers import forget_answers
-from streams.erasure.erasures import EVENT, UNTIL_HEADER, Erasing
+from streams.erasure.erasures import EVENT, Erasing
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.printing import printable
@@ -65,7 +65,11 @@ async def erase_conversation(
         )
     await commands.send(settings, [command])
     answers = await forget_answers(
-        settings, lambda memo, _: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id), _CLIENT
+        settings,
+        [Erasing(tenant, conversation_id, user_id, datetime.now(UTC))],
+        lambda memo, _: (memo.tenant_id, memo.conversation_id) == (tenant, conversation_id),
+        _CLIENT,
+        now=True,
     )
     return stored is not None, answers
 
@@ -85,11 +89,14 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
     await commands.send(settings, asked)
+    now = datetime.now(UTC)
     answers = await forget_answers(
         settings,
+        [Erasing(tenant, name, "" if alone else user_id, now) for name, alone in found.items()],
         # In a conversation with others their words may stand in an answer about somebody else.
         lambda memo, _: memo.tenant_id == tenant and (memo.user_id == user_id or memo.conversation_id in found),
         _CLIENT,
+        now=True,
     )
     return found, answers
 
@@ -99,11 +106,10 @@ async def _forget_facts(settings: Settings, erasing: Erasing) -> None:
     spec = catalog_for(settings).get(FACTS)
     partition = partition_of(erasing.user_id.encode(), spec.partitions)
     key = erasing.key(partition)
-    said = [header for header in erasing.headers() if header[0] != UNTIL_HEADER]
     event = cloudevents.outgoing(EVENT, _SOURCE, f"{key}/{erasing.until.isoformat()}")
     client = kafka.make_producer(settings, _CLIENT)
     async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
         async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
             await producer.send_and_wait(
-                spec.name, None, key=key.encode(), partition=partition, headers=[*event, *said]
+                spec.name, None, key=key.encode(), partition=partition, headers=[*event, *erasing.headers_now()]
             )

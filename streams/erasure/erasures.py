@@ -7,14 +7,14 @@ one by one, whoever knows them does so when it reads this, and takes nothing any
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from models import ids
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from streams import cloudevents
 from streams.runtime.effects import Effects
-from streams.runtime.records import Headers, SourceRecord
+from streams.runtime.records import Headers
 
 SCOPE_HEADER = "erased_scope"
 CONVERSATION_HEADER = "erased_conversation_id"
@@ -26,6 +26,17 @@ EVENT = "memory.erasure.v1"
 
 #: What :data:`SCOPE_HEADER` says.
 _SCOPE = b"all"
+
+
+class _Record(Protocol):
+    """What is looked at of a record."""
+
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Headers: ...
 
 
 class Erasing(NamedTuple):
@@ -43,12 +54,15 @@ class Erasing(NamedTuple):
 
     def headers(self) -> Headers:
         """Return what says it in a record without a value."""
+        return [*self.headers_now(), (UNTIL_HEADER, self.until.isoformat().encode())]
+
+    def headers_now(self) -> Headers:
+        """Return what says it of all that arrived before the record does, by the broker's clock."""
         return [
             (SCOPE_HEADER, _SCOPE),
             (TENANT_HEADER, self.tenant_id.encode()),
             (CONVERSATION_HEADER, self.conversation_id.encode()),
             (USER_HEADER, self.user_id.encode()),
-            (UNTIL_HEADER, self.until.isoformat().encode()),
         ]
 
 
@@ -59,7 +73,7 @@ def announce(effects: Effects, topic: str, erasing: Erasing, partition: int, sou
     effects.emit(topic, key.encode(), None, [*event, *erasing.headers()], partition=partition)
 
 
-def read(record: SourceRecord) -> Erasing | None:
+def read(record: _Record) -> Erasing | None:
     """Return the erasure that a record says, ``None`` if it says anything else.
 
     Raises:
@@ -84,7 +98,7 @@ def read(record: SourceRecord) -> Erasing | None:
     return Erasing(tenant_id or DEFAULT_TENANT, conversation_id, user_id, until_of(record))
 
 
-def until_of(record: SourceRecord) -> datetime:
+def until_of(record: _Record) -> datetime:
     """Return up to which arrival a record without a value erases: as it says, or up to its own.
 
     Raises:

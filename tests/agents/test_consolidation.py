@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -820,10 +820,10 @@ class Answers:
     """What language models answered; it notes what is to be forgotten."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[tuple[str, str], datetime]] = []
+        self.asked: list[list[Erasing]] = []
 
-    async def forget(self, erased: Mapping[tuple[str, str], datetime]) -> int:
-        self.asked.append(dict(erased))
+    async def forget(self, erased: Sequence[Erasing]) -> int:
+        self.asked.append([*erased])
         return 0
 
 
@@ -859,7 +859,8 @@ class TestCommands:
             answers=answers,
         )
         last = START + timedelta(seconds=4)
-        assert answers.asked == [{("default", "c"): last, ("acme", "d"): last - timedelta(seconds=1)}]
+        of_ada = Erasing("acme", "d", "ada", last - timedelta(seconds=1))
+        assert answers.asked == [[Erasing("default", "c", "", last), of_ada]]
         assert not harness.outputs and not harness.dead_letters, "ingest answers for what is wrong"
 
     def test_and_not_at_all_where_none_is(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -60,7 +60,7 @@ def correct(fact_id: str, text: str, number: int = 1, **changes: Any) -> Command
 class NoAnswers:
     """What language models answered where there is none."""
 
-    async def forget(self, erased: Mapping[tuple[str, str], datetime]) -> int:
+    async def forget(self, erased: Sequence[Erasing]) -> int:
         raise AssertionError("nothing is erased here")
 
 

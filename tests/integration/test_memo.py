@@ -19,8 +19,10 @@ from models.memo import Memo, Outcome, memo_id
 from models.ports import Extracted, Extractor, Refused, TryLater
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
-from processors.prompts import examples
+from processors.prompts import examples, extraction
+from processors.prompts.fence import line
 from streams import commands
+from streams.adapters.gemini.asking import PARAMETERS
 from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.view import MemoView
 from streams.adapters.readers import Readers
@@ -30,6 +32,7 @@ from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
+from streams.erasure.erasures import Erasing
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -131,20 +134,77 @@ async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None
 
 async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig) -> None:
     """Not the command line or the HTTP API, which do it themselves; read again, it spares what came after."""
-    await extract(await rig.extractor(), windows(2))
+    asked = windows(2)
+    began = asked[0].messages[0].arrived_at
+    await extract(await rig.extractor(), asked)
     assert rig.server.count() == 1
     view = MemoView(rig.valkey.client(), rig.settings.namespace)
     (erased,) = [key for key, each in await rig.memos() if each and each.conversation_id == "c-0"]
     stage = Commands(rig.settings, ConversationAnswers(rig.settings)).stage()
     for hours, left in ((-1, 2), (1, 1), (1, 1)):
-        harness = StageHarness(stage, start=NOON + timedelta(hours=hours))
+        # What counts is when what was asked about had arrived, not when it was asked.
+        harness = StageHarness(stage, start=began + timedelta(hours=hours))
         await harness.call(harness.record(commands.erasing("c-0"), commands.COMMANDS))
         stored = dict(await rig.memos())
         assert len([each for each in stored.values() if each is not None]) == left, hours
         assert (await view.get([erased]) == [None]) is (left == 1), "Redis"
-    assert len(await rig.memos()) == 3, "once"
+    assert [memo for key, memo in await rig.memos() if key == erased][1:] == [None], "once"
     await extract(await rig.extractor(), windows(2)[1:])
     assert rig.server.count() == 1, "nothing else is gone"
+
+
+async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: Rig) -> None:
+    """A window may wait for hours while the model is down; others who took part in it lose nothing."""
+    gone, shared = windows(2)
+    jo = msgspec.structs.replace(shared.messages[2], user_id="jo", content="I moved to Lisbon in May.")
+    shared = msgspec.structs.replace(shared, messages=(*shared.messages[:2], jo, shared.messages[3]))
+    later = shared.messages[-1].arrived_at + timedelta(hours=1)
+    answers = ConversationAnswers(rig.settings)
+    await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
+    for _ in range(2):
+        nothing, rest = await extract(await rig.extractor(), [gone, shared])
+        assert nothing.statements == () and rest.by == "builtin-5 (erased)"
+        assert {each.user_id for each in rest.statements} == {"jo"}
+        await rig.empty_redis()
+    readers = await rig.readers()
+    assert await readers.graph.relate([gone]) == [()] if readers.graph is not None else True
+    summing = Summing(rig, readers)
+    for asked in (request(conversation_id="c-0"), request(conversation_id="c-1", roll_up=True, messages=())):
+        assert (await summing.answer(asked)).summary == SessionSummary()
+    assert rig.server.count() == 0
+    assert [memo for _, memo in await rig.memos() if memo is not None] == []
+    new = tuple(msgspec.structs.replace(each, arrived_at=later + timedelta(hours=1)) for each in gone.messages)
+    (found,) = await extract(await rig.extractor(), [msgspec.structs.replace(gone, messages=new)])
+    assert found.statements and rig.server.count() == 1, "what is said after it is read as ever"
+
+
+async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever erases has looked through the answers by then; nor is it after a crash before the second look."""
+    asked = windows(2)
+    extractor = await rig.extractor()
+    generate, erasing = extractor._asking.client.generate, Erasing("default", "c-0", "", NOON)
+
+    async def erased_meanwhile(*of: Any) -> Any:
+        said = await generate(*of)
+        assert await ConversationAnswers(rig.settings).forget([erasing]) == 0
+        return said
+
+    monkeypatch.setattr(extractor._asking.client, "generate", erased_meanwhile)
+    gone, other = await extract(extractor, asked)
+    assert gone.statements == () and other.statements
+    (left,) = [memo for memo in dict(await rig.memos()).values() if memo is not None]
+    assert left.conversation_id == "c-1"
+    await rig.log().write([msgspec.structs.replace(left, memo_id=_id_of(asked[0]), conversation_id="c-0")])
+    assert (await extract(extractor, asked))[0].statements == ()
+    assert [memo for memo in dict(await rig.memos()).values() if memo is not None] == [left]
+    assert rig.server.count() == 1
+
+
+def _id_of(window: Window) -> str:
+    asked = "\n".join(map(line, extraction.records_of(window)))
+    return memo_id(extraction.VERSION, "gemini-2.5-flash-lite", PARAMETERS, "default", window.user_id, asked)
 
 
 async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> None:

@@ -13,14 +13,16 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from models.errors import DependencyUnavailable, Unanswered
-from models.memo import Memo, Outcome, memo_id
+from models.memo import Erased, Memo, Outcome, memo_id
 from models.ports import TryLater
+from models.windows import WindowMessage
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.account import Account, Call, pause_of
@@ -43,12 +45,16 @@ _MOST_CHARACTERS = 200_000
 
 
 class Question(NamedTuple):
-    """What is asked about a person: ``asked`` is all that the answer depends on, besides prompt and model."""
+    """What is asked about a person: ``asked`` is all that the answer depends on, besides prompt and model.
+
+    ``said``: who said what it is about, and when that arrived.
+    """
 
     tenant_id: str
     user_id: str
     conversation_id: str
     asked: str
+    said: tuple[tuple[str, datetime], ...] = ()
 
 
 class Purpose(Protocol):
@@ -87,8 +93,8 @@ class Asking:
         self._count = count
         self.account = Account(settings, self.model, memos, metrics)
 
-    async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater]:
-        """Return what became of each question, in their order.
+    async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:
+        """Return what became of each question, in their order; ``Erased``: nobody is asked about what is.
 
         Raises:
             DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.
@@ -98,8 +104,16 @@ class Asking:
             for each in questions
         ]
         found: dict[str, Memo | TryLater] = {**await self.memos.find(ids)}
-        self._metrics.model_questions_total.labels(purpose.name, "memo").inc(sum(key in found for key in ids))
-        new = {key: number for number, key in reversed([*enumerate(ids)]) if key not in found}
+        erased = await self._erased(questions, ids, found)
+        self._metrics.model_questions_total.labels(purpose.name, "memo").inc(
+            sum(key in found for number, key in enumerate(ids) if number not in erased)
+        )
+        self._metrics.model_questions_total.labels(purpose.name, "erased").inc(len(erased))
+        new = {
+            key: number
+            for number, key in reversed([*enumerate(ids)])
+            if key not in found and number not in erased
+        }
         deadline = asyncio.get_running_loop().time() + _SHARE_OF_STEP * self._settings.step_timeout_seconds
         groups = _groups(sorted(new.values()), questions, purpose.per_call)
         errands = [_Errand(self, purpose, questions, ids, deadline) for _ in groups]
@@ -111,7 +125,33 @@ class Asking:
             raise failed.exceptions[0] from None
         for errand in errands:
             found |= errand.found
-        return [found[key] for key in ids]
+        if new:
+            # What was erased meanwhile: who erased it may have looked before the answer was there.
+            erased |= await self._erased(questions, ids, found)
+        return [erased[number] if number in erased else found[key] for number, key in enumerate(ids)]
+
+    async def _erased(
+        self, questions: Sequence[Question], ids: Sequence[str], found: Mapping[str, Memo | TryLater]
+    ) -> dict[int, Erased]:
+        """Return the questions, by number, that are about what was erased; what was answered to them goes."""
+        about = [(each.tenant_id, each.conversation_id) for each in questions if each.said]
+        known = await self.memos.erased(about) if about else {}
+        erased = {
+            number: until
+            for number, each in enumerate(questions)
+            if (until := known.get((each.tenant_id, each.conversation_id))) is not None
+            and until.touches(each.said)
+        }
+        wanted = {key for number, key in enumerate(ids) if number not in erased}
+        answers = [found[ids[number]] for number in erased if ids[number] in found.keys() - wanted]
+        if gone := [each for each in answers if isinstance(each, Memo)]:
+            await self.memos.erase(gone)
+        return erased
+
+
+def said_in(messages: Iterable[WindowMessage]) -> tuple[tuple[str, datetime], ...]:
+    """Return who said something in messages, and when it arrived."""
+    return tuple((each.user_id, each.arrived_at) for each in messages)
 
 
 def unavailable(answer: TryLater) -> DependencyUnavailable:
@@ -210,6 +250,7 @@ class _Errand:
             model=self._asking.model,
             outcome=outcome,
             asked_at=self._asking.account.clock(),
+            arrived_at=min((arrived_at for _, arrived_at in question.said), default=None),
         )
 
     async def _write(self, memos: Iterable[Memo]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from models.memo import Memo, Outcome
+from models.memo import Erased, Memo, Outcome
 from models.ports import Extracted, Extraction, Extractor, Refused, TryLater
 from models.windows import Window
 from processors.prompts import extraction
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, Question
+from streams.adapters.gemini.asking import Asking, Question, said_in
 from streams.telemetry.metrics import Metrics
 
 
@@ -54,14 +54,17 @@ class GeminiExtractor:
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
         """Return what became of each window, in the order of ``windows``."""
         questions = [
-            Question(each.tenant_id, each.user_id, each.conversation_id, _asked(each)) for each in windows
+            Question(each.tenant_id, each.user_id, each.conversation_id, _asked(each), said_in(each.messages))
+            for each in windows
         ]
         answers = await self._asking.answers(_Windows(windows, self._per_call), questions)
         return [await self._read(*each) for each in zip(answers, windows, strict=True)]
 
-    async def _read(self, answer: Memo | TryLater, window: Window) -> Extraction:
+    async def _read(self, answer: Memo | TryLater | Erased, window: Window) -> Extraction:
         if isinstance(answer, TryLater):
             return answer
+        if isinstance(answer, Erased):
+            return await self._read_left(window, answer)
         if answer.outcome is Outcome.REFUSED:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
@@ -72,3 +75,18 @@ class GeminiExtractor:
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)
+
+    async def _read_left(self, window: Window, erased: Erased) -> Extraction:
+        """Have the built-in one read what others said in a window of which something was erased."""
+        kept = [not erased.covers(each.user_id, each.arrived_at) for each in window.messages]
+        if not any(kept):
+            return Extracted(())
+        left = msgspec.structs.replace(
+            window,
+            messages=tuple(each for each, stays in zip(window.messages, kept, strict=True) if stays),
+            message_ids=tuple(each for each, stays in zip(window.message_ids, kept, strict=True) if stays),
+            overlap=sum(kept[: window.overlap]),
+        )
+        (found,) = await self._builtin.extract([left])
+        by = f"{self._builtin.name} (erased)"
+        return msgspec.structs.replace(found, by=by) if isinstance(found, Extracted) else found

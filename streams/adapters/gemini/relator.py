@@ -1,18 +1,18 @@
-"""The graph reader that asks Gemini; over the budget, or refused, the tables' statements are all there are."""
+"""The graph reader that asks Gemini; over the budget, refused or erased, the tables' statements are all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from models.graph import GraphStatement
-from models.memo import Outcome
+from models.memo import Memo, Outcome
 from models.ports import TryLater
 from models.windows import Window
 from processors.prompts import graph
 from processors.prompts.extraction import records_of
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, Question, unavailable
+from streams.adapters.gemini.asking import Asking, Question, said_in, unavailable
 from streams.telemetry.metrics import Metrics
 
 
@@ -52,7 +52,13 @@ class GeminiGraphReader:
             DependencyUnavailable: there is no answer now; what was answered is in the memo.
         """
         questions = [
-            Question(each.tenant_id, each.user_id, each.conversation_id, "\n".join(map(line, records_of(each))))
+            Question(
+                each.tenant_id,
+                each.user_id,
+                each.conversation_id,
+                "\n".join(map(line, records_of(each))),
+                said_in(each.messages),
+            )
             for each in windows
         ]
         answers = await self._asking.answers(_Windows(windows), questions)
@@ -60,7 +66,7 @@ class GeminiGraphReader:
         for answer, window in zip(answers, windows, strict=True):
             if isinstance(answer, TryLater):
                 raise unavailable(answer)
-            text = answer.text if answer.outcome is Outcome.ANSWERED else ""
+            text = answer.text if isinstance(answer, Memo) and answer.outcome is Outcome.ANSWERED else ""
             reading = graph.read(text, window)
             for why in reading.dropped:
                 self._metrics.statements_dropped_total.labels(why).inc()

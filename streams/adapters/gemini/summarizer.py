@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from models.memo import Outcome
+from models.memo import Erased, Outcome
 from models.ports import Summarized, Summarizer, TryLater
-from models.summaries import SummaryRequest
+from models.summaries import SessionSummary, SummaryRequest
 from processors.prompts import summary
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from processors.summaries.building import validate_summary
-from streams.adapters.gemini.asking import Asking, Question, unavailable
+from streams.adapters.gemini.asking import Asking, Question, said_in, unavailable
 
 
 class _Request:
@@ -52,10 +52,14 @@ class GeminiSummarizer:
             DependencyUnavailable: there is no answer now; nothing is marked.
         """
         asked = "\n".join(map(line, summary.records_of(request)))
-        question = Question(request.tenant_id, request.user_id, request.conversation_id, asked)
+        # Of earlier summaries nobody can tell whose words are in them.
+        said = (("", request.arrived_at),) if request.roll_up else said_in(request.messages)
+        question = Question(request.tenant_id, request.user_id, request.conversation_id, asked, said)
         (answer,) = await self._asking.answers(_Request(request), [question])
         if isinstance(answer, TryLater):
             raise unavailable(answer)
+        if isinstance(answer, Erased):
+            return Summarized(SessionSummary(), by=f"{self._builtin.name} (erased)")
         if answer.outcome is Outcome.ANSWERED:
             return Summarized(validate_summary(answer.text))
         why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from models.memo import Outcome
+from models.memo import Memo, Outcome
 from models.ports import TryLater
 from models.understanding import QueryUnderstanding, QuestionAsked, Understander
 from processors.prompts import understanding
@@ -53,5 +53,6 @@ class GeminiUnderstander:
         (answer,) = await self._asking.answers(_Asked(asked), [question])
         if isinstance(answer, TryLater):
             raise unavailable(answer)
+        assert isinstance(answer, Memo)  # it is asked live, of what is there
         found = understanding.read(answer.text, asked) if answer.outcome is Outcome.ANSWERED else None
         return found if found is not None else await self._builtin.understand(asked)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from models.consolidation import MergeCluster
-from models.memo import Outcome
+from models.memo import Memo, Outcome
 from models.ports import MergeValidator, TryLater, Validated
 from processors.prompts import merging
 from processors.prompts.fence import line
@@ -55,6 +55,7 @@ class GeminiMergeValidator:
         (answer,) = await self._asking.answers(_Clusters(clusters), [question])
         if isinstance(answer, TryLater):
             raise unavailable(answer)
+        assert isinstance(answer, Memo)  # it is about facts, and not about what somebody said in a conversation
         if answer.outcome is Outcome.ANSWERED:
             verdicts = merging.read(answer.text, clusters)
             return Validated(verdicts, calls=1 if answer.call else 0, cost_usd=answer.cost_usd)

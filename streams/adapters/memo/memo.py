@@ -18,9 +18,12 @@ from datetime import UTC, datetime
 import msgspec
 import structlog
 
-from models.memo import Memo
+from models.errors import InvalidRecord
+from models.memo import Erased, Memo
 from streams.adapters.memo.topic import Entry, MemoTopic, read
 from streams.adapters.memo.view import Line, MemoView
+from streams.erasure import erasures
+from streams.erasure.erasures import Erasing
 
 log = structlog.get_logger("streams.memo")
 
@@ -51,6 +54,17 @@ class MemoLog:
         await self.catch_up()
         # What was erased or emptied since is not asked for again: it was answered.
         return {each.memo_id: each for each in memos} | await self._known(each.memo_id for each in memos)
+
+    async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
+        """Return what was erased of conversations (tenant, id), as far as the last call has read."""
+        return await self._view.erased(conversations)
+
+    async def erase(self, memos: Iterable[Memo]) -> None:
+        """Erase answers, which were written when what they are about was erased already."""
+        await self._topic.write(
+            [Entry(each.memo_id.encode(), None, self._topic.partition(each.user_id)) for each in memos]
+        )
+        await self.catch_up()
 
     async def spent(self, tenant_id: str, on: datetime) -> float:
         """Return what a tenant has spent on a day (UTC), in US dollars."""
@@ -90,7 +104,8 @@ class MemoLog:
                 if later is None:
                     return
                 if later:
-                    await self._restore(partition, [lines[number].memo_id for number in later])
+                    again = [line.memo_id for number in later if isinstance(line := lines[number], Line)]
+                    await self._restore(partition, again)
                 mark = following
 
     async def _restore(self, partition: int, memo_ids: Sequence[str]) -> None:
@@ -100,7 +115,9 @@ class MemoLog:
         await self._topic.write(again)
 
 
-def _line(entry: Entry) -> Line:
+def _line(entry: Entry) -> Line | Erasing:
+    if (erasing := _erasing(entry)) is not None:
+        return erasing
     memo = read(entry.value)
     memo_id = entry.key.decode(errors="replace")
     if memo is None or entry.value is None:
@@ -108,6 +125,15 @@ def _line(entry: Entry) -> Line:
             log.warning("a record of the memo cannot be read, and is passed over", key=memo_id)
         return Line(memo_id, b"")
     return Line(memo_id, entry.value, memo.tenant_id, _day(memo.asked_at), memo.cost_usd)
+
+
+def _erasing(entry: Entry) -> Erasing | None:
+    """Return what a record without a value says was erased of a conversation; ``None`` if none was."""
+    try:
+        return erasures.read(entry)
+    except InvalidRecord as error:
+        log.warning("an erasure in the memo cannot be read, and is passed over", reason=str(error))
+        return None
 
 
 def _day(moment: datetime) -> str:

@@ -6,7 +6,7 @@ Connected with the first use.  Whatever is wrong with the broker is waited for (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from aiokafka.errors import KafkaError
 from models.errors import DependencyUnavailable
 from models.memo import Memo
 from streams import kafka
+from streams.erasure.erasures import Erasing
 from streams.runtime.partitioner import partition_of
+from streams.runtime.records import Headers
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
@@ -39,7 +41,7 @@ def read(value: bytes | None) -> Memo | None:
 
 
 class Entry(NamedTuple):
-    """A record of the topic: ``value`` ``None`` erases.
+    """A record of the topic: ``value`` ``None`` erases, or ``headers`` say what was erased of a conversation.
 
     ``offset`` and ``timestamp`` (the broker's, in ms): of one that was read.
     """
@@ -49,6 +51,28 @@ class Entry(NamedTuple):
     partition: int
     offset: int = -1
     timestamp: int = 0
+    headers: Headers = ()
+
+
+class Looked:
+    """How far somebody has looked through the topic for answers, and which they found.
+
+    ``at``: by partition, the offset up to which; ``count``: of how many records.
+    """
+
+    def __init__(self) -> None:
+        self.at: dict[int, int] = {}
+        self.count = 0
+        self.theirs: dict[tuple[bytes, int], None] = {}
+
+    def take(self, entry: Entry, is_theirs: Callable[[Memo, Entry], bool]) -> None:
+        """Look at a record."""
+        self.count += 1
+        memo = read(entry.value)
+        if memo is not None and is_theirs(memo, entry):
+            self.theirs[entry.key, entry.partition] = None
+        elif entry.value is None:
+            self.theirs.pop((entry.key, entry.partition), None)
 
 
 class MemoTopic:
@@ -83,7 +107,10 @@ class MemoTopic:
                     self._writer = self._writer or await self._connected_writer()
             writer = self._writer
             sent = [
-                await writer.send(self._spec.name, each.value, each.key, each.partition) for each in entries
+                await writer.send(
+                    self._spec.name, each.value, each.key, each.partition, headers=[*each.headers]
+                )
+                for each in entries
             ]
             await asyncio.gather(*sent)
 
@@ -120,7 +147,7 @@ class MemoTopic:
                         at = await reader.position(place)
                     records = [each for each in got.get(place, ()) if each.offset < end]
                     entries = [
-                        Entry(each.key or b"", each.value, partition, each.offset, each.timestamp)
+                        Entry(each.key or b"", each.value, partition, each.offset, each.timestamp, each.headers)
                         for each in records
                     ]
                     yield entries, min(at, end)
@@ -129,7 +156,7 @@ class MemoTopic:
 
     async def all(self) -> AsyncIterator[Entry]:
         """Yield every record, partition by partition; none if the topic does not exist."""
-        if not await self._exists():
+        if not await self.exists():
             return
         for partition, end in enumerate(await self.ends()):
             async with aclosing(self.read(partition, 0, end)) as parts:
@@ -137,18 +164,34 @@ class MemoTopic:
                     for entry in entries:
                         yield entry
 
-    async def forget(self, is_theirs: Callable[[Memo, Entry], bool]) -> int:
-        """Erase the answers that are somebody's; return how many there were."""
-        theirs: dict[tuple[bytes, int], None] = {}
-        async for entry in self.all():
-            memo = read(entry.value)
-            if memo is not None and is_theirs(memo, entry):
-                theirs[entry.key, entry.partition] = None
-            elif entry.value is None:
-                theirs.pop((entry.key, entry.partition), None)
-        if theirs:
-            await self.write([Entry(key, None, partition) for key, partition in theirs])
-        return len(theirs)
+    async def mark(self, erased: Iterable[Erasing], *, now: bool = False) -> None:
+        """Write what was erased of conversations: of that nobody is asked any more.
+
+        ``now``: up to the arrival of what is written here.
+        """
+        entries = []
+        for each in erased:
+            at = self.partition(each.conversation_id)
+            headers = each.headers_now() if now else each.headers()
+            entries.append(Entry(each.key(at).encode(), None, at, headers=headers))
+        await self.write(entries)
+
+    async def forget(self, is_theirs: Callable[[Memo, Entry], bool], looked: Looked | None = None) -> int:
+        """Erase the answers that are somebody's; return how many there were.
+
+        ``looked``: how far an earlier call came, which did not come to its end.
+        """
+        looked = Looked() if looked is None else looked
+        for partition, end in enumerate(await self.ends()):
+            start = looked.at.get(partition, 0)
+            async with aclosing(self.read(partition, start, end)) as parts:
+                async for entries, following in parts:
+                    for entry in entries:
+                        looked.take(entry, is_theirs)
+                    looked.at[partition] = following
+        if looked.theirs:
+            await self.write([Entry(key, None, partition) for key, partition in looked.theirs])
+        return len(looked.theirs)
 
     async def close(self) -> None:
         """Close what was opened."""
@@ -159,7 +202,8 @@ class MemoTopic:
             if client is not None:
                 await kafka.close(client)
 
-    async def _exists(self) -> bool:
+    async def exists(self) -> bool:
+        """Say whether the topic was made."""
         async with self._reading, self._asking("read"):
             return self._spec.name in await (await self._connected_reader()).topics()
 

@@ -9,7 +9,12 @@ local later = {}
 for number = 1, (#KEYS - 1) / 2 do
   local answer, spent = KEYS[2 * number], KEYS[2 * number + 1]
   local value, day, dollars = ARGV[3 * number + 1], ARGV[3 * number + 2], ARGV[3 * number + 3]
-  if value == '' then
+  if day == 'erased' then
+    -- What was erased of a conversation: of whom, and up to when (ms); as long as the topic says so.
+    local who, before = dollars, tonumber(redis.call('HGET', answer, dollars) or '0')
+    if tonumber(value) > before then redis.call('HSET', answer, who, value) end
+    redis.call('PEXPIRE', answer, 2592000000)
+  elseif value == '' then
     redis.call('DEL', answer)
   else
     local before = redis.call('GET', answer)

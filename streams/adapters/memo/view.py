@@ -2,18 +2,24 @@
 
 memo:<memo id>         what the topic's record says (JSON)
 spent:<tenant>         hash: US dollars by day (UTC)
+memo-erased:<name>     hash: of a conversation, by person, up to which arrival they were erased (ms)
 memo-marks             hash: up to which offset each partition is in here
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis
 
+from models import ids
+from models.memo import Erased
 from streams.adapters.redis_client import answered
+from streams.erasure.erasures import Erasing
 from streams.namespace import Namespace
 
 T = TypeVar("T")
@@ -22,7 +28,7 @@ _SCRIPT = (files(__package__) / "view.lua").read_text(encoding="utf-8")
 
 
 class Line(NamedTuple):
-    """A record: ``value`` is ``b""`` if it erases.  ``day`` (YYYY-MM-DD) and ``cost_usd`` are what it adds."""
+    """An answer: ``value`` is ``b""`` if it erases.  ``day`` (YYYY-MM-DD) and ``cost_usd`` are what it adds."""
 
     memo_id: str
     value: bytes
@@ -58,7 +64,17 @@ class MemoView:
         """Take a partition for unread: its topic was made again."""
         await self._ask(lambda: self._client.hdel(self._marks, str(partition)))
 
-    async def take(self, partition: int, mark: int, following: int, lines: Sequence[Line]) -> list[int] | None:
+    async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
+        """Return what was erased of conversations (tenant, id); those of which nothing was are left out."""
+        found = {}
+        for name in dict.fromkeys(conversations):
+            if until := await self._ask(partial(self._client.hgetall, self._erased(*name))):
+                found[name] = Erased({user.decode(): _moment(int(ms)) for user, ms in until.items()})
+        return found
+
+    async def take(
+        self, partition: int, mark: int, following: int, lines: Sequence[Line | Erasing]
+    ) -> list[int] | None:
         """Take in what stands between two offsets of a partition, in its order.
 
         Returns the places of the lines that another answer of their key came before, which stays; ``None`` if
@@ -67,6 +83,10 @@ class MemoView:
         keys: list[str] = [self._marks]
         arguments: list[str | bytes] = [str(partition), str(mark), str(following)]
         for line in lines:
+            if isinstance(line, Erasing):
+                keys += [self._erased(line.tenant_id, line.conversation_id), self._marks]
+                arguments += [str(round(line.until.timestamp() * 1000)), "erased", line.user_id]
+                continue
             keys += [self._answer(line.memo_id), self._spent(line.tenant_id)]
             arguments += [line.value, line.day, repr(line.cost_usd)]
         found = await self._ask(lambda: self._take(keys, arguments))
@@ -90,5 +110,14 @@ class MemoView:
     def _answer(self, memo_id: str) -> str:
         return self._namespace.redis_key("memo", memo_id)
 
+    def _erased(self, tenant_id: str, conversation_id: str) -> str:
+        return self._namespace.redis_key(
+            "memo-erased", ids.deterministic_id("erased", tenant_id, conversation_id)
+        )
+
     def _spent(self, tenant_id: str) -> str:
         return self._namespace.redis_key("spent", tenant_id)
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

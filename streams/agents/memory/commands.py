@@ -24,6 +24,7 @@ from processors.recall.masking import Mask
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
+from streams.erasure.erasures import Erasing
 from streams.masking import mask_of, masked
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
@@ -49,8 +50,8 @@ _SAYS = {"user_id": "whose fact it is", "fact_id": "which one", "text": "what ho
 class Answers(Protocol):
     """What language models answered."""
 
-    async def forget(self, erased: Mapping[tuple[str, str], datetime], /) -> int:
-        """Erase what was answered in conversations (tenant, id), each up to a time; return how many."""
+    async def forget(self, erased: Sequence[Erasing], /) -> int:
+        """Erase what was answered in conversations, each up to a time; return how many."""
         ...
 
 
@@ -157,10 +158,9 @@ def _separating(command: Command, record: SourceRecord) -> ConsolidationStep:
     )
 
 
-def _erased(records: Sequence[SourceRecord]) -> dict[tuple[str, str], datetime]:
-    """Return the conversations that are to be erased, also for one person in them alone, each up to when: in an
-    answer about somebody else that person's words may stand."""
-    erased: dict[tuple[str, str], datetime] = {}
+def _erased(records: Sequence[SourceRecord]) -> list[Erasing]:
+    """Return the conversations that are to be erased, or one person in them alone, each up to when."""
+    erased: dict[tuple[str, str, str], datetime] = {}
     for record in records:
         try:
             if decode(AnyCommand, record.value).command != CommandKind.ERASE:
@@ -168,9 +168,9 @@ def _erased(records: Sequence[SourceRecord]) -> dict[tuple[str, str], datetime]:
             command = decode(Command, record.value)
         except InvalidRecord:
             continue  # ingest answers for it
-        name, at = (command.tenant_id, command.conversation_id), _arrived(record)
+        name, at = (command.tenant_id, command.conversation_id, command.user_id), _arrived(record)
         erased[name] = max(at, erased.get(name, at))
-    return erased
+    return [Erasing(*name, until) for name, until in erased.items()]
 
 
 def _arrived(record: SourceRecord) -> datetime:
