@@ -68,7 +68,7 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
             return about
         relative = predicates.RELATIVE.fullmatch(clause.subject)
         if relative is None:
-            return own_occasion(clause, said_at, whole)
+            return own_occasion(clause, said_at)
         subject = re.sub(rf" {relative['name']}$", "", clause.subject) if relative["name"] else clause.subject
         clause = clause._replace(rest=base_form(clause))
     clause, perfect = perfected(clause)

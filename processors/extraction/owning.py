@@ -99,14 +99,11 @@ def prefers(clause: Clause) -> list[Draft] | None:
     if is_verb and read is not None and read.topic and read.value.startswith(f"{verb} "):
         value = value[len(verb) + 1 :]  # "not to watch any westerns": the subject tells what is done
         read = preferred(value)
+    is_untold = points_at_one(with_article(match["v"], value)) and not topic_of(value)
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
         shown = read.phrase if read.phrase.startswith(("to ", f"{value} ")) else with_article(match["v"], value)
         attribute, value, sure = f"favourite/{read.topic}", read.value, predicates.TOLD
-    elif (
-        verb in _BARE
-        or (" " not in value and tells_class(value))
-        or (points_at_one(with_article(match["v"], value)) and not topic_of(value))
-    ):
+    elif verb in _BARE or is_untold or (" " not in value and tells_class(value)):
         return []
     else:
         attribute, sure = "like", predicates.LIKED
@@ -121,22 +118,18 @@ def prefers(clause: Clause) -> list[Draft] | None:
 _BARE = words("song way go keep make have get start stay do it")
 
 
-def own_occasion(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
+def own_occasion(clause: Clause, said_at: datetime) -> list[Draft]:
     """ "My dog is called Rex", "my exam is on Friday"."""
-    if predicates.PET.fullmatch(clause.subject) and (
-        named := re.match(r"(?:called|named) (?P<v>[A-Z]\w+)", clause.rest)
-    ):
+    named = re.match(r"(?:called|named) (?P<v>[A-Z]\w+)", clause.rest)
+    if named is not None and predicates.PET.fullmatch(clause.subject):
         value = f"{clause.subject} named {named['v']}"
         return [Draft("pet", value, f"Has a {value}", predicates.TOLD)]
-    if clause.negated or clause.mood not in _HELD or not predicates.OCCASION.fullmatch(clause.subject):
+    is_held = clause.mood in (Mood.BE, Mood.WAS) and not clause.negated
+    if not is_held or not predicates.OCCASION.fullmatch(clause.subject):
         return []
     date, left = date_of(clause.rest, clause.rest, said_at, ahead=clause.mood is Mood.BE)
-    begins = clause.rest.split(" ", 1)[0].lower() in ("starts", "begins")
-    if date is None or len(left.split()) > 3 or (clause.mood is Mood.DO and not begins):
+    if date is None or len(left.split()) > 3:
         return []
     attribute = "event" if clause.mood is Mood.WAS or date.at < said_at.replace(hour=0) else "plan"
     sentence = f"{clause.subject[0].upper()}{clause.subject[1:]} {dated(date)}"
     return [Draft(attribute, clause.subject, sentence, predicates.HAPPENED, date=date)]
-
-
-_HELD = frozenset((Mood.BE, Mood.WAS, Mood.DO, Mood.DID))

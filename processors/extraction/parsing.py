@@ -221,9 +221,13 @@ _STRESSED = words(
 _HAVE_DONE = words("been got gotten become come run quit never always to")
 
 
+def _first(text: str) -> str:
+    return text.split(" ", 1)[0].lower()
+
+
 def _is_done(rest: str) -> bool:
     """Tell whether "have" is followed by what was done: "have moved", but not "have a dog"."""
-    verb = rest.split(" ", 1)[0].lower()
+    verb = _first(rest)
     return is_past(verb) or verb in PARTICIPLES or verb in _HAVE_DONE
 
 
@@ -231,17 +235,14 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     """Take a clause apart; ``None`` if it states nothing about the one who speaks or who is his."""
     if _NOT_STATED.match(joint):
         return None
-    corrects = False
-    hedged = False
-    before = ""
+    corrects, hedged, before = False, False, ""
     while text != before:
-        before = text
-        if (opener := OPENER.match(text)) is not None:
+        before, opener = text, OPENER.match(text)
+        if opener is not None:
             corrects = corrects or _CORRECTS.search(opener[0]) is not None
             text = text[opener.end() :]
         if (hedge := _HEDGE.match(text)) is not None:
-            hedged = hedged or bool(hedge["hedge"])
-            text = text[hedge.end() :]
+            hedged, text = hedged or bool(hedge["hedge"]), text[hedge.end() :]
     if (lead := _LEAD.match(text)) is not None:
         text = text[lead.end() :]
     head = _HEAD.match(text)
@@ -252,9 +253,7 @@ def read(text: str, *, joint: str = "") -> Clause | None:
     rest, between = head["rest"].rstrip(" .!,;…"), f"{head['pre'] or ''} {head['mid'] or ''}".lower()
     if mood is Mood.HAVE and auxiliary in ("have", "has") and not _is_done(rest):
         mood, rest = Mood.DO, f"have {rest}"
-    elif (
-        auxiliary in ("do", "does") and "not" not in between and rest.split(" ", 1)[0].lower() not in _STRESSED
-    ):
+    elif auxiliary in ("do", "does") and "not" not in between and _first(rest) not in _STRESSED:
         rest = f"do {rest}"
     elif auxiliary == "had":
         rest = rest if _is_done(rest) else f"had {rest}"

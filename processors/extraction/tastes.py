@@ -17,12 +17,11 @@ class Preference(NamedTuple):
     phrase: str
 
 
-def _table(names: dict[str, str]) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """One pattern for all rows; the number of the group that matched is that of the name."""
+def _table(names: dict[str, str]) -> tuple[re.Pattern[str], dict[str | None, str]]:
+    """One pattern for all rows, and the name of each group that may match."""
     groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(names.values()))
-    return re.compile(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])", re.IGNORECASE), tuple(
-        names
-    )
+    pattern = re.compile(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])", re.IGNORECASE)
+    return pattern, {f"t{n}": name for n, name in enumerate(names)}
 
 
 #: What people have tastes in: the subject, and the nouns that name it.
@@ -157,14 +156,10 @@ def topic_of(text: str, context: str = "") -> str:
     """The subject of taste that ``text`` names last, ``context`` if none; a wider word means a narrower one."""
     topic = ""
     for head in HEAD.finditer(text):
-        topic = _narrower(topic, head)
+        named = _HEADS[head.lastgroup]
+        is_wider = named in _WIDER.get(topic, ()) and not _FUEL.match(head[0])
+        topic = topic if not named or is_wider else named
     return in_context(topic, text, context)
-
-
-def _narrower(known: str, head: re.Match[str]) -> str:
-    named = _HEADS[_row(head)]
-    is_wider = named in _WIDER.get(known, ()) and not _FUEL.match(head[0])
-    return known if not named or is_wider else named
 
 
 def in_context(topic: str, text: str, context: str) -> str:
@@ -176,10 +171,6 @@ def in_context(topic: str, text: str, context: str) -> str:
 
 
 _FUEL = re.compile(r"\b(?:gas|fuel|petrol|filling)", re.IGNORECASE)
-
-
-def _row(match: re.Match[str]) -> int:
-    return int((match.lastgroup or "t0")[1:])
 
 
 def preference(text: str, context: str = "") -> Preference | None:
@@ -200,7 +191,7 @@ def preference(text: str, context: str = "") -> Preference | None:
         if not value or (named is None and not context):
             return Preference("", value, value) if value else None
         return Preference(
-            _CLASSES[_row(named)] if named and (not context or context not in _OWN_SUBJECT) else context,
+            _CLASSES[named.lastgroup] if named and (not context or context not in _OWN_SUBJECT) else context,
             _canonical(named[0] if named else value),
             with_noun(value),
         )
@@ -212,7 +203,7 @@ def preference(text: str, context: str = "") -> Preference | None:
     )
     said_behind = behind
     last = list(HEAD.finditer(behind))
-    if last and last[-1].start() and _HEADS[_row(last[-1])] == topic:
+    if last and last[-1].start() and _HEADS[last[-1].lastgroup] == topic:
         behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
     if before and head[0][0].isupper() and before.split()[-1][0].isupper():
         name = bare_name(f"{before} {head[0]}")  # "Harbour News", "Radio Nord Station"
@@ -224,7 +215,7 @@ def preference(text: str, context: str = "") -> Preference | None:
     if named is not None and (brand := _BRAND.match(before)) is not None:
         named, value = None, brand[0]  # "SmithCo fast food restaurants" are Smith's, not all fast food
     elif named is not None:
-        topic, value = _CLASSES[_row(named)], _canonical(named[0])
+        topic, value = _CLASSES[named.lastgroup], _canonical(named[0])
     if topic == "" and named is None:
         return Preference("", f"{value} {head[0]}".strip(), f"{value} {head[0]}".strip()) if value else None
     if not value or (
@@ -242,7 +233,7 @@ def preference(text: str, context: str = "") -> Preference | None:
 
 def _is_meant(named: re.Match[str], context: str) -> bool:
     """ "Spanish" is a cuisine where one speaks of food."""
-    word, topic = named[0].lower(), _CLASSES[_row(named)]
+    word, topic = named[0].lower(), _CLASSES[named.lastgroup]
     is_people = topic == "cuisine" and word.endswith(("an", "ese", "ish", "ch"))
     return context in _EATING if is_people else word not in _AMBIGUOUS or context == topic
 
@@ -258,7 +249,7 @@ _IS_NOUN = re.compile(
 def with_noun(phrase: str) -> str:
     """ "Dairy-free" is "dairy-free food"."""
     named = _CLASS.fullmatch(phrase)
-    noun = _NOUNS.get(_CLASSES[_row(named)], "") if named is not None else ""
+    noun = _NOUNS.get(_CLASSES[named.lastgroup], "") if named is not None else ""
     return f"{phrase} {noun}" if noun and not _IS_NOUN.match(phrase) else phrase
 
 

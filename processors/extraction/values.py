@@ -66,7 +66,7 @@ _TORN = re.compile(
     re.IGNORECASE,
 )
 _TORN_END = re.compile(
-    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|about|as|into|than|their|our|be|not|both|some|any|many|several|more|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
+    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|favou?rites?|about|as|into|than|their|our|be|not|both|some|any|many|several|more|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
     re.IGNORECASE,
 )
 #: What says which ones are meant: without it "films that are too long" would be all films.
