@@ -33,6 +33,9 @@ from streams.api.problems import (
 #: From the first moment of a connection, or the first byte of a later request, to the end of the request.
 REQUEST_SECONDS = 10.0
 
+#: How long a client may take nothing of an answer that is still being written.
+STALLED_SECONDS = 60.0
+
 #: How long a connection is kept that has been answered and asks nothing: longer than clients use one, or a
 #: request meets one that is being closed.
 IDLE_SECONDS = 75.0
@@ -65,11 +68,14 @@ class Connection(H11Protocol):
     """uvicorn's HTTP/1.1, with a deadline for each request and a limit on connections."""
 
     request_seconds = REQUEST_SECONDS
+    stalled_seconds = STALLED_SECONDS
     idle_seconds = IDLE_SECONDS
     most_connections = MOST_CONNECTIONS
     most_idle = MOST_IDLE
 
     _deadline: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+    _unread = 0
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -90,6 +96,8 @@ class Connection(H11Protocol):
         if self in self._idle:
             del self._idle[self]
             self._set_deadline(self.request_seconds)
+        elif self._deadline is None and self._request_expected():  # before all of the answer before was read
+            self._set_deadline(self.request_seconds)
         super().data_received(data)
         if not self._request_expected():
             self._clear_deadline()
@@ -101,22 +109,56 @@ class Connection(H11Protocol):
         if self._request_expected():
             self._expect_next()
 
+    def pause_writing(self) -> None:
+        """See :class:`asyncio.Protocol`: the client takes less than is written."""
+        super().pause_writing()
+        self._set_stalled()
+
+    def resume_writing(self) -> None:
+        """See :class:`asyncio.Protocol`."""
+        super().resume_writing()
+        self._clear_stalled()
+        if self.conn.their_state is h11.IDLE and self._deadline is None:
+            self._expect_next()
+
+    def _set_stalled(self) -> None:
+        self._clear_stalled()
+        self._unread = self.transport.get_write_buffer_size()
+        self._stalled = self.loop.call_later(self.stalled_seconds, self._on_stalled)
+
+    def _clear_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    def _on_stalled(self) -> None:
+        """Let go of a client that has taken nothing; one that only takes its time has as much of it again."""
+        self._stalled = None
+        unread = self.transport.get_write_buffer_size()
+        if unread and unread >= self._unread:
+            self.transport.abort()
+        elif unread:
+            self._set_stalled()
+        elif self.conn.their_state is h11.IDLE and self._deadline is None:
+            self._expect_next()
+
     def _expect_next(self) -> None:
-        if self.conn.trailing_data[0] or self.conn.their_state is not h11.IDLE or self._is_writing():
+        if self.conn.trailing_data[0] or self.conn.their_state is not h11.IDLE or self.transport.is_closing():
             self._set_deadline(self.request_seconds)
+            return
+        if self.transport.get_write_buffer_size():  # what comes next comes when this was read
+            self._set_stalled()
             return
         self._set_deadline(self.idle_seconds)
         self._idle[self] = None
         if len(self._idle) > self.most_idle:
             self._make_room()
 
-    def _is_writing(self) -> bool:
-        return self.transport.is_closing() or self.transport.get_write_buffer_size() > 0
-
     def connection_lost(self, exc: Exception | None) -> None:
         """See :class:`asyncio.Protocol`."""
         self._idle.pop(self, None)
         self._clear_deadline()
+        self._clear_stalled()
         super().connection_lost(exc)
 
     def _make_room(self) -> bool:

@@ -24,7 +24,8 @@ from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
-from streams.chat.unread import Erased, said_in_topic
+from streams.chat.unread import said_in_topic
+from streams.conversations.erased import Erased
 from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of

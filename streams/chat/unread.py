@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from models.errors import DependencyUnavailable, InvalidRecord
-from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage
 from processors.text.validation import decode
-from streams.adapters.conversation_log import Erasures
 from streams.chat.events import TurnNames
 from streams.chat.sending import MESSAGES
+from streams.conversations.erased import Erased, is_erased
 from streams.kafka.lookup import Lookup
 
 #: How long (seconds), and among how many messages, the topic is looked at.
 _LOOKUP_SECONDS, _LATEST = 3.0, 20
-
-
-class Erased(Protocol):
-    """What was erased, as :class:`streams.remembered.ports.Log` tells it."""
-
-    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        """Return what was erased of a person, of conversations, and of turns in them."""
-        ...
 
 
 async def said_in_topic(lookup: Lookup, erased: Erased, names: TurnNames) -> bool | None:
@@ -41,13 +30,10 @@ async def said_in_topic(lookup: Lookup, erased: Erased, names: TurnNames) -> boo
     except (DependencyUnavailable, TimeoutError):
         return None  # what was read of it until now is not read again
     arrived = [record.timestamp for record in found.records if _says(record.value, names)] if found else []
-    return bool(arrived) and not await _is_erased(erased, names, max(arrived))
-
-
-async def _is_erased(erased: Erased, names: TurnNames, arrived_ms: int) -> bool:
-    turn = id_of_turn(names.tenant_id, names.conversation_id, names.message_id)
-    until = await erased.erasures(names.tenant_id, names.user_id, {names.conversation_id: [turn]})
-    return turn in until.turns or arrived_ms <= max(until.person, until.conversations[names.conversation_id])
+    if not arrived:
+        return False
+    whose = names.tenant_id, names.user_id, names.conversation_id, names.message_id
+    return not await is_erased(erased, *whose, max(arrived))
 
 
 def _says(value: bytes | None, names: TurnNames) -> bool:

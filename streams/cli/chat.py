@@ -26,6 +26,9 @@ from streams.settings import Settings, load_settings
 #: Longest silence between two events: a comment comes every 15 s.
 _SILENCE_SECONDS = 60.0
 
+#: How long it may take to leave a conversation.
+_LEAVING_SECONDS = 5.0
+
 
 def talk(
     message: Annotated[
@@ -57,8 +60,21 @@ async def _talk(
         headers["authorization"] = f"Bearer {token}"
     timeout = httpx.Timeout(_SILENCE_SECONDS)
     async with httpx.AsyncClient(base_url=base, timeout=timeout, trust_env=False, headers=headers) as client:
-        async for line in _lines(said):
-            await _turn(client, conversation, who, line, _as_json if as_json else _Shown().take)
+        has_spoken = False
+        try:
+            async for line in _lines(said):
+                has_spoken = True
+                await _turn(client, conversation, who, line, _as_json if as_json else _Shown().take)
+        finally:
+            if has_spoken:
+                await _leave(client, conversation, who)
+
+
+async def _leave(client: httpx.AsyncClient, conversation: str, who: dict[str, str]) -> None:
+    """Say that a conversation is over, so that facts come of it at once; else they come once it was silent."""
+    path = f"/v1/conversations/{quote(conversation, safe='')}/close"
+    with suppress(httpx.TransportError):
+        await client.post(path, params=who, timeout=_LEAVING_SECONDS)
 
 
 async def _lines(said: Sequence[str] | None) -> AsyncIterator[str]:

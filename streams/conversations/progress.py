@@ -16,6 +16,7 @@ from models.messages import PUNCTUATION_HEADER, ChatMessage
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.validation import decode
 from streams.conversations import states as conversation_states
+from streams.conversations.erased import is_erased
 from streams.dead_letters import letters_of
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
@@ -140,10 +141,18 @@ class ProgressReader:
             known, message_id=message.message_id, conversation_id=message.conversation_id
         )
         stored = await conversation_states.find(self._lookup, message.conversation_id)
-        if stored is None or stored.next_offsets[0] <= record.offset:
+        is_forgotten = False
+        if stored is None and await self._is_read(record):
+            stored = await conversation_states.find(self._lookup, message.conversation_id)
+            is_forgotten = stored is None  # or it was read between the two answers
+        if not is_forgotten and (stored is None or stored.next_offsets[0] <= record.offset):
             return await self._refused(known, MESSAGES, record) or known
-        state = stored.state
         index = await self._index(message)
+        if (index is None or index < 0) and await self._is_erased(record, message):
+            raise _unknown(record.partition, record.offset)
+        if stored is None:
+            return await self._refused(known, MESSAGES, record) or await self._learned(known, message)
+        state = stored.state
         first = state.cursor.from_index + state.cursor.overlap
         if index is None or index >= first:
             at = silent_at(state, ConversationPolicy(idle_seconds=self._settings.idle_seconds))
@@ -154,6 +163,14 @@ class ProgressReader:
             )
             return msgspec.structs.replace(known, state=State.IN_WINDOW, window=window)
         return await self._learned(known, message)
+
+    async def _is_read(self, record: SourceRecord) -> bool:
+        read = await broker.committed(self._settings, self._settings.group("ingest"))
+        return read.get(_place(record), 0) > record.offset
+
+    async def _is_erased(self, record: SourceRecord, message: ChatMessage) -> bool:
+        whose = message.tenant_id, message.user_id, message.conversation_id, message.message_id
+        return await is_erased(self._log, *whose, record.timestamp)
 
     async def _index(self, message: ChatMessage) -> int | None:
         turns = await self._log.last_turns(message.tenant_id, message.conversation_id, _LATEST_TURNS)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from streams.api.connection import Connection
@@ -38,7 +38,7 @@ HALF_SENT = {
 class Hasty(Connection):
     """With less patience and less room than the real one, so that a test need not wait for it."""
 
-    request_seconds = idle_seconds = 0.3
+    request_seconds = stalled_seconds = idle_seconds = 0.3
     most_connections = 20
 
 
@@ -51,13 +51,19 @@ class Calm(Connection):
 class Small(Hasty):
     """With as little room, and the time to fill it on any machine."""
 
-    request_seconds = idle_seconds = 60.0
+    request_seconds = stalled_seconds = idle_seconds = 60.0
+
+
+class Patient(Connection):
+    """Nothing is over by itself."""
+
+    request_seconds = stalled_seconds = idle_seconds = 600.0
 
 
 class Lasting(Hasty):
     """It keeps connections for longer than it waits for the end of a request, but not many."""
 
-    request_seconds, idle_seconds = 60.0, 600.0
+    request_seconds, stalled_seconds, idle_seconds = 60.0, 60.0, 600.0
     most_connections, most_idle = 4, 3
 
 
@@ -73,12 +79,22 @@ async def read(request: Request) -> PlainTextResponse:
     return PlainTextResponse(str(len(await request.body())))
 
 
+async def endless(_: Request) -> StreamingResponse:
+    async def pieces() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * 65_536
+            await asyncio.sleep(0)  # what is sent to nobody waits for nobody
+
+    return StreamingResponse(pieces())
+
+
 def app() -> Starlette:
     methods = ["GET", "POST"]
     return Starlette(
         routes=[
             Route("/", short, methods=methods),
             Route("/long", long),
+            Route("/endless", endless),
             Route("/read", read, methods=methods),
         ]
     )
@@ -148,6 +164,34 @@ async def test_a_client_that_does_not_read_its_answer_is_let_go(hasty: ApiServer
         client.sendall(b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await until(lambda: bool(connections(hasty)))
         await until(lambda: not connections(hasty))
+
+
+async def test_a_stream_that_is_not_read_is_ended(hasty: ApiServer) -> None:
+    with socket.create_connection(("127.0.0.1", hasty.port)) as client:
+        client.sendall(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await until(lambda: bool(connections(hasty)))
+        await until(lambda: not connections(hasty))
+
+
+async def test_who_reads_slowly_reads_to_the_end() -> None:
+    """Whether anything was read since it was last looked is what counts, and not how long all of it takes."""
+    server = await serve(app(), "127.0.0.1", 0, Patient)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1 << 16)
+    writer.write(b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await until(lambda: any(each._stalled is not None for each in connections(server)))
+    (connection,) = connections(server)
+    async with asyncio.timeout(60):
+        for _ in range(3):
+            unread = connection.transport.get_write_buffer_size()
+            while connection.transport.get_write_buffer_size() >= unread:
+                await reader.read(1 << 16)
+            connection._on_stalled()
+            assert not connection.transport.is_closing() and connection._stalled is not None
+        connection._unread = 0  # nothing was read since
+        connection._on_stalled()
+        assert connection.transport.is_closing()
+    writer.close()
+    await server.stop()
 
 
 async def test_a_request_that_takes_long_to_answer_is_left_alone() -> None:

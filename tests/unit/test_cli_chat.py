@@ -10,9 +10,15 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from models.errors import DependencyUnavailable
+from streams.api.server import serve
 from streams.cli import chat
+from streams.settings import load_settings
 
 _EVENT = b'event: turn\ndata: {"turn_id": "t-1"}\n\n'
 _TURN = (
@@ -54,3 +60,27 @@ async def test_a_server_that_goes_while_it_is_told_to_stop_is_named_and_nothing_
     gc.collect()
     assert shown == ["turn"]
     assert not unseen
+
+
+async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[str] = []
+
+    async def turn(request: Request) -> Response:
+        asked.append("turn")
+        return Response(_EVENT + b'event: text\ndata: {"text": "Noted."}\n\n', media_type="text/event-stream")
+
+    async def close(request: Request) -> Response:
+        asked.append(f"close {request.path_params['name']} {dict(request.query_params)}")
+        return JSONResponse({}, 202)
+
+    routes = [
+        Route("/v1/conversations/{name}/turns", turn, methods=["POST"]),
+        Route("/v1/conversations/{name}/close", close, methods=["POST"]),
+    ]
+    server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
+    settings, who = load_settings(api_port=server.port, topic_prefix=""), {"user_id": "ada", "tenant_id": "t"}
+    await chat._talk(settings, "c-1", who, ["Hello", "And now?"], False)
+    await chat._talk(settings, "c-1", who, [], False)
+    await server.stop()
+    assert asked == ["turn", "turn", f"close c-1 {who}"], "who said nothing closes nothing"
+    assert capsys.readouterr().out.count("Noted.") == 2

@@ -1,0 +1,30 @@
+"""Whether a message was erased: it lies in its topic until that lets go of it, and does not count any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from models.ids import turn_id
+from streams.adapters.conversation_log import Erasures
+
+
+class Erased(Protocol):
+    """What was erased, as :class:`streams.remembered.ports.Log` tells it."""
+
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        """Return what was erased of a person, of conversations, and of turns in them."""
+        ...
+
+
+async def is_erased(
+    erased: Erased, tenant_id: str, user_id: str, conversation_id: str, message_id: str, arrived_ms: int
+) -> bool:
+    """Tell whether a message that arrived then (by the broker's clock) was erased.
+
+    Raises:
+        DependencyUnavailable: what was erased cannot be told.
+    """
+    turn = turn_id(tenant_id, conversation_id, message_id)
+    until = await erased.erasures(tenant_id, user_id, {conversation_id: [turn]})
+    return turn in until.turns or arrived_ms <= max(until.person, until.conversations[conversation_id])

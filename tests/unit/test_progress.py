@@ -1,0 +1,101 @@
+"""How far a message has come, where neither a window nor what was learned of it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from aiokafka import TopicPartition
+
+from models.errors import NotFound
+from models.messages import ChatMessage, Role
+from models.turns import Turn
+from processors.conversations.state import ConversationState
+from streams.adapters.conversation_log import Erasures
+from streams.conversations import progress
+from streams.conversations.progress import ProgressReader
+from streams.conversations.states import Stored
+from streams.kafka.lookup import Found
+from streams.runtime.records import Record
+from streams.settings import Settings
+
+SAID = ChatMessage(
+    message_id="m-1",
+    conversation_id="c-1",
+    user_id="ada",
+    role=Role.USER,
+    content="I keep bees.",
+    sent_at=datetime(2026, 1, 5, tzinfo=UTC),
+)
+RECORD = Record(msgspec.json.encode(SAID), b"c-1", 7, "chat.messages.v1", 3, timestamp=1000)
+
+#: The window that the message would be in is still open.
+OPEN = Stored(3, [8, 0, 0], ConversationState("default", "ada", next_index=1))
+
+
+class World:
+    """What the services have written: of the message nothing but that it was read."""
+
+    def __init__(self) -> None:
+        self.states: list[Stored | None] = [OPEN]
+        self.erased_until = -1
+        self.read_to = 8
+
+    async def last_turns(self, *_: Any) -> list[Turn]:
+        return []
+
+    async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
+        return Erasures(-1, dict.fromkeys(turn_ids, self.erased_until), frozenset())
+
+    async def page(self, *_: Any) -> tuple[list[Any], None]:
+        return [], None
+
+    async def find(self, *_: Any, **__: Any) -> Found:
+        return Found(0, 0, [], 0)
+
+    async def state(self, *_: Any) -> Stored | None:
+        return self.states.pop(0) if len(self.states) > 1 else self.states[0]
+
+    async def committed(self, *_: Any) -> dict[Any, int]:
+        return {TopicPartition("chat.messages.v1", 3): self.read_to}
+
+    async def letters(self, *_: Any, **__: Any) -> list[Any]:
+        return []
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    monkeypatch.setattr(progress.conversation_states, "find", made.state)
+    monkeypatch.setattr(progress.broker, "committed", made.committed)
+    monkeypatch.setattr(progress, "letters_of", made.letters)
+    return made
+
+
+async def look(world: World) -> str:
+    parts: Any = world
+    return (await ProgressReader(Settings(), parts, parts, parts)._look(RECORD, SAID)).state.value
+
+
+async def test_what_was_erased_is_not_there_any_more(world: World) -> None:
+    assert await look(world) == "in_window"
+    world.erased_until = 999
+    assert await look(world) == "in_window", "what was said after an erasure"
+    world.erased_until = 1000
+    with pytest.raises(NotFound, match="3:7"):
+        await look(world)
+
+
+async def test_of_a_conversation_that_was_forgotten_nothing_waits_any_more(world: World) -> None:
+    world.states = [None]
+    assert await look(world) == "extracted"
+    world.read_to = 7
+    assert await look(world) == "waiting"
+
+
+async def test_a_message_that_is_read_while_it_is_asked_for_is_not_forgotten(world: World) -> None:
+    world.states = [None, OPEN]
+    assert await look(world) == "in_window"
