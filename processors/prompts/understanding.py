@@ -117,7 +117,9 @@ def read(answer: str, asked: QuestionAsked) -> QueryUnderstanding | None:
 
 
 def _score(value: object, otherwise: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return otherwise
+    if isinstance(value, float) and math.isnan(value):
         return otherwise
     return float(min(1.0, max(0.0, value)))
 

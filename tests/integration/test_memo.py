@@ -306,6 +306,10 @@ async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_a
     assert isinstance(found[1], Extracted) and found[1].statements == (), "nonsense is nothing"
     assert isinstance(found[2], Extracted) and found[2].statements
     assert rig.server.count() == 4
+    written = [memo for _, memo in await rig.memos() if memo is not None]
+    assert sum(each.input_tokens for each in written) == rig.metered("model_tokens_total", direction="input"), (
+        "what the call about all of them took is in the budget, too"
+    )
 
 
 async def test_what_an_answer_leaves_out_is_asked_about_alone(rig: Rig) -> None:

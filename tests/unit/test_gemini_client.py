@@ -7,8 +7,10 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 from google import genai
+from google.genai import errors
 
 from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
@@ -16,7 +18,7 @@ from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction
 from streams.adapters.gemini.answers import Declined, Said
 from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.failures import Throttled
+from streams.adapters.gemini.failures import Failures, Throttled
 from streams.cloudevents import caused_by
 from streams.settings import Settings
 
@@ -92,6 +94,27 @@ async def test_too_many_calls(
         await ask(client)
     assert caught.value.retry_after == retry_after
     assert server.count() == 1, "a call that failed is repeated where nobody sees it"
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ("7", 7.0),
+        ("-3", 0.0),
+        ("inf", 3600.0),
+        ("nan", None),
+        ("soon", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ],
+)
+def test_whatever_form_a_wait_is_asked_for_in(asked: str, seconds: float | None) -> None:
+    """And whatever a proxy takes for a message."""
+    response = httpx.Response(429, headers={"retry-after": asked})
+    error = errors.APIError(429, {"error": {"message": {"why": "quota"}}}, response)
+    with pytest.raises(Throttled, match="quota") as caught:
+        Failures("http://localhost", 1.0).declined(error)
+    assert caught.value.retry_after == seconds
 
 
 @pytest.mark.parametrize(

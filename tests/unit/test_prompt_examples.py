@@ -61,3 +61,10 @@ def test_what_a_question_means_is_read() -> None:
     assert read.rewritten_query == "Is the coffee better in Munich?"
     assert read.needed_context_from_memory == examples.ASKED.remembered
     assert [each.words for each in read.references] == ["there"]
+
+
+@pytest.mark.parametrize(("said", "score"), [("1" + "0" * 400, 1.0), ("-7", 0.0), ("NaN", 0.0), ("true", 0.0)])
+def test_a_score_that_is_none_is_no_error(said: str, score: float) -> None:
+    answer = f'{{"is_ambiguous": false, "score": {said}}}'
+    read = understanding.read(answer, examples.ASKED)
+    assert read is not None and read.score == score

@@ -185,6 +185,8 @@ class _Errand:
         self._ids = ids
         self._deadline = deadline
         self.found: dict[str, Memo | TryLater] = {}
+        #: Tokens of calls that answered nothing, which the next answer bears.
+        self._owed = 0, 0
 
     async def run(self, group: Sequence[int]) -> None:
         """Ask about a group in one call, and what that leaves open each alone."""
@@ -216,6 +218,10 @@ class _Errand:
             parts = self._purpose.divide(said.text, len(group))
             cut = [part[:_MOST_CHARACTERS] for part in parts]
             answers = {number: part for number, part in zip(group, cut, strict=True) if alone or part}
+        said = said._replace(
+            input_tokens=said.input_tokens + self._owed[0], output_tokens=said.output_tokens + self._owed[1]
+        )
+        self._owed = (0, 0) if answers else (said.input_tokens, said.output_tokens)
         shares = _shares(said, max(1, len(answers)))
         memos = []
         for (number, text), (input_tokens, output_tokens) in zip(answers.items(), shares, strict=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -101,7 +102,7 @@ def _retry_after(error: errors.APIError) -> float | None:
 
 def _seconds(header: str) -> float | None:
     try:
-        return float(header)
+        return None if math.isnan(seconds := float(header)) else seconds
     except ValueError:
         pass
     try:
@@ -117,5 +118,6 @@ def _details(error: errors.APIError) -> list[dict[str, Any]]:
     return [each for each in details or () if isinstance(each, dict)]
 
 
-def _first_line(message: str | None) -> str:
-    return (message or "no reason given").strip().partition("\n")[0][:300]
+def _first_line(message: object) -> str:
+    """Return the first line of what an error says, which some proxies say in another form than as a text."""
+    return str(message or "no reason given").strip().partition("\n")[0][:300]
