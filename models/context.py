@@ -80,7 +80,9 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     and ``parts`` says what it is made of.  ``like`` is the id of what says
     nearly the same.  ``at``: when it was said, or last said.  In the tier of episodes ``id`` is that of an
     episode, or of a turn that is in none yet; ``message_ids`` and ``text`` are those of the turns that bear on
-    what was just said, with who said it where they are several people's.
+    what was just said, with who said it where they are several people's.  ``arrived_at``: when what was said
+    came, of an episode when its conversation began, by the log's clock: what was erased by then may have been
+    said again since.
     """
 
     tier: Tier
@@ -98,6 +100,7 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     message_ids: tuple[Identifier, ...] = ()
     conversation_id: str = ""
     at: Timestamp | None = None
+    arrived_at: Timestamp | None = None
 
 
 class TierUse(msgspec.Struct, frozen=True, kw_only=True):

@@ -232,6 +232,7 @@ class Packer:
             message_ids=(turn.message_id,),
             conversation_id=turn.conversation_id,
             at=turn.sent_at,
+            arrived_at=turn.arrived_at,
         )
 
     def _shorter(self, turn: Turn, room: int) -> ContextItem | None:
@@ -254,6 +255,7 @@ class Packer:
             message_ids=each.message_ids,
             conversation_id=each.conversation_id,
             at=each.at,
+            arrived_at=each.arrived_at,
         )
 
 

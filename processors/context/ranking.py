@@ -38,8 +38,9 @@ _DAY = timedelta(days=1)
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was found and may be worth knowing.
 
-    ``similarity`` to what was just said, 0..1; ``at`` is when it was last said.  ``words`` are those that say
-    something, in their base form; ``vector`` is ``None`` where none is stored yet.
+    ``similarity`` to what was just said, 0..1; ``at`` is when it was last said, ``arrived_at`` as in
+    :class:`~models.context.ContextItem`.  ``words`` are those that say something, in their base form;
+    ``vector`` is ``None`` where none is stored yet.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     message_ids: tuple[str, ...] = ()
     conversation_id: str = ""
     cut: bool = False
+    arrived_at: datetime | None = None
 
 
 class Ranked(NamedTuple):

@@ -64,6 +64,7 @@ def _with_turns(episode: Candidate, inside: Sequence[Candidate]) -> Candidate:
         found_by=nearest.found_by,
         similarity=nearest.similarity,
         at=min(turn.at for turn in shown),
+        arrived_at=min((turn.arrived_at for turn in shown if turn.arrived_at is not None), default=None),
         words=tuple(dict.fromkeys(word for turn in shown for word in turn.words)),
         vector=nearest.vector,
         role=shown[0].role if alone else None,

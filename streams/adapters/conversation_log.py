@@ -50,11 +50,11 @@ class Extent(NamedTuple):
 
 
 class Erasures(NamedTuple):
-    """Up to when (ms) a person and conversations were erased, ``-1``: never; and which turns were."""
+    """Up to when (ms) a person and conversations were erased, ``-1``: never; and turns, those that were."""
 
     person: int
     conversations: Mapping[str, int]
-    turns: frozenset[str]
+    turns: Mapping[str, int]
 
 
 class ConversationLog(RedisView):
@@ -192,12 +192,12 @@ class ConversationLog(RedisView):
         return Erasures(
             int(of_person or -1),
             {name: int(until[0] or -1) for name, until in zip(turn_ids, found, strict=True)},
-            frozenset(
-                each
+            {
+                each: int(at)
                 for some, until in zip(turn_ids.values(), found, strict=True)
                 for each, at in zip(some, until[1:], strict=True)
                 if at is not None
-            ),
+            },
         )
 
     async def length(self, tenant_id: str, conversation_id: str) -> int:

@@ -63,6 +63,7 @@ def turn_candidate(turn: Turn, said: Said, vectors: Mapping[str, Vector]) -> Can
         speaker=turn.speaker,
         message_ids=(turn.message_id,),
         conversation_id=turn.conversation_id,
+        arrived_at=turn.arrived_at,
     )
 
 
@@ -79,6 +80,7 @@ def episode_candidate(episode: Episode, said: Said, vectors: Mapping[str, Vector
         vector=vector,
         message_ids=episode.message_ids,
         conversation_id=episode.conversation_id,
+        arrived_at=episode.began_at,
     )
 
 

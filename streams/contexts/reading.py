@@ -195,10 +195,10 @@ def _why_fact(fact: Fact | None, context: Context) -> LeftOut | None:
 
 def _why_turn(item: ContextItem, erased: Erasures, tenant_id: str) -> LeftOut | None:
     """Return why what was said is out: a turn, or an episode of which one of the turns shown was erased."""
-    until = max(erased.person, erased.conversations.get(item.conversation_id, -1))
-    said = item.at.timestamp() * 1000 if item.at is not None else 0
-    is_erased = said <= until or not erased.turns.isdisjoint(_turn_ids(item, tenant_id))
-    return LeftOut.ERASED if is_erased else None
+    of_turns = (erased.turns.get(each, -1) for each in _turn_ids(item, tenant_id))
+    until = max(erased.person, erased.conversations.get(item.conversation_id, -1), *of_turns)
+    came = item.arrived_at.timestamp() * 1000 if item.arrived_at is not None else 0
+    return LeftOut.ERASED if came <= until else None
 
 
 def _turn_ids(item: ContextItem, tenant_id: str) -> list[str]:

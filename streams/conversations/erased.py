@@ -27,4 +27,5 @@ async def is_erased(
     """
     turn = turn_id(tenant_id, conversation_id, message_id)
     until = await erased.erasures(tenant_id, user_id, {conversation_id: [turn]})
-    return turn in until.turns or arrived_ms <= max(until.person, until.conversations[conversation_id])
+    of_all = max(until.person, until.conversations[conversation_id])
+    return arrived_ms <= max(of_all, until.turns.get(turn, -1))

@@ -346,6 +346,23 @@ class TestReading:
         assert inside(answer.context, Tier.EPISODES) == []
         assert "best" not in answer.prompt
 
+    async def test_what_was_said_again_since_is_in_however_long_ago_it_was_sent(self, rig: Rig) -> None:
+        """As when an export is imported once more: messages with the same ids, of years ago."""
+        until = START + timedelta(minutes=20)
+        anew = dict.fromkeys(("began_at", "arrived_at"), until + timedelta(minutes=20))
+        told = turn(0, "Blueberries for breakfast are best.", "old", **anew)
+        said = turn(0, QUESTION, **anew)
+        for each in (told, said):
+            gone = round(until.timestamp() * 1000)
+            await rig.log.erase_conversation("default", each.conversation_id, gone)
+            await rig.log.erase_turns("default", each.conversation_id, {each.turn_id: gone})
+        await rig.remember(told, turn(1, "Noted.", "old", **anew))
+        await rig.say(said)
+        answer = await rig.read()
+        assert answer.context is not None
+        assert inside(answer.context, Tier.EPISODES) == [told.text]
+        assert inside(answer.context, Tier.RECENT) == [QUESTION]
+
     @pytest.mark.parametrize("of", ["person", "conversation"])
     async def test_of_an_erased_person_or_conversation_nothing_is_left(self, rig: Rig, of: str) -> None:
         await rig.know(fact("Likes blueberries"))

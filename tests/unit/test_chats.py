@@ -35,7 +35,7 @@ class Log:
     def __init__(self) -> None:
         self.theirs: dict[str, str] = {}
         self.turns: list[Turn] = []
-        self.erased = Erasures(-1, {}, frozenset())
+        self.erased = Erasures(-1, {}, {})
         self.asked = asyncio.Event()
         self.may = asyncio.Event()
         self.may.set()
@@ -464,9 +464,9 @@ async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(
 @pytest.mark.parametrize(
     "erased",
     [
-        Erasures(-1, {}, frozenset({id_of_turn("acme", "c-1", "t-1.user")})),
-        Erasures(-1, {"c-1": ARRIVED}, frozenset()),
-        Erasures(ARRIVED, {}, frozenset()),
+        Erasures(-1, {"c-1": -1}, {id_of_turn("acme", "c-1", "t-1.user"): ARRIVED}),
+        Erasures(-1, {"c-1": ARRIVED}, {}),
+        Erasures(ARRIVED, {"c-1": -1}, {}),
     ],
 )
 async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
@@ -482,7 +482,9 @@ async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
 
 async def test_what_was_said_after_an_erasure_is_told(rig: Rig) -> None:
     rig.lookup.said = [msgspec.json.encode(SAID)]
-    rig.log.erased = Erasures(ARRIVED - 1, {"c-1": ARRIVED - 1}, frozenset())
+    rig.log.erased = Erasures(
+        ARRIVED - 1, {"c-1": ARRIVED - 1}, {id_of_turn("acme", "c-1", "t-1.user"): ARRIVED - 1}
+    )
     async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
         assert (await anext(told)).name == "turn"
 

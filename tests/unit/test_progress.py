@@ -48,7 +48,7 @@ class World:
         return []
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        return Erasures(-1, dict.fromkeys(turn_ids, self.erased_until), frozenset())
+        return Erasures(-1, dict.fromkeys(turn_ids, self.erased_until), {})
 
     async def page(self, *_: Any) -> tuple[list[Any], None]:
         return [], None
