@@ -281,6 +281,7 @@ async def open_rig(folder: Path, **changed: Any) -> AsyncIterator[Rig]:
     async with AsyncExitStack() as resources:
         valkey = LocalValkey(folder, "n")
         resources.push_async_callback(valkey.close)
+        await valkey.ensure()  # not by the first who reads a context, and waits for two seconds only
         client = valkey.client()
         resources.push_async_callback(client.aclose)
         log = ConversationLog(client, settings.namespace, ready=valkey.ensure)
