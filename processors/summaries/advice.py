@@ -11,8 +11,7 @@ from processors.summaries.speech_acts import any_of
 #: What an assistant tells somebody to do, or shows them: to whoever reads it later, it is nobody's.
 _ADVICE = any_of(
     r"^you (?:want to|should|might|may|could|need to|must|can (?:also |then |now )?(?:use|try|add|create|"
-    r"set|check|"
-    r"start|consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
+    r"set|check|start|consider|follow|implement|adjust)|'ll (?:want|need)|will (?:want|need))\b",
     r"(?:^|, )it(?:'s| is) (?:\w+ )?(?:important|crucial|essential|vital|best|wise|advisable|a good idea) to\b|"
     r"^your (?:\w+ ){1,3}(?:should|must|needs? to)\b|^(?:instead )?of\b.*\byou (?:can|could|should|might)\b",
     r"^if\b.*\byou (?:can|could|should|might|may)\b|^(?:make sure|be \w+|don't|do not|here(?:'s| is| are)|"
@@ -44,22 +43,18 @@ _SUBJECT_FOLLOWS = re.compile(
 
 #: Of what somebody has done or is about to do.
 _PRAISE = re.compile(
-    r"^[Cc]ongratulations\b|"
-    r"^(?:[Gg]reat|[Gg]ood|[Ee]xcellent|[Nn]ice|[Ff]antastic|[Ww]ell) (?:job|work|done|start|question)\b|"
-    r"\b(?:is|sounds like) (?:always )?an? (?:\w+ (?:and )?){0,2}(?:great|good|fantastic|smart|excellent|"
-    r"wonderful|"
-    r"significant|strategic|powerful|effective|exciting|common|valid|valuable|solid|thoughtful|crucial|"
-    r"important|positive) \w+"
+    r"^[Cc]ongratulations\b|^(?:[Gg]reat|[Gg]ood|[Ee]xcellent|[Nn]ice|[Ff]antastic|[Ww]ell) (?:job|work|"
+    r"done|start|question)\b|\b(?:is|sounds like) (?:always )?an? (?:\w+ (?:and )?){0,2}(?:great|good|"
+    r"fantastic|smart|excellent|wonderful|significant|strategic|powerful|effective|exciting|common|valid|"
+    r"valuable|solid|thoughtful|crucial|important|positive) \w+"
 )
 
 #: What is good for everybody, by no sign of the person: "Keeping receipts is crucial".
 _MAXIM = any_of(
     r"^(?!(?:according|depending|speaking)\b)(?:(?:\w+ly|not),? )?(?:[a-z]{2,}ing|it|this|an?|the right|"
-    r"good|clear)\b"
-    r".*\b(?:crucial|essential|vital|key|important|challenging|rewarding|helpful|common|requires?|(?:might|"
-    r"may) \w+|"
-    r"(?:can|will|helps?|ensures?) (?:\w+ly )?(?:help|enhance|improve|make|ensure|lead|provide|reduce|save|"
-    r"be|you|your))\b",
+    r"good|clear)\b.*\b(?:crucial|essential|vital|key|important|challenging|rewarding|helpful|common|"
+    r"requires?|(?:might|may) \w+|(?:can|will|helps?|ensures?) (?:\w+ly )?(?:help|enhance|improve|make|"
+    r"ensure|lead|provide|reduce|save|be|you|your))\b",
 )
 
 _MINE = re.compile(r"\b(?:my|mine|me|myself)\b", re.IGNORECASE)

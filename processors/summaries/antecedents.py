@@ -18,33 +18,25 @@ from processors.summaries.speech_acts import any_of
 #: No noun follows: "that", but not "that tax form".
 ALONE = (
     r"\b(?=\W*\Z|\W*[,;.!?]|'(?:s|ll|d)\b| (?:after|again|and|as|at|because|before|but|by|every|first|for|"
-    r"from|if|"
-    r"in|instead|is|isn't|was|wasn't|will|would|has|had|can|could|may|might|later|more|myself|next|now|on|"
-    r"once|or|"
-    r"right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|while|with|without|yet)\b)"
+    r"from|if|in|instead|is|isn't|was|wasn't|will|would|has|had|can|could|may|might|later|more|myself|next|"
+    r"now|on|once|or|right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|while|with|"
+    r"without|yet)\b)"
 )
 #: "It" that stands for nothing before it: the weather, the time, what follows, a set phrase.
 _IDIOM = any_of(
     r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
-    r" must be|"
-    r" feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|n't)?"
-    r"(?: (?!(?:to|that|how|when|if|for)\b)\w[\w-]*){0,6} (?:to \w|that\b|for (?:me|us|you|\w+) to\b|"
-    r"how\b|when\b|"
-    r"if\b|\w+ing\b|since\b|(?:i|we|you|he|she|they|the|my|our)\b)",
-    r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out| turned out)"
-    r"(?: \w+){0,3} (?:rain\w*|snow\w*|cold|hot|warm|sunny|windy|late|early|dark|time|noon|midnight|"
-    r"\d[\d:]*|half|"
-    r"a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|fall|winter|"
-    r"christmas|years?|months?|weeks?|days?|hours?|minutes?)\b",
-    r"\bit (?:rains?|rained|snows?|snowed|depends)\b|\b(?:when|as far as) it comes? to\b|"
-    r"\b(?:find|found|think|make|makes|made|consider|take|takes|took|feel|felt) it (?:\w+ )?\w+ (?:to|"
-    r"that|when|if)\b|"
-    r"\b(?:make|made|makes|making) it(?: (?:to|on time|in time|home|there|through|work)\b|\W*\Z|"
-    r" (?:\w+day|\d))|"
-    r"\bit(?=: )|"
-    r"\btake it (?:easy|"
-    r"slow)\b|"
-    r"\b(?:worth|hate|love|appreciate|like|enjoy) it(?= when\b| if\b|\W*\Z(?<=worth it))|\bworth it\b",
+    r" must be| feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|"
+    r"n't)?(?: (?!(?:to|that|how|when|if|for)\b)\w[\w-]*){0,6} (?:to \w|that\b|for (?:me|us|you|\w+) to\b|"
+    r"how\b|when\b|if\b|\w+ing\b|since\b|(?:i|we|you|he|she|they|the|my|our)\b)",
+    r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out|"
+    r" turned out)(?: \w+){0,3} (?:rain\w*|snow\w*|cold|hot|warm|sunny|windy|late|early|dark|time|noon|"
+    r"midnight|\d[\d:]*|half|a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|"
+    r"summer|autumn|fall|winter|christmas|years?|months?|weeks?|days?|hours?|minutes?)\b",
+    r"\bit (?:rains?|rained|snows?|snowed|depends)\b|\b(?:when|as far as) it comes? to\b|\b(?:find|found|"
+    r"think|make|makes|made|consider|take|takes|took|feel|felt) it (?:\w+ )?\w+ (?:to|that|when|if)\b|"
+    r"\b(?:make|made|makes|making) it(?: (?:to|on time|in time|home|there|through|work)\b|\W*\Z| (?:\w+day|"
+    r"\d))|\bit(?=: )|\btake it (?:easy|slow)\b|\b(?:worth|hate|love|appreciate|like|enjoy) it(?= when\b|"
+    r" if\b|\W*\Z(?<=worth it))|\bworth it\b",
     r"\b(?:all|that's) it\b|\b(?:call|calling) it (?:a day|quits)\b|\bas it (?:is|was|turned out)\b",
 )
 _ANY_IT = re.compile(r"\bit\b", re.IGNORECASE)
@@ -72,16 +64,13 @@ _POINTED_NOUN = any_of(
 
 _PEOPLE = any_of(
     r"\b(?:(?:grand|step|god|great-)?(?:mother|father|mom|mum|mommy|dad|daddy|ma|pa|son|daughter|child|"
-    r"parent|aunt|"
-    r"uncle|sister|brother|cousin|niece|nephew)|(?:grand)?(?:ma|pa)|wife|husband|spouse|partner|girlfriend|"
-    r"boyfriend|fianc\w+|bride|bridegroom|groom|friend|buddy|pal|neighbou?r|roommate|flatmate|colleague|"
-    r"co-?worker|"
-    r"boss|manager|director|president|secretary|assistant|teacher|professor|tutor|coach|mentor|student|pupil|"
-    r"doctor|dr|nurse|dentist|vet|therapist|patient|lawyer|judge|officer|policeman|policewoman|driver|waiter|"
-    r"waitress|chef|cook|clerk|agent|customer|client|guest|owner|landlord|landlady|tenant|singer|actor|actress|"
-    r"author|writer|artist|player|champion|man|woman|guy|girl|boy|lady|gentleman|kid|baby|person|dude|mr|"
-    r"mrs|ms|"
-    r"dog|cat|puppy|kitten|horse|pet)\b"
+    r"parent|aunt|uncle|sister|brother|cousin|niece|nephew)|(?:grand)?(?:ma|pa)|wife|husband|spouse|partner|"
+    r"girlfriend|boyfriend|fianc\w+|bride|bridegroom|groom|friend|buddy|pal|neighbou?r|roommate|flatmate|"
+    r"colleague|co-?worker|boss|manager|director|president|secretary|assistant|teacher|professor|tutor|"
+    r"coach|mentor|student|pupil|doctor|dr|nurse|dentist|vet|therapist|patient|lawyer|judge|officer|"
+    r"policeman|policewoman|driver|waiter|waitress|chef|cook|clerk|agent|customer|client|guest|owner|"
+    r"landlord|landlady|tenant|singer|actor|actress|author|writer|artist|player|champion|man|woman|guy|girl|"
+    r"boy|lady|gentleman|kid|baby|person|dude|mr|mrs|ms|dog|cat|puppy|kitten|horse|pet)\b"
 )
 #: The end of most plurals, and what is several without it.
 _SEVERAL = any_of(

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from processors.summaries.speech_acts import any_of
+from processors.summaries.speech_acts import any_of, says
 
 _PHATIC = any_of(
     r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|night|day|luck|idea|point)|thanks?|"
-    r"thank you|"
-    r"thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|of course|"
-    r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|"
-    r"sounds? (?:good|great|like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|"
-    r"take care|glad|happy|sorry|i'm sorry|i am sorry|i see|got it|i know|i understand|me too|have a|"
-    r"keep (?:it )?up|my (?:god|goodness|gosh)|i think so|i hope so|i guess so|you're right|you are right|"
-    r"i agree|here you are|"
-    r"here it is|there you are|let me see|let me think|that (?:sounds|would be|will be)|"
-    r"that's (?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|"
-    r"too bad|terrible|awful)|"
+    r"thank you|thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|"
+    r"of course|absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|sounds? (?:good|great|"
+    r"like)|you're welcome|no problem|my pleasure|bye|goodbye|see you|take care|glad|happy|sorry|i'm sorry|"
+    r"i am sorry|i see|got it|i know|i understand|me too|have a|keep (?:it )?up|my (?:god|goodness|gosh)|"
+    r"i think so|i hope so|i guess so|you're right|you are right|i agree|here you are|here it is|"
+    r"there you are|let me see|let me think|that (?:sounds|would be|will be)|that's (?:\w+ )?(?:great|"
+    r"awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|terrible|awful)|"
     r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\bdo you have (?:a|some|any)? ?(?:minute|moment|second|time)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
-    r"feel free|"
-    r"let me know if|hope (?:this|that) helps|"
-    r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",
+    r"feel free|let me know if|hope (?:this|that) helps|is there anything|(?:good|nice|pleased|pleasant|"
+    r"glad) to (?:see|meet|hear))\b",
 )
 _PHATIC_WORDS = 8
 
@@ -46,17 +42,15 @@ _THANKS = any_of(
     r"^(?:\w+, )?(?:and |so |but )?i(?: really| do| truly| so)* appreciate "
     r"(?:it|that(?! the| my| our)|you|your|all|the)\b(?![^;]*\bbut\b)[^;\d]*$",
     r"^(?:(?:and|so|but|well|anyway),? )*(?:if\b[^;\d]*?, )?(?:please |just )?let me know\b[^\d]*$",
-    r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|friendship)(?: "
-    r"\w+){0,8}? "
-    r"(?:means?|matters?|keeps? me|motivates?|inspires?)\b",
+    r"^(?:\w+, )?(?:all )?your (?:kind |constant )?(?:support|help|words|encouragement|kindness|"
+    r"friendship)(?: \w+){0,8}? (?:means?|matters?|keeps? me|motivates?|inspires?)\b",
     r"^(?:i'm |i am )?(?:so |really |super |very )*(?:glad|happy|proud|thrilled)(?: (?:for|of|that) you| "
     r"you| to (?:(?:see|have|know) (?:you|your|such|that you|my words)|hear|help)| (?:i|we) could| "
     r"the \w+ made)\b[^,;\d]*(?:, \w+)?\W*$",
     r"^(?:i'd |i would )?(?:really )?love to (?:hear|read|check|help|(?:see|know|try|share)"
     r"(?= (?:it|that|this|them|your?|more|about|how|some)\b|\W*$))\b[^,;\d]*$",
     r"^(?:it's|it is|that's|that is) (?:so |really )?(?:great|good|nice|wonderful|awesome|lovely|"
-    r"encouraging) to (?:hear|"
-    r"see|know(?! that (?!you\b)))\b[^,;\d]*$|"
+    r"encouraging) to (?:hear|see|know(?! that (?!you\b)))\b[^,;\d]*$|"
     r"^(?:really )?appreciate\b[^,;\d]*(?:, \w+)?\W*$",
     r"\b(?:i'm|i am|i'll be) (?:always |right )?(?:here|there) "
     r"(?:for you\b|to (?:support|help)(?: you\b|\W*$))",
@@ -72,14 +66,14 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?(?:that's|that is|it's|it is) so \w+ that you(?:'re)?\b[^,;\d]*$",
     r"^i(?:'ll| will)(?: definitely| always| just)? keep (?:pushing|going|trying|at it)\b[^,;\d]*$",
     r"^(?:\w+, )?(?:you(?:'re| are) (?:the (?:best|\w+est)|(?:so|such an?|an?) (?:\w+ )?(?:inspir\w+|"
-    r"amazing|awesome|"
-    r"great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|amazing|awesome|"
-    r"gorgeous)|"
-    r"way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|about))\b[^;\d?]*$",
+    r"amazing|awesome|great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|"
+    r"amazing|awesome|gorgeous)|way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|"
+    r"about))\b[^;\d?]*$",
     r"^keep on (?:being|going|pushing|doing)\b[^,;\d]*$",
 )
 
-_GREETING = any_of(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
+#: Whether a reply begins with a greeting.
+greets = says(r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|day)|welcome)\b")
 
 
 def is_phatic(sentence: str) -> bool:
@@ -89,8 +83,3 @@ def is_phatic(sentence: str) -> bool:
     if _FEELS_FOR.search(sentence):
         return True
     return _THANKS.search(sentence) is not None or _OFFERS_HELP.search(sentence) is not None
-
-
-def greets(reply: str) -> bool:
-    """Tell whether a reply begins with a greeting."""
-    return _GREETING.search(reply) is not None

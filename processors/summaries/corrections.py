@@ -20,8 +20,7 @@ LONGEST_FRAGMENT = 5
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?)"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 #: The kinds of values, the narrower first: "10:45" is no number.
 _KINDS = (
@@ -67,8 +66,7 @@ _FRAGMENT = re.compile(
 #: Inside a sentence: "on Monday, no, make it Tuesday".
 _MIDDLE = re.compile(
     rf"[,;—–-]+\s*(?:(?:oh|ah|um+)[, ]+)?(?:no|sorry|wait|i mean|i meant|or rather|make (?:it|"
-    rf"that))\b[,;—–-]*\s*"
-    rf"(?:{_CUE}[,;]*\s+)*(?:(?:on|at|in|to|for)\s+)?",
+    rf"that))\b[,;—–-]*\s*(?:{_CUE}[,;]*\s+)*(?:(?:on|at|in|to|for)\s+)?",
     re.IGNORECASE,
 )
 _CAPITALIZED = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)*\Z")

@@ -70,28 +70,24 @@ _DECISION = any_of(
 _DECIDED = any_of(_RESTATED)
 
 _CONSTRAINT = any_of(
-    rf"\b{_MINE}(?: (?:am|are|is|was born|have been|has been)|'m|'re|'s|'ve been)(?: (?:a|an|both|also|"
-    rf"all|really|"
-    rf"very|severely|strictly|strict|highly|mildly))* {_DIET}\b",
+    rf"\b{_MINE}(?: (?:am|are|is|was born|have been|has been)|'m|'re|'s|'ve been)(?: (?:a|an|both|also|all|"
+    rf"really|very|severely|strictly|strict|highly|mildly))* {_DIET}\b",
     rf"\b{_MINE}{_ADVERBS} (?:have|has|got|'ve got) (?:(?!no\b|any\b)\w+ ){{0,3}}"
     rf"(?:allerg(?:y|ies)|intolerance|"
     r"diabetes|asthma|co?eliac)\b",
     rf"\b{_MINE}{_ADVERBS} (?:eats?|drinks?|needs?|wants?|keeps?) (?:only |strictly )?(?:\w+ )?{_DIET}\b",
     rf"\b{_MINE}{_ADVERBS} (?:can't|cannot|can not|couldn't|mustn't|(?:'m|am|are|is) (?:unable to|"
     rf"not able to|not "
-    r"allowed to)) (?:\w+ly )?(?:eat|drink|afford|fly|drive|climb|walk|swim|travel|tolerate|stay|attend|"
-    r"use|wear|"
-    r"lift|spend|exceed|have (?:any |much )?(?:dairy|gluten|nuts|meat|milk|sugar|alcohol)|make it|come|"
-    r"pay|work|"
-    r"do (?:it )?(?:on |before |after )|go (?:above|over|beyond)|leave before|carry|sit|stand for)\b",
+    r"allowed to)) (?:\w+ly )?(?:eat|drink|afford|fly|drive|climb|walk|swim|travel|tolerate|stay|attend|use|"
+    r"wear|lift|spend|exceed|have (?:any |much )?(?:dairy|gluten|nuts|meat|milk|sugar|alcohol)|make it|come|"
+    r"pay|work|do (?:it )?(?:on |before |after )|go (?:above|over|beyond)|leave before|carry|sit|"
+    r"stand for)\b",
     rf"\b{_MINE}{_ADVERBS} (?:don't|do not|doesn't|does not|won't|never) (?:eats?|drinks?|drives?|fly|flies|"
     r"smokes?|work on|works on|travel by|travels by)\b",
     r"\b(?:my|our|the|a|tight|strict) (?:\w+ )?(?:budget|deadline|limit)s? (?:is|are|of|for)\b",
     r"\b(?:spend|pay|budget|costs?|price|rent|need|keep|stay|takes?|fit|have|got|finish|arrive|leave|"
-    r"be)\b[^.;]{0,40} "
-    r"(?:at most|no more than|not more than|less than|under|below|up to|within|a maximum of|max|"
-    r"no later than|"
-    r"not before)\s+(?:about |around |\w{3} )?[$€£]?\d",
+    r"be)\b[^.;]{0,40} (?:at most|no more than|not more than|less than|under|below|up to|within|"
+    r"a maximum of|max|no later than|not before)\s+(?:about |around |\w{3} )?[$€£]?\d",
     r"\b(?:has|have|needs?|must) (?:to )?(?:be |arrive |come )?(?:back|done|ready|finished|there|here|"
     r"home|delivered|"
     rf"in)? ?(?:by|before) (?:\d|noon|midnight|tomorrow|tonight|next|{_DAY})",
@@ -120,17 +116,15 @@ _TODO = any_of(
 _PREFERENCE = any_of(
     rf"\bi{_ADVERBS} (?:like|love|prefer|enjoy|adore|hate|dislike|detest|loathe|favou?r)\b"
     r"(?! (?:it|that|this|these|those|them|your|you|him|her|something\b|to do (?:it|that)\b|"
-    r"the (?:\w+ )?ones?\b|"
-    r"to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
+    r"the (?:\w+ )?ones?\b|to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
     rf"\bi{_ADVERBS} (?:don't|do not|never)(?: really| particularly| much)* (?:like|love|enjoy)\b"
     r"(?! (?:it|that|this|them|your|you|him|her)\b)",
     r"\b(?:i'd|i would)(?: much| really)? (?:rather|prefer)\b",
     rf"\bmy {_FAVOURITE}\b(?: \w+){{0,4}}?(?: (?:is|are|was|were|has|have)\b|'s\b|:)",
     rf"(?:\b(?:is|are|was|were|been|be)|'s|'re)(?: \w+){{0,4}}? my {_FAVOURITE}\b",
     r"\bi (?:can't|cannot|can not) (?:stand|bear|live without|get enough of)\b",
-    r"\b(?:i'm|i am)(?: (?:not|a|an|really|very|quite|big|huge|also|so))* (?:fan of|into|fond of|"
-    r"keen on|partial to|"
-    r"passionate about|obsessed with)\b",
+    r"\b(?:i'm|i am)(?: (?:not|a|an|really|very|quite|big|huge|also|so))* (?:fan of|into|fond of|keen on|"
+    r"partial to|passionate about|obsessed with)\b",
     r"^(?:please,? )?(?:always|never) \w+ .*\b(?:when|whenever|if) i (?:ask|request)\b",
     r"\bi (?:always|usually|mostly|tend to) "
     r"(?!wanted|thought|wondered|knew|forget|lose|feel|felt|get\b|be\b|say|think|have to|am\b|was\b|had\b)",

@@ -22,9 +22,6 @@ _THIS_WEEK = any_of(
 _THIS_MONTH = any_of(
     r"\b(?:last|next|this|past|coming) (?:\w+ )?(?:months?|spring|summer|autumn|fall|winter)\b"
 )
-#: What is named, and how many days later it would be read as something else.
-_KEPT_DAYS = ((_TODAY, 1), (_THIS_WEEK, 7), (_THIS_MONTH, 28))
-
 _DAY = any_of(rf"\b(?:today|tonight|tomorrow|the day after|{_WEEKDAY}|the \d{{1,2}}(?:st|nd|rd|th))\b")
 _HOUR = any_of(r"\bat \d{1,2}\b(?!\d*[%$€])|\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:[ap]\.?m\b|o'clock)")
 
@@ -35,8 +32,13 @@ def is_stale(turns: Sequence[Turn], sentence: Sentence, told: str) -> bool:
     The talk went on so long that its "tomorrow" is another day, or only what its speaker said before names the
     day of an hour.
     """
-    later = (turns[-1].sent.date() - turns[sentence.turn].sent.date()).days
-    if any(later >= days and named.search(told) is not None for named, days in _KEPT_DAYS):
+    said, last = turns[sentence.turn].sent, turns[-1].sent
+    another = {
+        _TODAY: said.date() != last.date(),
+        _THIS_WEEK: said.isocalendar()[:2] != last.isocalendar()[:2],
+        _THIS_MONTH: (said.year, said.month) != (last.year, last.month),
+    }
+    if any(is_another and named.search(told) for named, is_another in another.items()):
         return True
     if _HOUR.search(told) is None or _DAY.search(told) is not None:
         return False

@@ -9,6 +9,8 @@ people speak, each line says whose it is (:mod:`.perspective`).
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from models.messages import Role
@@ -25,6 +27,10 @@ from processors.summaries.speech_acts import is_fragment, is_proposal
 from processors.summaries.telling import line_of
 from processors.summaries.worth import LEAST, conversation, substance, worth_of
 from processors.text.tokens import TokenCounter
+
+#: Sentences of a message that differ in their numbers alone; the others would take long and hardly be told.
+MOST_ALIKE = 12
+_NUMBER = re.compile(r"\d+")
 
 #: How much what they say tells about the person.
 _ROLE_WEIGHT = {Role.USER: 1.0, Role.ASSISTANT: 0.6, Role.TOOL: 0.3}
@@ -57,7 +63,11 @@ def summarize_messages(
     said = conversation(turns, owner)
     candidates: list[Candidate] = []
     for turn in turns:
+        alike = Counter[str]()
         for sentence in turn.sentences:
+            alike[pattern := _NUMBER.sub("0", sentence.plain)] += 1
+            if alike[pattern] > MOST_ALIKE:
+                continue  # one of so many would be told, and which one says nothing
             found = line_of(said, turn, sentence)
             if found is not None and not is_stale(turns, sentence, found[1]):
                 section, text, about = found

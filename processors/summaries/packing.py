@@ -112,17 +112,17 @@ class _Choice:
     def _exchanges(self, chosen: list[int]) -> Iterator[list[int]]:
         for leaving in chosen:
             rest = [place for place in chosen if place != leaving]
+            room = self._room_beside(rest)
             for coming in range(len(self._pool)):
-                if coming not in chosen and self._fits(rest, coming):
+                if coming not in chosen and self._fits(rest, coming, room):
                     yield self._filled([*rest, coming])
 
     def _filled(self, chosen: list[int]) -> list[int]:
         """With what is worth most for what it costs, as long as there is room."""
         chosen = list(chosen)
         while True:
-            fitting = [
-                place for place in range(len(self._pool)) if place not in chosen and self._fits(chosen, place)
-            ]
+            room, others = self._room_beside(chosen), set(range(len(self._pool))).difference(chosen)
+            fitting = [place for place in sorted(others) if self._fits(chosen, place, room)]
             if not fitting:
                 return chosen
             # The first of equals: the best score.
@@ -130,12 +130,15 @@ class _Choice:
                 max(fitting, key=lambda place: self._share(place, chosen) / sqrt(self._more(place, chosen)))
             )
 
-    def _fits(self, chosen: Sequence[int], place: int) -> bool:
+    def _room_beside(self, chosen: Sequence[int]) -> int:
+        lists = {self._pool[place].section for place in chosen}
+        return self._room - sum(self._costs[place] for place in chosen) - sum(self._names[s] for s in lists)
+
+    def _fits(self, chosen: Sequence[int], place: int, room: int) -> bool:
+        if self._costs[place] > room or self._more(place, chosen) > room:
+            return False
         overlaps = self._overlaps[place]
-        taken = sum(self._costs[other] for other in chosen)
-        taken += sum(self._names[section] for section in {self._pool[other].section for other in chosen})
-        more = self._more(place, chosen)
-        return taken + more <= self._room and all(overlaps[other] < SAME_WORDS for other in chosen)
+        return all(overlaps[other] < SAME_WORDS for other in chosen)
 
     def _more(self, place: int, chosen: Sequence[int]) -> int:
         """The tokens that a line adds: its own, and those of its list's name if it is the first there."""

@@ -12,9 +12,8 @@ import re
 #: "Ralph, I heard ...": whom it is said to.
 #: A name that somebody is called by; "Weekdays, I" says when.
 _VOCATIVE = re.compile(
-    r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?"
-    r"(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|ly|now|then|once|here|fore|ever)\b)"
-    r"[A-Z][a-z]+, (?=I\b)"
+    r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|"
+    r"ly|now|then|once|here|fore|ever)\b)[A-Z][a-z]+, (?=I\b)"
 )
 _QUOTED = re.compile(r"[\"“”«»]")
 #: Said to somebody or of several: "you" and "we" are others to a reader than to who hears it.
@@ -25,15 +24,13 @@ _UNSURE = re.compile(
     r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
     # A verb of two parts, "I hand-feed": its end would be another.
-    r"\bI \w+-\w|"
-    r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
+    r"\bI \w+-\w|(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
     r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (
     r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"
-    r"never|"
-    r"often|sometimes|especially|certainly|simply|even|rather|hardly|truly|once|finally|generally|mostly|"
-    r"recently|ever|both|currently|completely|totally|fully|quite|strongly|sincerely)"
+    r"never|often|sometimes|especially|certainly|simply|even|rather|hardly|truly|once|finally|generally|"
+    r"mostly|recently|ever|both|currently|completely|totally|fully|quite|strongly|sincerely)"
 )
 _SUBJECT = re.compile(
     rf"\bI(?P<clitic>['’](?:m|ve|ll|d))?(?P<adverbs>(?: {_ADVERB})*)"

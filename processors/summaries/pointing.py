@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from processors.summaries.speech_acts import any_of
+from processors.summaries.speech_acts import any_of, says
 
 _TIME = (
     r"(?:(?:past|last|coming|next) )?(?:week\w*|month|year|morning|afternoon|evening|night|spring|summer|"
-    r"autumn|"
-    r"fall|winter|term|semester|season|time|\w+day)\b"
+    r"autumn|fall|winter|term|semester|season|time|\w+day)\b"
 )
 #: "It", which stands for what comes behind, for the time or for the weather.
 _EXPLETIVE = (
-    r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| "
-    r"might be|"
-    r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)"
-    r"(?:(?! (?:to|that|how|when|if|like|for|all|about|because)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|"
-    r"you|he|she|it|they|the|my|our|"
-    r"there)\b|"
-    r"(?:how|when|if|seeing|having|being) )"
+    r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
+    r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)(?:(?! (?:to|that|"
+    r"how|when|if|like|for|all|about|because)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|you|he|she|it|they|"
+    r"the|my|our|there)\b|(?:how|when|if|seeing|having|being) )"
 )
 _NO_MATTER = (
-    r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|cold|hot|warm|sunny|windy|late|early|"
-    r"time|\d|half|"
-    r"quarter|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|winter|christmas|"
-    r"(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))|"
-    r"it (?:seems|appears|turns out|turned out) that\b|"
-    r"it (?:seems|seems like|looks like|turns out|turned out) (?:i|we|my|our|there)\b"
+    r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|cold|hot|warm|sunny|windy|late|early|time|"
+    r"\d|half|quarter|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|winter|"
+    r"christmas|(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))|it (?:seems|appears|turns out|"
+    r"turned out) that\b|it (?:seems|seems like|looks like|turns out|turned out) (?:i|we|my|our|there)\b"
 )
-_POINTS_BACK = any_of(
-    rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|"
-    rf"^(?!this {_TIME}|that {_TIME})(?:this|that)\b",
+#: Whether a sentence is about what only the sentence before it names.
+points_back = says(
+    rf"^(?!{_EXPLETIVE}|{_NO_MATTER})it\b|^(?!this {_TIME}|that {_TIME})(?:this|that)\b",
     # "Started when I was young": what, the sentence before says.
     r"^(?:(?:really|just|also) )?(?:made(?! (?:an?|my|our) )|reminded|brought(?! (?:the|an?|my|our) )|meant|"
     r"(?:started|began|ended)(?! (?:the|an?|my|our|\w+ing) )|happened|lasted|turned out(?! that )|"
@@ -42,8 +36,8 @@ _POINTS_BACK = any_of(
 #: "They seem simpler" behind a line that names both.
 _SOME = any_of(r"(?:they(?! say\b)|(?:these|those)(?! days\b))\b(?!.*\b(?:me|my)\b)|(?:he|she)\b")
 _PICTURE = r"(?:pics?|pictures?|photos?|snaps?|shots?)"
-#: A picture, or what somebody stands before.
-_SHOWN = any_of(
+#: Whether a sentence is about what is shown to whom it is said to.  A picture, or what somebody stands before.
+is_seen = says(
     rf"^(?:(?:and|so) )?here(?:'s| is| are) (?:\w+ ){{0,3}}(?:{_PICTURE}|peek|look|one)\b|"
     r"^check (?:out(?! of\b)|this|these|my)\b",
     rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b(?! of (?:the|my|our)\b)|"
@@ -54,36 +48,24 @@ _SHOWN = any_of(
 )
 
 
-def points_back(sentence: str) -> bool:
-    """Tell whether a sentence is about what only the sentence before it names."""
-    return _POINTS_BACK.search(sentence) is not None
-
-
 def points_at_some(sentence: str) -> bool:
     """Tell whether a sentence begins with people or things that it does not name."""
     return _SOME.match(sentence) is not None
 
 
-def is_seen(sentence: str) -> bool:
-    """Tell whether a sentence is about what is shown to whom it is said to."""
-    return _SHOWN.search(sentence) is not None
-
-
 #: What a sentence turns stands before it: "However, they leaked".
 _TURNS = any_of(
-    r"\A(?:\W*(?:yeah|yes|no|oh|well|and|so|sure)\b[,.!]*\s*)*"
-    r"(?:however|but|though|although|still|instead|otherwise|given)\b"
-    r"(?:,? (?:then|again|still|instead|now|all|also))*[,\s]+(?P<rest>.*)",
+    r"\A(?:\W*(?:yeah|yes|no|oh|well|and|so|sure)\b[,.!]*\s*)*(?:however|but|though|although|still|instead|"
+    r"otherwise|given)\b(?:,? (?:then|again|still|instead|now|all|also))*[,\s]+(?P<rest>.*)",
 )
 _PEOPLE = any_of(r"they\b")
 #: Its subject, or what somebody does something to.
 _TURNED = any_of(
     rf"^(?!{_EXPLETIVE}|{_NO_MATTER})(?:they(?! say\b)|it(?!\W*\Z)|these(?= (?:are|were|have|had)\b)|"
     r"(?:this|that)(?='s|,| (?:is|was|has|had|will|would|could|can|gave|made|means|meant|took)\b))\b",
-    r"^(?:i|we|you|he|she)(?:'(?:d|ve|ll|m|re))? "
-    r"(?:(?:have|had|will|would|can|could|did|do|am|was|to|want|need|really|still|just|also|never|always|not|"
-    r"don't|didn't|can't|couldn't|won't) )*\w+ (?:it|them)\b"
-    r"(?! (?:is|was|would|will|has|had|takes?|took|rain|snow)\w*\b)",
+    r"^(?:i|we|you|he|she)(?:'(?:d|ve|ll|m|re))? (?:(?:have|had|will|would|can|could|did|do|am|was|to|want|"
+    r"need|really|still|just|also|never|always|not|don't|didn't|can't|couldn't|won't) )*\w+ (?:it|"
+    r"them)\b(?! (?:is|was|would|will|has|had|takes?|took|rain|snow)\w*\b)",
 )
 
 

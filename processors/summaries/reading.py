@@ -18,7 +18,7 @@ LONGEST_SENTENCE = 150
 
 #: Characters that are read of a message from its beginning, and as many from its end.  What lies between in a
 #: message of several thousand words would hardly be chosen, and a summary must not take longer than a reader.
-READ_FROM_EACH_END = 5_000
+READ_FROM_EACH_END = 4_000
 
 #: What stands for the rest of a sentence that is too long.
 ELLIPSIS = "…"

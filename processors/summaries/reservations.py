@@ -4,25 +4,24 @@ it is a habit, done on the spot, true only for now, or over before the talk is (
 
 from __future__ import annotations
 
-from processors.summaries.speech_acts import any_of
+from processors.summaries.speech_acts import any_of, says
 
-#: What a turn is about to do, not what people are to do: it is over with the next turn.
-_TRANSITION = any_of(
+#: Whether a sentence only says what comes next in the talk.
+is_transition = says(
     r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
     r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
     r"\ball (?:that )?(?:i|we|you) need(?: now)? is\b",
 )
-#: To go on as before, and to do well: it cheers, and settles nothing.
-_ENCOURAGEMENT = any_of(
+#: Whether a sentence only cheers whom it is said to, and whoever says it.
+encourages = says(
     r"^(?:\w+, )?(?:let's|(?:together,? )?we(?:'ll| will| can| could| should| must|'ve gotta| gotta|"
     r" got to)?)(?: (?:all|both|just|always|really|definitely|still|totally|never|together))* (?:keep\b|"
     r"continue\b|cherish|stay |push\b|support|appreciate|enjoy|celebrate|spread|strive|savor|remember|never|"
     r"give it|give up|got this|(?:do|handle) (?:it|this|that|anything|so much|great things)\b|tackle|"
-    r"get to work|"
-    r"achieve|inspire|join forces|stick together|make (?:it|this|that|things|every|a (?:\w+ )?(?:difference|"
-    r"impact|change)|some (?:\w+ )?(?:change|memories)|(?:\w+ )?memories|the (?:most|best)|"
-    r"\w+ (?:unforgettable|count|happen|better))\b|work (?:hard|together)|help (?:those|others|each)|"
-    r"honou?r|live it up|find (?:our|your) own)",
+    r"get to work|achieve|inspire|join forces|stick together|make (?:it|this|that|things|every|"
+    r"a (?:\w+ )?(?:difference|impact|change)|some (?:\w+ )?(?:change|memories)|(?:\w+ )?memories|"
+    r"the (?:most|best)|\w+ (?:unforgettable|count|happen|better))\b|work (?:hard|together)|help (?:those|"
+    r"others|each)|honou?r|live it up|find (?:our|your) own)",
     r"^(?:\w+, )?(?:let's|we (?:can|could|should))\b.*\b(?:positivity|kindness|dreams|hope|happiness|joy|"
     r"potential|each other|life's|the world|journey|memories|success)\b",
 )
@@ -33,8 +32,8 @@ _INFORMS = any_of(
     r"\b(?:we|they)(?: do| still|'ve)? (?:have|got|serve|sell|offer|accept|provide)\b(?! (?:time|a deal))",
     r"\bthere(?:'s| is| are)\b|\bavailable\b",
 )
-#: Anywhere in a reply: what somebody wants or has to do is not allowed, not possible, or not needed.
-_REFUSAL = any_of(
+#: Whether somebody says that what another wants is not to be.
+refuses = says(
     r"\b(?:i'm|i am|we're|we are) (?:afraid|sorry),? (?:\w+ ){0,3}(?:not|no|can't|cannot|don't)\b",
     r"\b(?:you|we|they|that|it|i) (?:can't|cannot|can not|couldn't|mustn't|must not|won't be able to)\b",
     r"\b(?:don't|do not|doesn't|does not|didn't|won't|not) (?:allow|permit|accept|let|offer|do that|sell|lend)",
@@ -45,14 +44,15 @@ _REFUSAL = any_of(
     r"\b(?:there's|there is) no need\b|\bno need (?:to|for)\b|\bwon't be necessary\b",
     r"\b(?:already (?:did|done|have|has)|i(?:'ll| will) do (?:it|that) (?:for you|myself|instead))\b",
 )
-#: What somebody asked for or was about to do, they do not want any more.
-_DECLINES = any_of(
+#: Whether somebody does not want any more what they spoke of.
+declines = says(
     r"\bno,? (?:thanks|thank you)\b|\bnever ?mind\b|\bforget (?:it|about it)\b|\bi'll pass\b",
     r"\bi (?:don't|do not) (?:want|need|have) (?:it|that|this|them|to)\b|\bnot any ?more\b",
     r"\b(?:i|we)(?:'ll| will) (?:leave|skip|drop) (?:it|that)\b|\b(?:i|we) won't\b",
 )
-#: What comes back again and again is done, not to be done.
-_HABIT = any_of(
+#: Whether a sentence is about what is done again and again.  What comes back again and again is done, not to
+#: be done.
+is_habit = says(
     r"\b(?:always|usually|often|normally|generally|sometimes|regularly|whenever|typically|mostly|"
     r"never|constantly)\b",
     r"\b(?:every|each) (?:other |single )?(?:time|day|night|morning|afternoon|evening|week\w*|month|year|"
@@ -64,8 +64,8 @@ _HABIT = any_of(
     # "Of course, I have to" says at what price something else is to be had.
     r"^of course\b",
 )
-#: Done where people stand and talk: pointed at, handed over, over with the next turn.
-_ON_THE_SPOT = any_of(
+#: Whether a sentence is about something done while people talk of it.
+is_on_the_spot = says(
     r"\b(?:this|these)\b(?! (?:week|month|year|morning|afternoon|evening|weekend|spring|summer|autumn|fall|"
     r"winter|term|coming|mon|tues|wednes|thurs|fri|satur|sun))|"
     r"\b(?:here|over there|right (?:now|away)|at once|immediately)\b",
@@ -73,93 +73,84 @@ _ON_THE_SPOT = any_of(
     r"\b(?:restroom|bathroom|toilet)\b|\bnow\W*$|\bfirst\W*$|^(?!.*\byou\b).*\bplease\W*$",
 )
 
-#: Something does not work or is not to be found, and then it does or is.
-_TROUBLE = any_of(
+#: Whether a sentence says that something does not work, or is not to be found.
+is_trouble = says(
     r"\b(?:can't|cannot|can not|couldn't|won't|doesn't|don't|isn't|not) (?:seem to )?(?:find|get|make|open|"
     r"start|work|working|fit|turn|use|remember|see|hear|reach|figure|understand)\b",
     r"\b(?:haven't|hasn't|have not|has not|didn't) (?:seen?|found?|find|heard?)\b|"
     r"\b(?:lost|stuck|broken|missing|stolen|injured|upset|out of order|confused|worried|unable to|unsuccessful|"
     r"(?:booked|sold) out)\b",
 )
-_SOLVED = any_of(
+#: Whether a sentence says that it works now, or is found.
+is_solved = says(
     r"\b(?:it went through|successful(?:ly)?|was able to|(?:'ve|have) (?:booked|reserved))\b",
     r"\bi(?:'ve)? (?:finally )?(?:got|found|see|get|did) (?:it|them|that|one)\b(?! wrong)",
     r"\b(?:it|that)(?:'s| is)? (?:works?|worked|working|fits?|helps?|helped|did it|fixed|ringing|on|open)\b"
     r"(?! (?:order|sale|the))",
 )
-#: Whoever says so.
-_FOUND = any_of(
+#: Whether a sentence points at what was looked for.
+is_found = says(
     r"\b(?:t?here) (?:(?:it|he|she) is|they are)\b",
 )
-#: Said of what one was to do: it is done.
-_DONE = any_of(
+#: Whether somebody says that they have done something.
+is_done = says(
     r"\b(?:i|we)(?:'ve| have)(?: already| just)? (?!to\b|got\b|been\b|not\b|never\b)\w+",
     r"\b(?:i|we)(?: already| just) \w+|\b(?:is|are|it's|that's|all) (?:all )?(?:done|ready|finished)\b",
 )
-#: What somebody is ready to do after all.
-_OFFER = any_of(
+#: Whether somebody says what they are ready to do.
+offers = says(
     r"\b(?:i|we)(?:'ll| will| can| could| might)(?! not\b|n't)\b|\b(?:how|what) about\b|"
     r"\b(?:all right|alright|okay)\b|\blet me\b|\bif you\b",
 )
 
-#: What somebody wants, needs or is about to do, or what both are: others may have something against it.
-_INTENTION = any_of(
-    r"\b(?:i|we)(?:'ll| will|'d (?:like|love|rather)| would (?:like|love|rather)| want| need| must|"
-    r" (?:have|ought) to|"
-    r"'m (?:going|planning) to| am (?:going|planning) to|'re going to| are going to| should|'d better|"
-    r"'ve got to)\b"
-    r"(?! not\b|n't)",
+#: Whether a sentence says what somebody wants, needs or is about to do.
+is_intention = says(
+    r"\b(?:i|we)(?:'ll| will|'d (?:like|love|rather)| would (?:like|love|rather)| want| need| must| (?:have|"
+    r"ought) to|'m (?:going|planning) to| am (?:going|planning) to|'re going to| are going to| should|"
+    r"'d better|'ve got to)\b(?! not\b|n't)",
     r"^(?:please )?(?:book|reserve|order|make|try|get|bring|send)\b",
     r"\b(?:today|tonight|tomorrow|now)\b.*\bwe\b|\bwe\b.*\b(?:today|tonight|tomorrow|now)\b|^let's\b",
     r"\b(?:i|we) (?:can|might)\b.*\byou\b|\b(?:i|we) could\b",
 )
-#: For this once, if the others agree.
-_CHOOSES = any_of(r"\bi(?:'d| would)(?: much| really)? (?:rather|prefer)\b")
-#: What one takes to be so of another, who knows.
-_GUESS = any_of(
+#: Whether a sentence says what somebody would choose this time.
+is_choice = says(r"\bi(?:'d| would)(?: much| really)? (?:rather|prefer)\b")
+#: Whether a sentence only supposes something of whom it is said to.  What one takes to be so of another, who
+#: knows.
+is_guess = says(
     r"\byou(?:r|rs)?\b.*\b(?:must|may|might|could) (?:be|have)\b|\b(?:must|may|might) (?:be|"
     r"have)\b.*\byou(?:r|rs)?\b",
     r"\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|no doubt|surely|it (?:seems|looks)|you (?:seem|"
-    r"look))\b"
-    r".*\byou(?:r|rs)?\b|\byou(?:r|rs)?\b.*\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|no doubt|"
-    r"surely)\b",
+    r"look))\b.*\byou(?:r|rs)?\b|\byou(?:r|rs)?\b.*\b(?:i (?:guess|suppose|bet|assume|imagine)|probably|"
+    r"no doubt|surely)\b",
 )
-#: What somebody was to give, they give.
-_HANDED_OVER = any_of(
+#: Whether somebody gives what they speak of.
+hands_over = says(
     r"^(?:and )?(?:here (?:you (?:are|go)|it is|they are|is|are|'s)|there you (?:are|go))\b|"
     r"\bhere you (?:are|go)\b",
 )
-#: Seen to for somebody, now or later.
-_ARRANGED = any_of(
+#: Whether somebody says that they have seen to what another needs.
+arranges = says(
     r"\b(?:booking|reservation|order)\b.* (?:is|was|has been|are) (?:complete[d]?|successful|made|done|"
     r"confirmed)\b",
     r"\b(?:you're|you are) all set\b|\bi(?:'ve| have) (?:booked|reserved|ordered|arranged)\b",
 )
-#: What one came for is seen to.
-_SERVED = any_of(r"\b(?:anything|something|what) else\b|\bis that (?:all|everything)\b")
+#: Whether a sentence asks for the next wish: the last one is seen to.
+serves = says(r"\b(?:anything|something|what) else\b|\bis that (?:all|everything)\b")
 
-_WISH = any_of(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
+#: Whether a sentence says what somebody would like, for another to see to.
+is_wish = says(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
 
-#: Of one's own words: they were wrong, or not known.
-_RETRACTION = any_of(
+#: Whether somebody says that they were wrong, or do not know.
+retracts = says(
     r"\b(?:i|we)(?:'m| am|'re| are) (?:\w+ )?not (?:so |really )?sure\b|\bi don't think (?:this|that|it) is\b",
     r"\bi (?:was|am|must be|must have been) (?:wrong|mistaken|confused)\b|\bmy (?:mistake|fault|bad)\b",
     r"\bi (?:messed up|made a mistake|got (?:it|that) wrong|misread|mixed up)\b",
 )
-_PASSING = any_of(
+#: Whether a sentence says how it is right now.
+is_passing = says(
     r"\b(?:can't|cannot|couldn't) (?:\w+ )?(?:this|these|anything|a thing|a bite)\b",
     r"\b(?:today|tonight|tomorrow|at the moment|right now|for now|this (?:time|week|morning))\b",
 )
-
-
-def is_transition(sentence: str) -> bool:
-    """Tell whether a sentence only says what comes next in the talk."""
-    return _TRANSITION.search(sentence) is not None
-
-
-def encourages(sentence: str) -> bool:
-    """Tell whether a sentence only cheers whom it is said to, and whoever says it."""
-    return _ENCOURAGEMENT.search(sentence) is not None
 
 
 def leaves_open(proposal: str, reply: str) -> bool:
@@ -167,93 +158,3 @@ def leaves_open(proposal: str, reply: str) -> bool:
     if _CHOICE.search(proposal):
         return True
     return proposal.rstrip().endswith("?") and _INFORMS.search(reply) is not None
-
-
-def is_habit(sentence: str) -> bool:
-    """Tell whether a sentence is about what is done again and again."""
-    return _HABIT.search(sentence) is not None
-
-
-def is_on_the_spot(sentence: str) -> bool:
-    """Tell whether a sentence is about something done while people talk of it."""
-    return _ON_THE_SPOT.search(sentence) is not None
-
-
-def is_intention(sentence: str) -> bool:
-    """Tell whether a sentence says what somebody wants, needs or is about to do."""
-    return _INTENTION.search(sentence) is not None
-
-
-def is_choice(sentence: str) -> bool:
-    """Tell whether a sentence says what somebody would choose this time."""
-    return _CHOOSES.search(sentence) is not None
-
-
-def is_guess(sentence: str) -> bool:
-    """Tell whether a sentence only supposes something of whom it is said to."""
-    return _GUESS.search(sentence) is not None
-
-
-def hands_over(sentence: str) -> bool:
-    """Tell whether somebody gives what they speak of."""
-    return _HANDED_OVER.search(sentence) is not None
-
-
-def arranges(sentence: str) -> bool:
-    """Tell whether somebody says that they have seen to what another needs."""
-    return _ARRANGED.search(sentence) is not None
-
-
-def serves(sentence: str) -> bool:
-    """Tell whether a sentence asks for the next wish: the last one is seen to."""
-    return _SERVED.search(sentence) is not None
-
-
-def is_wish(sentence: str) -> bool:
-    """Tell whether a sentence says what somebody would like, for another to see to."""
-    return _WISH.search(sentence) is not None
-
-
-def is_trouble(sentence: str) -> bool:
-    """Tell whether a sentence says that something does not work, or is not to be found."""
-    return _TROUBLE.search(sentence) is not None
-
-
-def is_solved(sentence: str) -> bool:
-    """Tell whether a sentence says that it works now, or is found."""
-    return _SOLVED.search(sentence) is not None
-
-
-def is_found(sentence: str) -> bool:
-    """Tell whether a sentence points at what was looked for."""
-    return _FOUND.search(sentence) is not None
-
-
-def is_done(sentence: str) -> bool:
-    """Tell whether somebody says that they have done something."""
-    return _DONE.search(sentence) is not None
-
-
-def offers(sentence: str) -> bool:
-    """Tell whether somebody says what they are ready to do."""
-    return _OFFER.search(sentence) is not None
-
-
-def retracts(sentence: str) -> bool:
-    """Tell whether somebody says that they were wrong, or do not know."""
-    return _RETRACTION.search(sentence) is not None
-
-
-def is_passing(sentence: str) -> bool:
-    """Tell whether a sentence says how it is right now."""
-    return _PASSING.search(sentence) is not None
-
-
-def refuses(reply: str) -> bool:
-    """Tell whether somebody says that what another wants is not to be."""
-    return _REFUSAL.search(reply) is not None
-
-
-def declines(sentence: str) -> bool:
-    """Tell whether somebody does not want any more what they spoke of."""
-    return _DECLINES.search(sentence) is not None

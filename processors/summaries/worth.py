@@ -20,8 +20,7 @@ _SECOND_PERSON = re.compile(r"\byou(?:['’]\w+|rs?|rself)?\b", re.IGNORECASE)
 _NEGATION = re.compile(r"n't\b|\b(?:not|no|never)\b", re.IGNORECASE)
 _WANTS = re.compile(r"\b(?:want|would like|'d like|need|looking for)\b", re.IGNORECASE)
 _SPECIFIC = re.compile(
-    r"\d|(?<=[^.!?] )[A-Z][a-z]+|"
-    r"\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) \w+|ago|weekend)\b"
+    r"\d|(?<=[^.!?] )[A-Z][a-z]+|\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) \w+|ago|weekend)\b"
 )
 
 #: What is so for everybody: "Working together is key".
