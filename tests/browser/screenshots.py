@@ -50,6 +50,7 @@ def test_take(tab: Tab, rig: ServeRig) -> None:
         page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
         tab.open(path or fact)
         expect(page.locator(wanted).first).to_be_visible()
+        expect(page.locator(".loading")).to_have_count(0)
         if page.locator(".livemark").count():
             expect(page.locator(".livemark")).to_have_text("live")
         picture = page.screenshot(path=FOLDER / f"console-{name}.png")

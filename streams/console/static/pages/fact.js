@@ -52,8 +52,7 @@ function Whole({ fact, live, reload }) {
       ${fact.version > changes.length && changes.length > 0 && html`<p class="muted">The last ${changes.length} of ${fact.version} changes.</p>`}</section></div>
     <section class="panel"><h2>Evidence · ${plural(fact.evidence_count, "time")} said</h2>
       <ul>${sources.map((each) => html`<li key=${each.window_id + each.message_ids.join()} class="results"><blockquote>“<${Said} text=${each.quote} />”</blockquote>
-        ${each.corrected_by ? html`<p class="muted">corrected by hand, by <${Said} text=${each.corrected_by} />, <${When} at=${each.sent_at} /></p>` : html`<p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} />
-        · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p>`}</li>`)}</ul></section>
+        ${each.corrected_by ? html`<p class="muted">corrected by hand, by <${Said} text=${each.corrected_by} />, <${When} at=${each.sent_at} /></p>` : html`<p class="muted"><${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)} /> · said <${When} at=${each.sent_at} /> · <${Place} topic=${each.topic} partition=${each.partition} offset=${each.offsets.length > 1 ? `${each.offsets[0]}–${each.offsets.at(-1)}` : each.offsets[0]} /> · <${ConversationLink} id=${each.conversation_id} at=${each.message_ids.at(-1)}>open there<//></p>`}</li>`)}</ul></section>
     <${Uses} fact=${fact} />`;
 }
 
