@@ -13,14 +13,17 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
+import structlog
 from redis.asyncio import Redis
 
+from models.errors import DependencyUnavailable
 from streams.adapters.gemini.failures import Throttled
 from streams.adapters.redis_client import answered
 from streams.namespace import Namespace
 
 T = TypeVar("T")
 
+log = structlog.get_logger("streams.gemini")
 
 #: How often it is looked whether one of the open calls has ended.
 _LOOK_SECONDS = 0.05
@@ -79,7 +82,11 @@ class Limiter:
         try:
             yield
         finally:
-            await asyncio.shield(self._ask(lambda: self._client.zrem(self._calls_key, name)))
+            try:
+                await asyncio.shield(self._ask(lambda: self._client.zrem(self._calls_key, name)))
+            except DependencyUnavailable as error:
+                # What was answered is paid: it is not lost for this.
+                log.warning("a call that has ended counts as open until its lease ends", error=str(error))
 
     async def pause(self, seconds: float) -> None:
         """Let no call begin for so long: the API asked for it."""
