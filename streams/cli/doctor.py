@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
+from streams import dead_letters
 from streams.cli import routing
 from streams.cli.doctor_outside import Finding, outside, tokens
 from streams.cli.output import console, count, print_json, printable
@@ -63,7 +65,7 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings.append(Finding("ok", f"the broker at {settings.bootstrap_servers} answers"))
         findings += await _topics(settings, catalog)
         findings += await _producers(settings, catalog, present, sample)
-        findings += await _dead_letters(settings, catalog, present)
+        findings += await _dead_letters(settings, catalog)
         findings += await tokens(settings, catalog, present)
         findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
     except DependencyUnavailable as error:
@@ -142,24 +144,18 @@ def _routing(found: routing.Misrouting) -> Finding:
     )
 
 
-async def _dead_letters(settings: Settings, catalog: Catalog, present: dict[str, int]) -> list[Finding]:
-    findings = []
-    async with broker.reading(settings) as consumer:
-        for spec in catalog.all():
-            if not spec.dead_letter_of or spec.name not in present:
-                continue
-            partitions = [TopicPartition(spec.name, number) for number in range(present[spec.name])]
-            ends = await broker.ends_of(consumer, partitions)
-            starts = await broker.beginnings_of(consumer, partitions)
-            letters = sum(ends[partition] - starts[partition] for partition in partitions)
-            if letters:
-                findings.append(
-                    Finding(
-                        "look",
-                        f"{count(letters, 'record')} of {spec.dead_letter_of} could not be processed",
-                        f"`switchboard tail {spec.contract_name} --from-beginning --no-follow` shows why",
-                    )
-                )
+async def _dead_letters(settings: Settings, catalog: Catalog) -> list[Finding]:
+    letters: Counter[str] = Counter()
+    for group in await dead_letters.groups_of(settings):  # without those that were tried again or dropped
+        letters[catalog.get(group.queue).dead_letter_of] += group.count
+    findings = [
+        Finding(
+            "look",
+            f"{count(number, 'record')} of {topic} could not be processed",
+            f"`switchboard dlq list {topic}` shows why; `switchboard dlq retry` tries them again",
+        )
+        for topic, number in letters.items()
+    ]
     return findings or [Finding("ok", "there are no dead letters")]
 
 
@@ -188,7 +184,7 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
             yield Finding(
                 "look",
                 f"{name}: {reasons} (port {report.port})",
-                f"`switchboard worker {report.service}` runs it",
+                f"`switchboard {'' if report.service == 'serve' else 'worker '}{report.service}` runs it",
             )
         elif not report.ready:
             yield Finding("wrong", f"{name} is not ready: {reasons}")

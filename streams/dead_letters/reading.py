@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -120,11 +120,13 @@ async def groups_of(settings: Settings, names: Collection[str] = ()) -> list[Gro
     Raises :class:`DependencyUnavailable` when the broker does not answer.
     """
     found: dict[tuple[str, str, str], list[Letter]] = {}
-    present = await broker.partitions_of(settings)
-    for queue in names or queues(settings):
-        if queue in present:
-            for letter in await letters_of(settings, queue):
-                found.setdefault((letter.queue, letter.reason, letter.stage), []).append(letter)
+    present = await broker.partitions_of(settings, names or queues(settings))
+    readers = {queue: _Reader(queue, None, with_records=False) for queue in present}
+    async for record in _records(settings, present):
+        readers[record.topic].take(record)
+    for reader in readers.values():
+        for letter, _ in reader.letters():
+            found.setdefault((letter.queue, letter.reason, letter.stage), []).append(letter)
     groups = [
         Group(
             queue=queue,
@@ -166,7 +168,7 @@ async def read_letters(
     if queue not in present:
         raise NotFound(f"{queue} does not exist yet: `switchboard topics apply` creates it")
     reader = _Reader(queue, None if wanted is None else set(wanted), with_records)
-    async for record in _records(settings, queue, present[queue], since_ms):
+    async for record in _records(settings, present, since_ms):
         reader.take(record)
     found = reader.letters()
     missing = set(wanted or ()) - {whole.letter.place for whole in found}
@@ -289,18 +291,20 @@ def _fingerprint(first: SourceRecord, record: DeadRecord | None) -> bytes:
 
 
 async def _records(
-    settings: Settings, queue: str, partitions: int, since_ms: int | None
+    settings: Settings, queues: Mapping[str, int], since_ms: int | None = None
 ) -> AsyncIterator[SourceRecord]:
-    places = [TopicPartition(queue, number) for number in range(partitions)]
+    """Yield what lies in queues, of each of which the number of partitions is given, over one connection."""
+    places = [TopicPartition(queue, number) for queue, size in queues.items() for number in range(size)]
     async with broker.reading(settings) as consumer:
-        consumer.assign(places)
         ends, begins = await broker.ends_of(consumer, places), await broker.beginnings_of(consumer, places)
         if since_ms is not None:
             begins = await broker.offsets_since(consumer, ends, since_ms)
-            for at, begin in begins.items():
-                consumer.seek(at, begin)
-        async for batch in broker.batches_until(
-            consumer, {at: end for at, end in ends.items() if end > begins[at]}
-        ):
+        held = {place: end for place, end in ends.items() if end > begins[place]}
+        if not held:
+            return
+        consumer.assign(list(held))  # nothing is fetched of those that are empty, which most are
+        for place in held:
+            consumer.seek(place, begins[place])
+        async for batch in broker.batches_until(consumer, held):
             for record in batch:
                 yield record

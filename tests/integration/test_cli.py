@@ -269,7 +269,10 @@ def test_doctor_names_the_producer_with_the_wrong_partitioner_and_the_dead_lette
     assert "murmur2_random" in routing["advice"]
     (letters,) = [f for f in findings if "could not be processed" in f["what"]]
     assert letters["what"].startswith(f"1 record of {topic_prefix}chat.messages.v1".replace(topic_prefix, ""))
-    assert "tail chat.messages.v1.dlq" in letters["advice"]
+    assert "switchboard dlq list chat.messages.v1" in letters["advice"]
+    assert main.run(["dlq", "drop", "chat.messages.v1", "--all"]) == 0
+    assert main.run(["doctor"]) == 0
+    assert "there are no dead letters" in capsys.readouterr().out
 
 
 def test_doctor_finds_missing_topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:

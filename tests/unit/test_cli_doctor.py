@@ -8,8 +8,10 @@ import pytest
 
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
+from streams.cli.doctor import _services
 from streams.cli.doctor_outside import Finding, outside
 from streams.settings import Settings
+from streams.telemetry.services import Report
 
 
 @pytest.fixture
@@ -46,3 +48,10 @@ async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: Mo
 async def test_what_is_no_serve_is_said(server: ModelServer) -> None:
     [serve, *_] = await found(api_port=int(server.url.rpartition(":")[2]))
     assert (serve.state, "SWITCHBOARD_API_PORT" in serve.advice) == ("look", True)
+
+
+def test_how_a_service_that_does_not_run_is_started() -> None:
+    for service, command in (("serve", "`switchboard serve`"), ("recall", "`switchboard worker recall`")):
+        report = Report(service, 1, False, False, ["does not run"], {}, {})
+        [finding] = _services([report])
+        assert finding.advice == f"{command} runs it"
