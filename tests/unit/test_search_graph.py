@@ -21,7 +21,7 @@ from processors.graph.asking import relations_of
 from processors.graph.reading import read
 from processors.graph.resolving import resolve
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import ENTITIES, FACTS, RELATIONS, TURNS
+from streams.adapters.qdrant_kinds import ENTITIES, FACTS, RELATIONS, TURNS, version_at
 from streams.runtime.testing import START
 from streams.search import MemorySearch, Wanted
 from streams.search.graph import GraphSearch
@@ -129,7 +129,7 @@ async def test_only_turns_that_are_wanted_come_in(rig: Rig) -> None:
 
 async def test_what_was_erased_does_not_come_back_by_the_graph(rig: Rig) -> None:
     [anna] = await rig.tell("My sister Anna called.", near=False)
-    await rig.turns.erase({anna.turn_id: 1})
+    await rig.turns.erase({anna.turn_id: version_at(anna.arrived_at)})
     assert await find(rig.search, "my sister") == {}
 
 
