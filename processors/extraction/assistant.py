@@ -46,7 +46,9 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, says in (
         (rf"(?P<v>(?:always|never) {_TELLING}\b.{{3,200}})", "{v}"),
         (r"(?P<v>(?:always|never) [a-z]+ .{3,160} (?:when|whenever|if) (?:i|we|my)\b.{0,120})", "{v}"),
-        (rf"{_LASTING} (?:please )?(?P<v>(?:don't |do not )?(?:{_TELLING}|be {_MANNER})\b.{{3,200}})", "{v} from now on"),
+        (rf"{_LASTING} (?:please )?(?P<v>(?:don't |do not )?(?:{_TELLING}\b.{{3,200}}|be {_MANNER}\b.{{0,200}}))", "{v} from now on"),
+        # Not of anybody: "you should always wear a helmet".
+        (r"you (?:should|must|need to) (?P<v>(?:always|never) (?:(?:answer|respond|reply|cite|apologi[sz]e|use (?:emojis?|jargon|bullet))|(?:speak|write|talk) (?:in|to me)|(?:call|address|give|tell|ask|show) me)\b.{0,200})", "{v}"),
         (rf"(?P<v>{_TELLING}\b.{{3,160}}?),? (?:from now on|going forward|in (?:the )?future)\b", "{v} from now on"),
         (r"(?:don't|do not|stop|quit|no need to|avoid) (?P<n>(?:answer|respond|reply|apologi[sz]|repeat|explain|summari[sz]|lectur|use (?=emoji|jargon|bullet|tables)|includ|ask(?:ing)? (?:me|so)|assum|call(?:ing)? me)\w*\b.{0,120})", "not {n}"),
         (rf"(?P<v>be (?:a (?:bit|little) )?(?:(?:more|less|very|as|too) )*{_MANNER}\b.{{0,80}})", "{v}"),

@@ -52,7 +52,7 @@ _UNDATED = re.compile(
 )
 #: What was done says nothing, or is a trifle of a day: "bought milk", "started talking", "went to the shop".
 _VAGUE = re.compile(
-    r"\w+ (?:the chance|asleep\b.*)$|started (?:talking|chatting|thinking|crying|laughing|looking|with|on)\b|being \w+(?:ed|en)$|(?:got|bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b|hurt\b|promoted\b)(?-i:[a-z])|"
+    r"\w+ (?:the chance|asleep\b.*)$|started (?:talking|chatting|thinking|crying|laughing|looking|with|on)\b|being \w+(?:ed|en)$|(?:got|bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b|hurt\b|promoted\b|married\b|engaged\b|divorced\b)(?-i:[a-z])|"
     r"(?:went|got|came) (?:back )?(?:to )?(?:the |a )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall|place)\b|"
     r"\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|"
     r"(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",

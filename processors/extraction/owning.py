@@ -11,7 +11,7 @@ from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGA
 from processors.extraction.english import gerund, words
 from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tastes import named_topic, preference, preferred, tells_class, topic_of
-from processors.extraction.values import clean, points_at_one, with_article
+from processors.extraction.values import clean, listed, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
 BARE_NOUN = re.compile(
@@ -22,9 +22,12 @@ BARE_NOUN = re.compile(
     re.IGNORECASE,
 )
 _FAVOURITE = re.compile(
-    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?: to \w[\w ]*)?)?$",
+    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$",
     re.IGNORECASE,
 )
+
+#: "My favourite one to hum" is one of what was spoken of before.
+_OF_SOME = re.compile(r"(?:ones?|thing|part|bit|way) \w", re.IGNORECASE)
 
 
 def told_of_own(clause: Clause) -> list[Draft] | None:
@@ -33,7 +36,7 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return None
     if (favourite := _FAVOURITE.fullmatch(clause.subject)) is not None:
         value = clean(clause.rest, words=7)
-        if not value or clause.mood is Mood.WAS or favourite["x"] in ("one", "thing", "part", "bit"):
+        if not value or clause.mood is Mood.WAS or _OF_SOME.match(f"{favourite['x']}{favourite['y'] or ''}"):
             return []
         return [favourite_of(favourite["x"] or "", value, clause)]
     base, _, possessed = clause.subject.partition("'s ")
@@ -43,11 +46,16 @@ def told_of_own(clause: Clause) -> list[Draft] | None:
         return None
     (attribute, says), subject = noun, base if possessed else SELF
     value = clean(clause.rest, words=4, keep_article=attribute == "occupation")
-    if not value or clause.negated or not predicates.FITS[attribute].match(value):
+    fits = predicates.FITS.get(attribute)
+    if not value or clause.negated or (fits is not None and not fits.match(value)):
         return []
-    told = say(says.format(v=value), subject=subject)
-    assertion = CORRECTED if clause.corrects else HOLDS
-    return [Draft(attribute, value, told, predicates.TOLD, subject, AFFIRMED, assertion)]
+    values = listed(value, attribute) if attribute in ("like", "language", "allergy") else [value]
+    assertion, sure = CORRECTED if clause.corrects else HOLDS, predicates.TOLD
+    sentences = [say(says.format(v=each), subject=subject) for each in values]
+    return [
+        Draft(attribute, each, sentence, sure, subject, AFFIRMED, assertion)
+        for each, sentence in zip(values, sentences, strict=True)
+    ]
 
 
 def favourite_of(topic: str, value: str, clause: Clause) -> Draft:

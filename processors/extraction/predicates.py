@@ -101,9 +101,11 @@ DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
     (r"work as (?P<v>(?:an?|the) .*?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
+    (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
     (r"teach (?P<v>(?!my\b|me\b|them\b|you\b|her\b|him\b|us\b).*)", "habit", "teach {v}", LIKED, ""),
     (r"(?:study|major in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b).*)", "education", "study {v}", LIKED, ""),
+    (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
     (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
     (r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"),
     (rf"have (?:got )?(?P<v>{_ONE_PET}(?:(?:,? and|,) {_ONE_PET})*)", "pet", "have {v}", TOLD, "a"),
@@ -147,8 +149,10 @@ BE = _rows(
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) person\b", "like", "be a {v} person", LIKED, ""),
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in(?! (?:learning|knowing|hearing|finding|reading)\b)) V", "like", "like {v}", LIKED, "l"),
     (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
+    (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waqp"),
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
+    (r"(?:expecting|having) (?P<v>an? (?:baby|child|boy|girl)|twins)\b", "family", "be expecting {v}", TOLD, "a"),
 )
 
 WAS = _rows(
@@ -168,9 +172,11 @@ DID = _rows(
     (r"(?:quit|stopped|gave up) (?P<v>(?!being|worrying|trying|thinking|feeling)[\w-]+ing(?: \S+){0,2}|coffee|sugar|meat|alcohol|dairy|caffeine|cigarettes|gluten)\b", "habit", "gave up {v}", TOLD, "xp"),
     (rf"(?:adopted|got|bought|rescued) (?P<v>{_COUNT} (?:[\w-]+ ){{0,3}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+)?)", "pet", "have {v}", TOLD, "a"),
     (r"(?:became|started (?:working )?as) (?P<v>an? .*)", "occupation", "be {v}", TOLD, "a"),
+    (r"(?:started|began) (?:working )?(?:at|for) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:went|turned|became) (?P<v>vegan|vegetarian|pescatarian|keto|gluten-free)\b", "diet", "be {v}", TOLD, ""),
     (r"(?:got|became) (?P<v>married|engaged|divorced)\b", "relationship", "be {v}", TOLD, ""),
     (r"graduated from V", "education", "graduated from {v}", TOLD, "a"),
+    (r"studied at V", "education", "studied at {v}", TOLD, "a"),
     (r"(?:graduated (?:with a degree )?in(?! \d)|got my degree in|majored in) V", "education", "studied {v}", TOLD, "a"),
 )
 
@@ -205,12 +211,23 @@ NOUNS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("birthday", "date of birth"), ("birthday", "have a birthday on {v}")),
     **dict.fromkeys(("hometown", "home town"), ("origin", "be from {v}")),
     **dict.fromkeys(("job", "profession", "occupation", "day job"), ("occupation", "work as {v}")),
+    **dict.fromkeys(("employer", "company", "workplace"), ("employer", "work at {v}")),
+    **dict.fromkeys(("native language", "mother tongue", "first language"), ("language", "speak {v}")),
+    "age": ("age", "be {v} years old"),
+    "diet": ("diet", "be on a diet: {v}"),
+    "allergies": ("allergy", "be allergic to {v}"),
+    **dict.fromkeys(("hobby", "hobbies", "passion", "main hobby"), ("like", "like {v}")),
 }
 #: What such a thing may be: "my job is boring" says no job.
 FITS: dict[str, re.Pattern[str]] = {
-    **dict.fromkeys(("name", "origin"), re.compile(r"(?:the )?[A-Z]")),
-    "birthday": re.compile(r"(?:on |in )?(?:the )?(?:\d|[A-Z])"),
+    **dict.fromkeys(("name", "origin", "employer", "language"), re.compile(r"(?:the )?[A-Z]")),
+    **dict.fromkeys(("age", "birthday"), re.compile(r"(?:on |in )?(?:the )?(?:\d|[A-Z])")),
     "occupation": re.compile(rf"(?:an?|the) |(?:[\w-]+ )*{_ROLE}$", re.IGNORECASE),
+    "diet": re.compile(rf"(?:mostly |strictly |an? )*{_DIET}", re.IGNORECASE),
+    "like": re.compile(
+        r"(?!(?:very|so|too|really|important|expensive|boring|fun|great|simple|hard|relaxing|dying)\b)",
+        re.IGNORECASE,
+    ),
 }
 OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
 ONE_PET = re.compile(_ONE_PET, re.IGNORECASE)

@@ -23,7 +23,7 @@ from processors.extraction.parsing import KIDDING, NO_MORE, Part, mask_quotes, p
 from processors.extraction.requests import SET_TOPICS, asked_for
 from processors.extraction.tastes import in_context, topic_of
 from processors.extraction.values import clean
-from processors.extraction.wordings import in_first_person
+from processors.extraction.wordings import in_first_person, presupposed
 from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read: what is longer was pasted.
@@ -146,10 +146,24 @@ _PLAINER = tuple(
         (r"\bsomething (?:more )?on the (\w+) side\b", r"\1 options"),
         (r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)", " with "),
         (r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", " about "),
+        (r"\b(i)(m|ve)\b", r"\1'\2"),
+        (r"\b(do|did|does|ca|wo)nt\b", r"\1n't"),
         (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
     )
 )
 # fmt: on
+#: Who writes all in lower case writes places so: "i live in ohio", but not "i live in the woods".
+_CAPITAL = re.compile(r"(?!I\b)[A-Z]")
+_LOWER_PLACE = re.compile(
+    r"\b(?:i|we|i'm|i am|i've|i was)(?: (?:just|now|currently|originally|recently|have been|been|actually|also))* "
+    r"(?:(?:live|living|lived|reside|based|born|raised|grew up) in|(?:moved|moving|relocated) to|(?:come )?from) "
+    r"(?:(?:rural|northern|southern|eastern|western|upstate) )?"
+    r"(?P<place>(?!(?:an?|the|my|our|your|his|her|their|this|that|it|here|there|home|town|peace|fear|harmony|style|luxury|one|two|"
+    r"scratch|nowhere|somewhere|space|small|big|rural|another|far|work|school|where|what|something|different|new(?! [yohjmz])|\d+)\b)"
+    r"[a-z]+(?: (?!(?:and|but|so|now|with|where|near|too|right|for|since|as|in|also|actually|originally|when|because|then|by|at|on|about|all|baby|babe|dude|man|lol|haha|btw|today|again|please)\b)[a-z]+)?)"
+    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)",
+    re.IGNORECASE,
+)
 _FOND = re.compile(
     r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
     r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
@@ -161,11 +175,17 @@ _INLINE = re.compile(
 )
 
 
+def _place(name: str) -> str:
+    return name.upper() if name in ("usa", "uk", "us", "nyc", "la", "uae") else name.title()
+
+
 def _sentence(
     text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
 ) -> list[Draft]:
     for pattern, plain in _PLAINER:
         text = pattern.sub(plain, text)
+    if not _CAPITAL.search(text):
+        text = _LOWER_PLACE.sub(lambda found: found[0][: -len(found["place"])] + _place(found["place"]), text)
     pieces = list(parts(text))
     if not pieces:
         return []
@@ -208,7 +228,7 @@ def _turned_down(attribute: str, value: str, verb: str, ended: bool, sure: float
 
 def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str, str]) -> list[Draft]:
     text = piece.text
-    for told in () if piece.asked else (text, in_first_person(text)):
+    for told in (presupposed(text),) if piece.asked else (text, in_first_person(text), presupposed(text)):
         clause = read(told, joint=piece.joint)
         if clause is not None and (found := interpret(clause, message.sent_at, text)):
             return [_in_context(each, context.get(message.user_id, "")) for each in found]

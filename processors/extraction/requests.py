@@ -38,6 +38,12 @@ class Asked(NamedTuple):
 
 _PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?:van |von |de |la |the |of )?(?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
 _WANTED = r"(?:(?:it to be (?:at )?|to be (?:at )?|to fill up at |to stop at |to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
+_DEVICE = (
+    r"(?:(?:the|my|interior|inside|ambient|cabin|car|dashboard|driver's|seat|fan|room) ){0,3}(?:lights?|lighting|brightness|fan(?: speed)?|temperature|"
+    r"seat(?: heating| heaters?)?|heating|air ?flow|air|climate(?: control)?)"
+)
+#: What things in a room or a car are set to.
+_LEVEL = r"(?:low|medium|high|max(?:imum)?|min(?:imum)?|full|dim|bright|warm|cool|soft|gentle|strong|red|blue|green|yellow|purple|orange|pink|white|amber|\d+ degrees)"
 #: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``s`` a setting, ``m`` a title.
 # fmt: off
@@ -57,6 +63,7 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our|all|any)(?: future)? [\w ]{3,30}? (?:has|have|is|are|offers?|accepts?|supports?))? V", "ask for", ""),
         (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
         (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
+        (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
         (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{3,30})", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),

@@ -92,6 +92,8 @@ _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,40}}?) (?:works? best|(?:is|are) {_MUCH}(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b", "I like {v}"),
         (r"(?:and |but )*(?P<v>(?:the )?[\w-]+(?: [\w-]+){0,2}?)(?: (?:really|just))? (?:(?:doesn't|does not|don't|do not) (?:really )?matter|(?:is|are) (?:irrelevant|no object|not (?:important|an issue)))\b", "I don't care about {v}"),
         (rf"{_MUCH}(?P<v>(?:love|hate|adore|dislike|enjoy|can't stand|don't (?:like|eat|drink)){_NO_LIKING}\b .*)", "I {v}"),
+        (r"(?:remember,? |but |and )*no (?P<v>[\w-]+(?: (?:or|and) [\w-]+)?) for me\b", "I avoid {v}"),
+        (r"(?P<v>not a fan of\b .*)", "I'm {v}"),
     )
 )
 # fmt: on
@@ -106,5 +108,15 @@ def in_first_person(text: str) -> str:
     return ""
 
 
+def presupposed(text: str) -> str:
+    """What a sentence takes as known, even if it asks: "is there anything for my nut allergy?"."""
+    match = _ALLERGY.search(text)
+    return f"I'm allergic to {match['v']}" if match is not None and not _NO_MORE.search(text) else ""
+
+
+_ALLERGY = re.compile(r"\bmy (?!food |bad |severe )(?P<v>[\w-]+) (?:allergy|intolerance)\b", re.IGNORECASE)
+_NO_MORE = re.compile(
+    r"\b(?:outgr[eo]wn?|cured|got over|gotten over|lost|no longer|used to|any ?more|if)\b", re.IGNORECASE
+)
 #: A word that is no name, although a sentence begins with it.
 _BEGINS = re.compile(r"^[A-Z](?=[a-z]+(?:ing|[- ]free)\b)")

@@ -163,7 +163,7 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for _ in range(2):
         nothing, rest = await extract(await rig.extractor(), [gone, shared])
-        assert nothing.statements == () and rest.by == "builtin-5 (erased)"
+        assert nothing.statements == () and rest.by == "builtin-6 (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         await rig.empty_redis()
     readers = await rig.readers()

@@ -96,8 +96,20 @@ def test_trifles_and_comparisons_are_not_told(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said", ["i live in fear", "i live in the woods", "i'm from a small town", "i am from far away"]
+)
+def test_not_every_word_in_lower_case_is_a_place(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
     ("said", "attribute", "value", "sentence"),
     [
+        ("i live in ohio", "home", "Ohio", "Lives in Ohio"),
+        ("i'm from new zealand and it rains", "origin", "New Zealand", "Is from New Zealand"),
+        ("i grew up in rural kansas", "origin", "rural Kansas", "Is from rural Kansas"),
+        ("im a baker", "occupation", "baker", "Is a baker"),
+        ("ive got two kids", "family", "two kids", "Has two kids"),
         ("i dont like snow", "like", "snow", "Does not like snow"),
         ("I was raised in rural Ohio.", "origin", "rural Ohio", "Is from rural Ohio"),
         ("I'm employed as a nurse.", "occupation", "nurse", "Works as a nurse"),

@@ -83,6 +83,9 @@ def test_what_says_something_stays(said: str, sentence: str) -> None:
     [
         ("Always answer in French.", "Wants the assistant to always answer in French"),
         ("Please always use metric units.", "Wants the assistant to always use metric units"),
+        ("You should always answer in French.", "Wants the assistant to always answer in French"),
+        ("You must never use emojis.", "Wants the assistant to never use emojis"),
+        ("From now on be brief.", "Wants the assistant to be brief from now on"),
         ("Always be honest with me.", "Wants the assistant to be honest with them from now on"),
         ("Don't respond in English.", "Wants the assistant not to respond in English"),
     ],
