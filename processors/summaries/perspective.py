@@ -58,7 +58,7 @@ guess handle happen hate hear help hope imagine include insist intend invite jog
 learn leave like listen live look lose love make manage mean meet mind miss move need notice offer open
 order owe own paint pay plan play practice prefer prepare promise propose provide receive recommend refuse
 regret remain remember rent repair require respect rest return ride run save say search see seem sell send
-serve share show sing sit sleep smoke sound speak spend stand start stay stop study suffer suggest suppose
+serve share show sing sit sleep smoke sound speak spend stand start stay stock stop study suffer suggest suppose
 swim take talk teach tell tend think travel treasure treat trust try turn understand use value visit
 volunteer wait wake walk want wash watch wear wish wonder work worry write
 """
@@ -105,7 +105,11 @@ def third_person(text: str, name: str) -> str:
     told = _OTHERS.sub(
         lambda found: {"me": name, "myself": "themself"}.get(found["word"].lower(), f"{name}'s"), told
     )
-    return told if name in told else f"{name}: {text}"
+    if name not in told:
+        return f"{name}: {text}"
+    # What stood before it, "Well, at noon I ...", is no part of it any more.
+    begins = told.startswith(name) or told[:2] != told[:2].lower()
+    return told if begins else told[:1].upper() + told[1:]
 
 
 def is_imperative(sentence: str) -> bool:

@@ -218,6 +218,8 @@ def test_a_verb_of_two_parts_and_a_slurred_one_are_told_right() -> None:
         == "Ben: I colour-code the charts of the bay."
     )
     assert third_person("I wanna learn to sail.", "Ben") == "Ben wants to learn to sail."
+    assert third_person("at noon I also stock shelves.", "Ben") == "At noon Ben also stocks shelves."
+    assert third_person("iBoat told me so, I think.", "Ben") == "iBoat told Ben so, Ben thinks."
 
 
 def test_how_long_is_told_with_what() -> None:
@@ -376,4 +378,4 @@ def test_among_several_a_reply_about_people_whom_they_talk_of_is_told() -> None:
     said = told(
         ("ben", "My neighbours sail a lot."), ("ada", "But they always want me to paint the boat in winter.")
     )
-    assert "they always want ada to paint the boat in winter." in said
+    assert "They always want ada to paint the boat in winter." in said
