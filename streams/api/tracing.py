@@ -16,7 +16,8 @@ HEADER = "traceparent"
 
 _tracer = trace.get_tracer("switchboard")
 
-_FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+#: What later versions add is handed on, too; it is put on every record, so there is a bound.
+_FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[!-~]{0,200})?")
 
 
 def span(name: str, request: Request) -> AbstractContextManager[trace.Span]:

@@ -19,9 +19,10 @@ from streams.tokens import secret, topic
 
 app = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API: make, list and revoke them.")
 
-
 _DURATION = re.compile(r"(\d{1,6})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+_NONE_LEFT = "There are no tokens, so nobody needs one on this machine, and no other is answered."
 
 
 @app.command("create")
@@ -85,7 +86,7 @@ def show(json: Json = False) -> None:
         print_json([_shown(token) for token in tokens.values()])
         return
     if not tokens:
-        print("There are no tokens, so nobody needs one on this machine, and no other is answered.")
+        print(_NONE_LEFT)
         return
     now = datetime.now(UTC)
     print_table(
@@ -112,12 +113,15 @@ def revoke(
 ) -> None:
     """Have a token allow nothing any more, within a second."""
     settings = load_settings()
-    if token_id not in asyncio.run(topic.read_all(settings)):
+    tokens = asyncio.run(topic.read_all(settings))
+    if token_id not in tokens:
         raise NotFound(
             f"there is no token {printable(token_id)}: `switchboard token list` shows those there are"
         )
     asyncio.run(topic.put(settings, token_id, None))
     print_json({"revoked": token_id}) if json else print(f"revoked {token_id}")
+    if tokens.keys() == {token_id}:
+        typer.echo(_NONE_LEFT, err=True)
 
 
 def _until(text: str, now: datetime) -> datetime | None:

@@ -54,10 +54,12 @@ def test_from_the_first_token_on_each_request_needs_one_until_it_is_revoked(own:
 
     other, other_id = made(own)
     eventually(lambda: status(own, other) == 200, "a second one is known, too")
-    assert own.command("token", "revoke", other_id).returncode == 0
+    revoked = own.command("token", "revoke", other_id)
+    assert (revoked.returncode, "no tokens" in revoked.stderr) == (0, False)
     eventually(lambda: status(own, other) == 401, "it is revoked")
     assert status(own, token) == 200
     assert own.command("token", "revoke", other_id).returncode == 66
+    assert "nobody needs one" in own.command("token", "revoke", token_id).stderr, "it says what that opens"
 
 
 def test_a_serve_that_starts_while_kafka_is_down_knows_the_tokens_all_the_same(own: ServeRig) -> None:

@@ -28,6 +28,7 @@ from streams.api.operations import Call, Operation, Parameters, Scope, operation
 from streams.api.parts import Parts
 from streams.api.problems import CONFLICT, GENERAL, Problem
 from streams.api.server import serve
+from streams.api.tracing import traceparent_of
 from streams.api.usage import call_of, usage
 
 
@@ -208,6 +209,22 @@ def test_a_cursor_of_another_list_is_none_of_this(sent: str) -> None:
     assert after("people", cursor_of("people", "ada")) == "ada"
     with pytest.raises(Problem, match="cursor"):
         after("conversations", sent)
+
+
+_TRACE = "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_handed_on"),
+    [(_TRACE, True), (f"{_TRACE}-later", True), (f"{_TRACE}-{'x' * 201}", False), ("00-" + "0" * 32, False)],
+)
+def test_what_a_trace_may_be_called_is_bounded_for_it_is_put_on_every_record(
+    sent: str, is_handed_on: bool
+) -> None:
+    request = Request({"type": "http", "headers": [(b"traceparent", sent.encode())], "state": {}})
+    assert (traceparent_of(request) == sent) is is_handed_on
+    assert len(traceparent_of(request)) <= len(_TRACE) + 201
+    assert traceparent_of(request) == traceparent_of(request)
 
 
 async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:
