@@ -17,7 +17,8 @@ from models.episodes import Episode
 from models.messages import PUNCTUATION_HEADER, Punctuation, Role
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
-from streams.agents.recall.episodes import EPISODES, PAGE, PAGE_EPISODES, STATE, Episodes
+from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
+from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER

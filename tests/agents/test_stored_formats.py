@@ -45,7 +45,7 @@ from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph, sentence_vectors
-from streams.agents.recall import episodes, turns, waiting
+from streams.agents.recall import episode_pages, episodes, turns, waiting
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
@@ -212,8 +212,8 @@ VALUES: dict[Codec[Any], Any] = {
         ((1772359000500, 12), (1772359000500, 13)),
         (((1772359000500, 13), EpisodeReason.CLOSED),),
     ),
-    episodes.ROW: Row(KEPT_TURN, b"\x00\x3c", 1772359201.5),
-    episodes.PAGE: (episodes.Listed("e-1", "ada", bytes(range(16))),),
+    episode_pages.ROW: Row(KEPT_TURN, b"\x00\x3c", 1772359201.5),
+    episode_pages.PAGE: (episode_pages.Listed("e-1", "ada", bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),
     fact_vectors.VECTOR: fact_vectors.Vector("test-1", 2, "0123", b"\x00\x3c\x00\x00"),

@@ -14,9 +14,7 @@ stays.  So the stage knows its episodes by the hashes of their turns, in pages b
 
 from __future__ import annotations
 
-import struct
 from datetime import UTC, datetime
-from hashlib import blake2b
 
 import msgspec
 
@@ -26,15 +24,26 @@ from models.turns import Turn
 from models.vectors import TurnVector, VectorKind
 from processors.conversations.windows import WindowSizes
 from processors.embedding.wording import request_for
-from processors.episodes.cutting import Formed
 from processors.episodes.fold import EpisodeFold
-from processors.episodes.state import EpisodePolicy, EpisodesState, Place
-from processors.episodes.topic_queue import Row
+from processors.episodes.state import EpisodePolicy, EpisodesState
 from processors.graph.reading import read as read_statements
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
 from streams.agents.recall import turn_vectors
+from streams.agents.recall.episode_pages import (
+    PAGE,
+    PAGE_EPISODES,
+    PAGE_MARK,
+    ROW,
+    ROW_MARK,
+    StoredRows,
+    has_turn,
+    hash_of,
+    last_arrival,
+    listed_as,
+    page_key,
+)
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
@@ -49,31 +58,9 @@ from streams.vectors import requests as embedding_requests
 EPISODES = "memory.episodes.v1"
 
 
-class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An episode that was published: whose it is, and of each of its turns the hash of the id and when it
-    arrived (:data:`_TURN`).
-    """
-
-    episode_id: str
-    user_id: str
-    turns: bytes
-
-
 STATE: Codec[EpisodesState] = Codec("episodes", EpisodesState)
-ROW: Codec[Row] = Codec("waiting turn", Row)
-PAGE: Codec[tuple[Listed, ...]] = Codec("page of episodes", tuple[Listed, ...])
-
 #: The settings that decide which turns are an episode.
 DECIDING = ("episodes", "episode_size", "episode_overlap", "idle_seconds")
-
-#: Episodes of a page: each new one is written with those before it.
-PAGE_EPISODES = 16
-
-#: The hash of a turn's id, and when the turn arrived (epoch milliseconds).
-_TURN = struct.Struct(">8sQ")
-
-#: What parts the key of a page, or of a row, from its conversation's: no id holds it.
-_PAGE_MARK, _ROW_MARK = b"\x00", b"\x01"
 
 #: After how long a vector is waited for no more; of so many turns at a time.
 _PATIENCE_SECONDS = 86_400.0
@@ -124,7 +111,7 @@ class Episodes:
 
     def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:
         state = before or EpisodesState()
-        fold = EpisodeFold(run.key.decode(), state, self._policy, _StoredRows(run.key, work))
+        fold = EpisodeFold(run.key.decode(), state, self._policy, StoredRows(run.key, work))
         listed = state.formed
         for item, record in run.items:
             if isinstance(item, Turn):
@@ -149,7 +136,7 @@ class Episodes:
         if not self._policy.adaptive:
             return before
         state = before or EpisodesState()
-        fold = EpisodeFold(run.key.decode(), state, self._policy, _StoredRows(run.key, work))
+        fold = EpisodeFold(run.key.decode(), state, self._policy, StoredRows(run.key, work))
         for item, record in run.items:
             if item is not None:
                 place = round(item.began_at.timestamp() * 1000), item.index
@@ -187,9 +174,9 @@ class Episodes:
             for statement in read_statements(episode.conversation_id, formed.turns, episode.overlap):
                 send_statement(statement, work)
             work.count("episodes_total", episode.reason)
-            page = _page_key(conversation, listed // PAGE_EPISODES)
+            page = page_key(conversation, listed // PAGE_EPISODES)
             before = tuple(each for each in work.get(page, PAGE) or () if each.episode_id != episode.episode_id)
-            work.put(page, (*before, _listed(formed)), PAGE, first=True)
+            work.put(page, (*before, listed_as(formed)), PAGE, first=True)
             listed += 1
         return listed
 
@@ -197,14 +184,14 @@ class Episodes:
         """Take back the episodes that had a turn that is erased."""
         if self._policy.adaptive:
             turn_vectors.forget(work, erased.conversation_id, erased.turn_id)
-        hashed = _hash(erased.turn_id)
+        hashed = hash_of(erased.turn_id)
         for number in range(-(-listed // PAGE_EPISODES)):
-            key = _page_key(conversation, number)
+            key = page_key(conversation, number)
             page = work.get(key, PAGE) or ()
-            gone = [each for each in page if _has(each, hashed, erased.until_ms)]
+            gone = [each for each in page if has_turn(each, hashed, erased.until_ms)]
             for each in gone:
                 event = cloudevents.outgoing(_EVENT, _SOURCE, f"{each.episode_id}/erased")
-                until = (UNTIL_HEADER, _last_arrival(each).isoformat().encode())
+                until = (UNTIL_HEADER, last_arrival(each).isoformat().encode())
                 work.emit(EPISODES, each.episode_id.encode(), None, [*event, until], route=conversation)
                 embedding_requests.forget_of(work, VectorKind.EPISODE, each.episode_id, each.user_id, _SOURCE)
                 work.count("episodes_total", "erased")
@@ -219,14 +206,14 @@ class Episodes:
         return came_at + (_PATIENCE_SECONDS if state.waiting else self._kept_seconds)
 
     def _timer_at(self, key: bytes, payload: bytes) -> float | None:
-        if _ROW_MARK in key:
+        if ROW_MARK in key:
             # Of what a crash left behind nobody knows, so it is looked at after each restart.
             return ROW.decode(payload, key).came_at + _PATIENCE_SECONDS
-        return None if _PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
+        return None if PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
         """Write into the logs that a conversation is silent, or that no vectors came; forget what is gone."""
-        if _ROW_MARK in key:
+        if ROW_MARK in key:
             self._drop_leftover(key, context, work)
             return
         state = work.get(key, STATE)
@@ -246,7 +233,7 @@ class Episodes:
             overdue = waited - self._policy.idle_seconds
             work.wake(key, now + min(max(10 * tick, overdue), self._policy.idle_seconds))
         elif state.waiting:
-            rows = _StoredRows(key, work)
+            rows = StoredRows(key, work)
             for place in state.waiting[:_GIVEN_UP_AT_ONCE]:
                 row = rows.get(place)
                 if row is not None and row.turn is not None and not row.is_ready:
@@ -254,13 +241,13 @@ class Episodes:
             work.wake(key, now + max(10 * tick, waited - _PATIENCE_SECONDS))
         elif waited >= self._kept_seconds:
             for number in range(-(-state.formed // PAGE_EPISODES)):
-                work.remove(_page_key(key, number))
+                work.remove(page_key(key, number))
             work.remove(key)
 
     @staticmethod
     def _drop_leftover(key: bytes, context: TimerContext, work: Work) -> None:
         """Remove a row that waits for nothing: what it was read for has happened, or will not."""
-        conversation, _, name = key.partition(_ROW_MARK)
+        conversation, _, name = key.partition(ROW_MARK)
         state = work.get(conversation, STATE)
         life, _, index = name.partition(b"/")
         place = int(life), int(index)
@@ -268,26 +255,6 @@ class Episodes:
             work.wake(key, context.now + _PATIENCE_SECONDS)
         else:
             work.remove(key)
-
-
-class _StoredRows:
-    """Rows of a conversation, each under a key of its own."""
-
-    def __init__(self, conversation: bytes, work: Work) -> None:
-        self._conversation = conversation
-        self._work = work
-
-    def get(self, place: Place) -> Row | None:
-        return self._work.get(self._key(place), ROW)
-
-    def put(self, place: Place, row: Row) -> None:
-        self._work.put(self._key(place), row, ROW, first=True)
-
-    def remove(self, place: Place) -> None:
-        self._work.remove(self._key(place))
-
-    def _key(self, place: Place) -> bytes:
-        return b"%s%s%d/%d" % (self._conversation, _ROW_MARK, *place)
 
 
 def _decode(record: SourceRecord) -> _Item:
@@ -305,36 +272,3 @@ def _decode(record: SourceRecord) -> _Item:
 def _key(item: _Item | TurnVector) -> bytes:
     """Return the conversation; what says nothing is folded into none."""
     return item.conversation_id.encode() if item is not None else b""
-
-
-def _hash(turn_id: str) -> bytes:
-    return blake2b(turn_id.encode(), digest_size=8).digest()
-
-
-def _has(listed: Listed, hashed: bytes, until_ms: float) -> bool:
-    """Say whether a turn is in an episode that arrived up to ``until_ms``.
-
-    An erasure may be read again when the page knows more than the conversation's state does (pages are stored
-    first): then a turn that came after it, under the same id, may be in an episode that it must leave alone.
-    """
-    return hashed in listed.turns and any(
-        each == hashed and arrived <= until_ms for each, arrived in _TURN.iter_unpack(listed.turns)
-    )
-
-
-def _last_arrival(listed: Listed) -> datetime:
-    """Return up to when an episode is erased: one of the same turns that are said again later is another."""
-    latest = max(arrived for _, arrived in _TURN.iter_unpack(listed.turns))
-    return datetime.fromtimestamp(latest / 1000, UTC)
-
-
-def _listed(formed: Formed) -> Listed:
-    episode = formed.episode
-    turns = zip(episode.turn_ids, formed.arrivals, strict=True)
-    packed = b"".join(_TURN.pack(_hash(turn_id), round(arrived * 1000)) for turn_id, arrived in turns)
-    return Listed(episode.episode_id, episode.user_id, packed)
-
-
-def _page_key(conversation: bytes, number: int) -> bytes:
-    """Return the key of a page of the episodes of ``conversation``."""
-    return conversation + _PAGE_MARK + str(number).encode()
