@@ -159,6 +159,10 @@ async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Sett
     async with asyncio.timeout(60):
         while (await client.create_topics([NewTopic(place.topic, 8, 1)])).topic_errors[0][1]:
             await asyncio.sleep(0.1)  # the old one is still on its way out
+        # A broker takes records into the old log until it has heard of the new one.
+        async with broker.reading(settings) as consumer:
+            while (await broker.ends_of(consumer, [place]))[place]:
+                await asyncio.sleep(0.1)
     await client.close()
     await write(settings, topic, name, [(name, {"n": n}) for n in range(10, 17)])
     found = await lookup.find(topic, name.encode())
