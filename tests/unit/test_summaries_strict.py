@@ -90,7 +90,7 @@ def test_an_hour_without_its_day_is_not_told() -> None:
             talk(
                 "The garden is too much work for me.",
                 "Why don't you hire a gardener? You'll have whole weekends for your paintings.",
-                "I prefer to do it myself.",
+                "I rather like to weed it myself.",
             ),
             "paintings",
         ),
@@ -106,8 +106,8 @@ def test_an_hour_without_its_day_is_not_told() -> None:
         ),
         # Not the question is answered by it.
         (
-            talk("Isn't this cabin C408?", "No, it's D408, my own cabin. I have already paid for it."),
-            "already paid",
+            talk("Isn't this berth B12?", "No, it's B21, my own berth. I have already signed for it."),
+            "signed for it",
         ),
         # Who "they" are is not "it".
         (
@@ -121,7 +121,7 @@ def test_an_hour_without_its_day_is_not_told() -> None:
             "possibly",
         ),
         (talk("The singer from Oslo has a new record.", "I am a huge fan."), "huge fan"),
-        (talk("I have been meaning to visit that place with my sister."), "that place"),
+        (talk("I keep meaning to see that place with my sister."), "that place"),
         (talk('The letter says "the tenants have agreed to the new rent. And nobody signed it."'), "tenants"),
     ],
 )
