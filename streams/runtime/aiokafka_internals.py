@@ -110,15 +110,6 @@ ASSUMPTIONS = [
         ),
     ),
     Assumption(
-        "how long the broker may wait stands in the request until it is sent, and partitions of which records "
-        "wait in _records are not asked for",
-        lambda: (
-            mentions(FetchRequest.__init__, "self._max_wait_ms = max_wait_time")()
-            and mentions(FetchRequest.build, "self._max_wait_ms,")()
-            and mentions(AIOKafkaFetcher._get_actions_per_node, "if tp in self._records:", "elif node_id in")()
-        ),
-    ),
-    Assumption(
         "the last field of a partition in a fetch's answer is its batches, and it may hold none",
         mentions(
             AIOKafkaFetcher._proc_fetch_request,

@@ -25,7 +25,6 @@ from streams.runtime.aiokafka_internals import ConsumerStoppedError, HeartbeatRe
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread, ensure_aiokafka_TP
 from streams.runtime.lease import Lease
-from streams.runtime.long_polling import LongPolling
 from streams.runtime.ports import ConsumerHost
 from streams.runtime.records import FetchedRecord
 from streams.runtime.unpacking import Unpacker
@@ -100,9 +99,6 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         )
         self._unpacker = Unpacker(settings.max_batch_uncompressed_bytes)
         self._unpacker.watch(consumer._client)
-        LongPolling(settings.fetch_max_wait_ms).watch(
-            consumer._client, lambda: bool(consumer._fetcher is not None and consumer._fetcher._records)
-        )
         return consumer
 
     async def on_start(self) -> None:

@@ -16,7 +16,6 @@ from aiokafka.errors import (
     NodeNotReadyError,
     TopicAuthorizationFailedError,
 )
-from aiokafka.protocol.fetch import FetchRequest, FetchRequest_v4
 from aiokafka.structs import TopicPartition
 from aiokafka.util import commit_structure_validate
 from yarl import URL
@@ -25,7 +24,6 @@ from streams.kafka import clients
 from streams.runtime.consumer_thread import BatchConsumerThread
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
-from streams.runtime.long_polling import LongPolling
 from streams.settings import Settings
 
 TP0, TP1 = TP("messages", 0), TP("messages", 1)
@@ -103,7 +101,7 @@ async def test_the_client_is_told_what_the_rules_want(
     thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: dict[str, Any] = {}
-    made = SimpleNamespace(_client=SimpleNamespace(send=None), _fetcher=None)
+    made = SimpleNamespace(_client=SimpleNamespace(send=None))
 
     def make(**options: Any) -> Any:
         told.update(options)
@@ -133,55 +131,6 @@ async def test_the_client_is_told_what_the_rules_want(
     assert thread._unpacker._limit == SETTINGS.max_batch_uncompressed_bytes
     assert told["group_instance_id"], "or a killed worker blocks its own restart for a session"
     assert told["max_poll_interval_ms"] > 3600 * 1000, "waiting for a dependency must not cost the partitions"
-
-
-class TestLongPolling:
-    """How long the broker may wait before it answers with nothing."""
-
-    NOTHING, ERROR, RECORDS = (0, b""), (6, b""), (0, b"batch")
-
-    async def waits(self, wait_ms: int, *answers: tuple[int, bytes], in_hand: bool = False) -> list[int]:
-        """The waits of the fetches that were answered so, and of the one after them."""
-        waits: list[int] = []
-
-        async def send(node_id: int, request: Any, **options: Any) -> Any:
-            waits.append(request.build(FetchRequest_v4).max_wait_time)
-            error, data = answers[len(waits) - 1] if len(waits) <= len(answers) else self.NOTHING
-            return SimpleNamespace(topics=[("t", [(0, 0, 5, 5, [], None), (1, error, 5, 5, [], data)])])
-
-        client = SimpleNamespace(send=send)
-        LongPolling(wait_ms).watch(client, lambda: in_hand)
-        for _ in range(len(answers) + 1):
-            await client.send(0, FetchRequest(wait_ms, 1, 100, 1, [("t", [(0, 5, 10), (1, 5, 10)])]))
-        return waits
-
-    async def test_it_grows_while_nothing_comes_and_is_short_again_when_something_does(self) -> None:
-        nothing = [self.NOTHING] * 4
-        assert await self.waits(50, *nothing, self.RECORDS, *nothing) == [
-            *(50, 100, 200, 250, 250),
-            *(50, 100, 200, 250, 250),
-        ]
-
-    async def test_an_error_is_no_silence(self) -> None:
-        assert await self.waits(50, self.NOTHING, self.ERROR) == [50, 100, 50]
-
-    async def test_while_records_are_in_hand_it_stays_short(self) -> None:
-        assert await self.waits(50, *[self.NOTHING] * 3, in_hand=True) == [50] * 4
-
-    async def test_a_long_one_that_was_asked_for_stays(self) -> None:
-        assert await self.waits(400, self.NOTHING, self.NOTHING, self.RECORDS) == [400] * 4
-
-    async def test_other_requests_go_through_as_they_are(self) -> None:
-        sent: list[Any] = []
-
-        async def send(node_id: int, request: Any, **options: Any) -> str:
-            sent.append((node_id, request, options))
-            return "answer"
-
-        client = SimpleNamespace(send=send)
-        LongPolling(50).watch(client, lambda: False)
-        assert await client.send(3, "heartbeat", group=1) == "answer"
-        assert sent == [(3, "heartbeat", {"group": 1})]
 
 
 class TestCommits:
