@@ -34,8 +34,9 @@ lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 
+# With extras: an extra that the lock does not name has no pin for pip, which refuses it once a newer version is out.
 LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
-	--no-emit-index-url --custom-compile-command "make lock"
+	--no-strip-extras --no-emit-index-url --custom-compile-command "make lock"
 
 vendor: $(STAMP)  ## Fetch the console's one foreign file again, by checksum (needs npm)
 	$(BIN)/python -m deploy.vendor
