@@ -139,18 +139,22 @@ def test_the_recipe_of_a_sentence_model_is_one() -> None:
     msgspec.json.decode(recipe, type=Recipe)
 
 
-def test_settings_that_are_named_exist() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_names_exists(page: Path) -> None:
+    text = page.read_text()
     known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
-    for page in sorted(DOCS.rglob("*.md")):
-        named = set(re.findall(r"SWITCHBOARD_[A-Z_]*[A-Z]", page.read_text()))
-        assert named <= known, page
-
-
-def test_tests_that_are_named_exist() -> None:
-    for named in re.findall(
-        r"`(tests/[^`*]+?)(?:::[^`]*)?`", (DOCS / "reference" / "guarantees.md").read_text()
-    ):
-        assert (ROOT / named).exists(), named
+    assert set(re.findall(r"SWITCHBOARD_[A-Z_]*[A-Z]", text)) <= known
+    folders = "tests|streams|schemas|deploy|examples|processors|models|benchmarks"
+    for path in re.findall(rf"`((?:{folders})/[^`: ]*?)(?:::[^`]*)?`", text):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+    for path, name in re.findall(r"`(tests/[^`:]*)::([^`]*)`", text):
+        wanted = re.compile("(def|class) " + re.escape(name).replace(r"\*", r"\w*"))
+        if not name.startswith("test_"):
+            wanted = re.compile(r"(def|class) \w*" + re.escape(name.strip("*")))
+        sources = [file for file in ROOT.glob(path) if file.suffix == ".py"]
+        assert any(wanted.search(file.read_text()) for file in sources), f"{path}::{name}"
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists(), link
 
 
 def test_the_bot_searches_then_remembers() -> None:
