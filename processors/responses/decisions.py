@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -10,27 +11,10 @@ import msgspec
 from processors.responses.duplicates import Match
 from processors.responses.elements import Element
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
-from processors.responses.history import (
-    BOLD_LEVEL,
-    Beginnings,
-    Begun,
-    Said,
-    Whole,
-    beginning,
-    going_on,
-    introduces,
-    is_plain,
-    is_quoted,
-    level_of,
-    may_stand_alone,
-    saying,
-    says_enough,
-    section_of,
-    stands_in_verse,
-    stops,
-)
+from processors.responses.history import BOLD_LEVEL, Begun, History, Said, says_enough
 from processors.responses.lines import Kind
 from processors.responses.release import Release
+from processors.responses.sentences import stands_in_verse
 
 #: Kinds that are told apart by how their line ends.
 _OPEN = (Kind.SENTENCE, Kind.HEADING)
@@ -44,153 +28,116 @@ T = TypeVar("T")
 class Decisions:
     """Decides on one element after the other, in ``state``, and has ``release`` carry it out."""
 
-    def __init__(self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self.state, self._release, self._policy, self._find = state, release, policy, find
-        self._beginnings = Beginnings()
+    def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
+        self._state, self._policy, self._find = state, policy, find
+        self._history = History(state.said)
+        self.release = Release(state, self._history)
         self.errors: list[Exception] = []
 
-    def _try(self, look: Callable[[], T], otherwise: T) -> T:
-        """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""
-        try:
-            return look()
-        except Exception as error:  # noqa: BLE001 - see above
-            self.errors.append(error)
-            return otherwise
-
-    def end_before(self, element: Element) -> None:
+    def end_before(self, element: Element, said: Said) -> None:
         """Deal with what ends where ``element`` begins, once its kind is clear: what is held, and sections."""
         if self._may_become_bold_line(element):
             return
-        level = self._level(element)
-        if element.first and not self._goes_on_with_list(element):
-            self.end_block(level)
-        if level:
-            self._release.close_sections(level)
+        in_list = any(held.element.kind == Kind.ITEM for held in self._state.held)
+        indented = self._state.text[: element.gap][-1:] in (" ", "\t")
+        if element.first and not (in_list and (indented or element.kind is Kind.ITEM)):
+            self.end_block(said.level)
+        if said.level:
+            self.release.close_sections(said.level)
 
-    def _level(self, element: Element) -> int:
-        return level_of(element.kind, self.state.text[element.gap : element.end])
-
-    def _goes_on_with_list(self, element: Element) -> bool:
-        """Say whether an element belongs to the list that is held: an item, or indented under one."""
-        if not any(held.element.kind == Kind.ITEM for held in self.state.held):
-            return False
-        return element.kind is Kind.ITEM or self.state.text[: element.gap][-1:] in (" ", "\t")
-
-    def _may_become_bold_line(self, element: Element) -> bool:
-        """Say whether it is not clear yet if a line is a heading, or a sentence that begins in bold."""
-        if element.settled or element.long or element.kind not in _OPEN:
-            return False
-        return self.state.text[element.gap] in "*_"
-
-    def waits(self, element: Element) -> bool:
+    def waits(self, element: Element, said: Said) -> bool:
         """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
-        return self._try(lambda: self._may_repeat(element), False)
+        return self._try(lambda: self._may_repeat(element, said), False)
 
-    def _may_repeat(self, element: Element) -> bool:
-        state, kind = self.state, element.kind
+    def _may_repeat(self, element: Element, said: Said) -> bool:
+        state, history, kind = self._state, self._history, element.kind
         state.similar = False
-        if not state.said or state.after != Kind.SPACE or self._is_too_long(element.end - element.gap):
+        if not history.end or state.after != Kind.SPACE or self._is_too_long(said):
             return False
         if kind is Kind.UNDECIDED or ((state.held or state.owed) and self._may_become_bold_line(element)):
             return True
-        text = state.text[element.gap : element.end]
         # A line that looks like a sentence may still become a heading, and the other way round.
-        sought = Begun(text, _OPEN if kind in _OPEN else (kind,))
-        if any(True for _ in going_on(state.run, state.said, sought)):
+        begun = Begun(said.text, _OPEN if kind in _OPEN else (kind,))
+        if history.going_on(state.run, begun.may_become):
             return True
         self.break_off()
         if state.after != Kind.SPACE:  # what left just now announces what follows
             return False
-        alone = kind in _OPEN
-        if kind in _BEGINNERS and not is_quoted(text):
-            if any(True for _ in beginning(state.said, sought)):
-                return True
-            if alone and any(True for _ in saying(state.said, sought)):
-                return True
-        state.similar = alone and self._policy.fuzzy
+        if kind in _BEGINNERS and not said.is_quoted and history.may_be_repeated(begun):
+            return True
+        state.similar = kind in _OPEN and self._policy.fuzzy
         return state.similar
 
-    def _is_too_long(self, characters: int) -> bool:
-        held = sum([len(held.gap) + len(held.element.text) for held in self.state.held])
-        return held + characters > self._policy.repeat_hold_characters
-
-    def decide(self, element: Element) -> None:
+    def decide(self, element: Element, said: Said) -> None:
         """Hold a settled element that may go, with its passage, or let it leave."""
-        state = self.state
-        text = state.text[element.gap : element.end]
-        if state.shown and 0 < self._level(element) <= state.shown[2]:
+        state, text = self._state, said.text
+        if state.shown and 0 < said.level <= state.shown[2]:
             state.shown = None
-        said = Said(text.rstrip(), element.kind, element.first)
-        verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
-        in_verse = verse or (state.verse and state.text.count("\n", 0, element.gap) == 1)
-        state.verse = verse
-        # "where x is the price" goes on with what is shown before it.
-        continues = said.first and said.text[:1].islower()
-        left, short = state.sent > element.gap, not self._is_too_long(len(said.text))
-        run = self._places(going_on, state.run, state.said, Whole(said)) if short and state.run else ()
+        short = not self._is_too_long(said)
+        run = self._try(lambda: self._history.going_on(state.run, said.same), ()) if short else ()
         if state.held and not run:
             self.break_off()
-        found = None if in_verse or continues else self._try(lambda: self._match(said), None)
-        match, goes = found or (None, False)
+        # "where x is the price" goes on with what is shown before it.
+        continues = said.first and text[:1].islower()
+        in_verse = self._is_in_verse(element)
+        nothing: tuple[Match | None, bool] = (None, False)
+        match, goes = nothing if continues or in_verse else self._try(lambda: self._match(said), nothing)
         repeats = match if goes and short else None
         held = Held(
             said,
-            text[len(said.text) :],
+            state.text[element.gap + len(text) : element.end],
             state.text[: element.gap],
             state.position + element.gap,
             repeats.sentence if repeats else "",
             repeats.score if repeats else 1.0,
             goes_on=bool(run and not state.held),
         )
-        places = run or (self._places(self._repeated, held) if short and not continues else ())
-        shown = self._is_shown(places)
-        if places and not (left or shown):
+        places = run or (self._starts(held) if short and not continues else ())
+        left, shown = state.sent > element.gap, self._is_shown(places)
+        if places and not left and not shown:
             state.held, state.run = (*state.held, held), places
             return
         if match is not None:
-            kept = Duplicate(said.text, match.sentence, match.score, held.position, kept=True)
-            self._release.duplicates.append(kept)
-        if left:
-            self._release.send(element.end)
-            self._release.keep(said)
-        else:
-            self._release.emit(held, sent=state.sent)
+            kept = Duplicate(text, match.sentence, match.score, held.position, kept=True)
+            self.release.duplicates.append(kept)
+        self.release.leave(element.gap, element.end)
+        self.release.keep(said)
 
-    def _match(self, said: Said) -> tuple[Match, bool] | None:
+    def _is_in_verse(self, element: Element) -> bool:
+        """Say whether a line is one of several short ones."""
+        state, before = self._state, self._state.verse
+        state.verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
+        return state.verse or (before and state.text.count("\n", 0, element.gap) == 1)
+
+    def _match(self, said: Said) -> tuple[Match | None, bool]:
         """Return what a sentence repeats by itself, or is similar to, and whether it goes for that."""
-        state = self.state
-        if said.kind != Kind.SENTENCE or not may_stand_alone(said.text):
-            return None
-        last = next(saying(state.said, Whole(said)), None)
-        if last is not None:
-            return Match(state.said[last].text, 1.0), True
-        earlier = [each.text for each in state.said if each.kind == Kind.SENTENCE]
+        if said.kind != Kind.SENTENCE or not said.is_plain or not says_enough(said.text):
+            return None, False
+        if places := self._history.saying(said.text):
+            return Match(self._history[places[-1]].text, 1.0), True
+        earlier = [each.text for each in self._history.remembered if each.kind == Kind.SENTENCE]
         similar = self._find(said.text, earlier[-self._policy.window_sentences :], self._policy.threshold)
-        return (similar, self._policy.fuzzy) if similar else None
+        return similar, similar is not None and self._policy.fuzzy
 
-    def _repeated(self, held: Held) -> Iterable[int]:
+    def _starts(self, held: Held) -> Sequence[int]:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
-        element, said = held.element, self.state.said
+        element, history = held.element, self._history
         if held.similar:
-            return tuple(saying(said, Whole(element))) or saying(said, Whole(Said(held.similar)))
-        begins = element.kind in _BEGINNERS and (element.first or introduces(element.text))
-        if not begins or is_quoted(element.text):
-            return ()
-        return self._beginnings.of(said, self._release.gone, element)
+            return self._try(lambda: history.saying(element.text) or history.saying(held.similar), [])
+        begins = element.kind in _BEGINNERS and (element.first or element.introduces) and not element.is_quoted
+        return self._try(lambda: history.beginning(element), []) if begins else ()
 
-    def _places(self, look: Callable[..., Iterable[int]], *what: object) -> tuple[int, ...]:
-        return self._try(lambda: tuple(look(*what)), ())
-
-    def _is_shown(self, places: tuple[int, ...]) -> bool:
+    def _is_shown(self, places: Sequence[int]) -> bool:
         """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a
         draft, and then the draft revised), or it goes on with what was announced, in the same order.
         """
-        state = self.state
+        state = self._state
         if not places:
             return False
         if state.after != Kind.SPACE:
-            level = section_of(state.said)[1]
-            state.shown = min(places), len(state.said), min(level, state.shown[2]) if state.shown else level
+            level = self._history.section()[1]
+            ends = min(level, state.shown[2]) if state.shown else level
+            state.shown = min(places), self._history.end, ends
             return True
         if state.shown is None:
             return False
@@ -203,20 +150,19 @@ class Decisions:
         """A block ends; a heading of ``level`` follows (0: other text, ``None``: nothing): what is held goes if
         it is a passage said before.
         """
-        state = self.state
+        state = self._state
         if not state.held:
             return
         first, last = state.held[0].element, state.held[-1].element
-        over = level is None or 0 < level <= level_of(first.kind, first.text) < BOLD_LEVEL
-        if last.kind == Kind.HEADING or (introduces(last.text) and not over):
+        over = level is None or 0 < level <= first.level < BOLD_LEVEL
+        if last.kind == Kind.HEADING or (last.introduces and not over):
             return  # what it introduces follows
         if self._try(self._is_repetition, False):
             place = state.run[0] - len(state.held) + 1 if state.run else 0
             held, state.held = state.held, ()
             for at, each in enumerate(held, place):
-                self._release.drop(
-                    each if each.similar else msgspec.structs.replace(each, similar=state.said[at].text)
-                )
+                similar = each.similar or self._history[at].text
+                self.release.drop(msgspec.structs.replace(each, similar=similar))
 
     def _is_repetition(self) -> bool:
         """Say whether what is held is a passage that goes, up to the end of what it repeats.
@@ -224,51 +170,69 @@ class Decisions:
         It goes on with what went, is a section or a paragraph, or begins with what introduces the rest, in the
         section in which it was said first.
         """
-        said, held, run = self.state.said, self.state.held, self.state.run
-        first, last = held[0], held[-1].element
-        if not any(at + 1 == len(said) or said[at + 1].first for at in run):
+        history, run = self._history, self._state.run
+        held, elements = self._state.held, [each.element for each in self._state.held]
+        first, last = held[0], elements[-1]
+        if not any(at + 1 == history.end or history[at + 1].first for at in run):
             return False  # a list that is shorter now is another one
         if first.goes_on or first.similar:
             return True
         # Code and quotations go where the text around them goes, or with the item that they stand under.
-        in_list = last.text[:1].isspace() and any(each.element.kind == Kind.ITEM for each in held)
-        if (last.kind in (Kind.CODE, Kind.QUOTE) or is_quoted(last.text)) and not in_list:
+        in_list = last.text[:1].isspace() and any(each.kind == Kind.ITEM for each in elements)
+        if (last.kind in (Kind.CODE, Kind.QUOTE) or last.is_quoted) and not in_list:
             return False
-        if not any(each.element.kind in (Kind.ITEM, Kind.ROW) or stops(each.element.text) for each in held):
+        if not any(each.kind in (Kind.ITEM, Kind.ROW) or each.stops for each in elements):
             return False  # labels for what follows
-        texts = [each.element.text for each in held]
-        if 0 < level_of(first.element.kind, texts[0]) < BOLD_LEVEL:
+        if 0 < elements[0].level < BOLD_LEVEL:
             return True
-        if all(each.element.kind == Kind.SENTENCE for each in held):
+        if all(each.kind == Kind.SENTENCE for each in elements):
             in_verse = any("\n" in each.gap for each in held[1:])
-            return not in_verse and all(map(is_plain, texts)) and says_enough(" ".join(texts))
-        section, _ = section_of(said)
-        return _is_introduced(held) and any(at >= section for at in run)
+            enough = says_enough(" ".join([each.text for each in elements]))
+            return enough and not in_verse and all(each.is_plain for each in elements)
+        leading = takewhile(lambda each: each.kind in _BEGINNERS, elements)
+        section, _ = history.section()
+        return any(each.introduces or each.kind == Kind.HEADING for each in leading) and max(run) >= section
 
     def break_off(self) -> None:
         """What is held repeats no passage: only its repeated sentences go."""
-        state = self.state
+        state = self._state
         held, state.held, state.run = state.held, (), ()
         for each in held:
-            if each.similar and not self._is_shown(self._places(self._repeated, each)):
-                self._release.drop(each)
+            if each.similar and not self._is_shown(self._starts(each)):
+                self.release.drop(each)
             else:
-                self._release.emit(each)
+                self.release.emit(each)
 
     def leave(self, gap: int, end: int) -> None:
-        """Let the beginning of an element leave, up to ``end``, with all that was held before it."""
-        if self.state.sent <= gap:
+        """Let an element, or more of it, leave up to ``end``, with all that was held before it."""
+        if self._state.sent <= gap:
             self.break_off()
-            self._release.begin(gap, end)
-        else:
-            self._release.send(end)
+        self.release.leave(gap, end)
 
+    def remember(self) -> None:
+        """Write what was said to the state, the end of the step being reached."""
+        state, gone = self._state, self._history.start
+        if self._history.end == len(state.said):
+            return
+        state.said = tuple(self._history.remembered)
+        state.run = tuple([at - gone for at in state.run])
+        if state.shown:
+            state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
 
-def _is_introduced(held: Sequence[Held]) -> bool:
-    """Say whether what is held begins with what introduces the rest."""
-    for each in held:
-        if introduces(each.element.text) or each.element.kind == Kind.HEADING:
-            return True
-        if each.element.kind not in _BEGINNERS:
-            break
-    return False
+    def _is_too_long(self, said: Said) -> bool:
+        held = sum([len(held.gap) + len(held.element.text) for held in self._state.held])
+        return held + len(said.text) > self._policy.repeat_hold_characters
+
+    def _may_become_bold_line(self, element: Element) -> bool:
+        """Say whether it is not clear yet if a line is a heading, or a sentence that begins in bold."""
+        if element.settled or element.long or element.kind not in _OPEN:
+            return False
+        return self._state.text[element.gap] in "*_"
+
+    def _try(self, look: Callable[[], T], otherwise: T) -> T:
+        """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""
+        try:
+            return look()
+        except Exception as error:  # noqa: BLE001 - see above
+            self.errors.append(error)
+            return otherwise

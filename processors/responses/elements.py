@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from processors.responses.lines import Kind, code_after, line_end, line_kind
+from processors.responses.lines import Kind, code_after, line_extent, line_kind
 from processors.responses.sentences import LONGEST_GAP, LONGEST_SENTENCE, read_sentence
 
 _TAB = 4
@@ -81,11 +81,9 @@ def read_element(text: str, context: Context, *, final: bool) -> Element:
 
 def _line(text: str, at: int, kind: Kind, final: bool, first: bool = False, inside: str = "") -> Element:
     """Return the line that begins at ``at``, in the block of code that ``inside`` has opened, if any."""
-    found = line_end(text, at)
-    end = found if found is not None else len(text) if final else len(text.rstrip("\r"))
+    end, settled = line_extent(text, at, final)
     if end - at > LONGEST_SENTENCE:
         return Element(kind, at, at + LONGEST_SENTENCE, False, first, inside, long=True)
-    settled = found is not None or final
     if settled and kind is Kind.CODE:
         inside = code_after(text[at:end], inside)
     return Element(kind, at, end, settled, first, inside)

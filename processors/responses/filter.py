@@ -29,8 +29,7 @@ from processors.responses.duplicates import find_duplicate
 from processors.responses.elements import Context, read_element
 from processors.responses.filter_state import Filtered, FilterPolicy, FilterState, FindDuplicate
 from processors.responses.history import Said
-from processors.responses.lines import Kind, line_end
-from processors.responses.release import Release
+from processors.responses.lines import Kind, line_extent
 from processors.responses.sentences import LONGEST_SENTENCE, MAY_END
 
 #: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
@@ -54,20 +53,18 @@ class ResponseFilter:
     def push(self, state: FilterState, text: str, now: float, *, final: bool = False) -> Filtered:
         """Add ``text`` to the response; ``final`` if nothing follows.  ``now`` in epoch seconds."""
         expired = self._expired(state, now)
+        state = copy.copy(state)
         if not final and not expired and _goes_on(state, text):
-            return Filtered(_with_words(state, text), text)
-        step = _Step(state, self.policy, self._find)
-        if self.policy.threshold >= 1.0 or expired:
-            step.let_go()
-        return step.take(text, now, final)
+            state.text += text
+            state.sent = len(state.text)
+            return Filtered(state, text)
+        return _Step(state, self.policy, self._find).take(text, now, final=final, let_go=expired)
 
     def tick(self, state: FilterState, now: float) -> Filtered:
         """Release what was held for too long, and let its sentence pass."""
         if not self._expired(state, now):
             return Filtered(state, "")
-        step = _Step(state, self.policy, self._find)
-        step.let_go()
-        return step.take("", now, final=False)
+        return _Step(copy.copy(state), self.policy, self._find).take("", now, let_go=True)
 
     def wake_at(self, state: FilterState) -> float | None:
         """Return when :meth:`tick` has something to release, in epoch seconds."""
@@ -92,41 +89,28 @@ def _goes_on(state: FilterState, text: str) -> bool:
     return MAY_END.search(text) is None and _IN_WORDS.search(state.text, length - 3) is not None
 
 
-def _with_words(state: FilterState, text: str) -> FilterState:
-    state = copy.copy(state)
-    state.text += text
-    state.sent = len(state.text)
-    return state
-
-
 class _Step:
-    """One step over a response: a copy of its state, which it changes, and what comes out."""
+    """One step over a response: reads its elements, has them decided on, and says what came of it."""
 
     def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self._policy = policy
-        self.state = copy.copy(state)
-        self._release = Release(self.state)
-        self._decisions = Decisions(self.state, self._release, policy, find)
+        self._state, self._off = state, policy.threshold >= 1.0
+        self._decisions = Decisions(state, policy, find)
+        self._release = self._decisions.release
 
-    def let_go(self) -> None:
-        """Let everything visible leave."""
-        self._decisions.break_off()
-        text = self.state.text
-        visible = len(text.rstrip())
-        if visible > self.state.sent:
-            self._decisions.leave(len(text) - len(text.lstrip()), visible)
-            self.state.line = False
-
-    def take(self, text: str, now: float, final: bool) -> Filtered:
-        """Go on with ``text`` and return what came of it all."""
-        if self._policy.threshold >= 1.0:
-            self._pass_on(text, final)
+    def take(self, text: str, now: float, *, final: bool = False, let_go: bool = False) -> Filtered:
+        """Go on with ``text`` and return what came of it all; ``let_go`` of all that waits before."""
+        state = self._state
+        if let_go or self._off:
+            self._let_go()
+        if self._off:
+            state.text += text
+            self._pass_on(final)
             return self._result(len(text), now)
         for at in range(0, len(text), _BITE):
-            self.state.text += text[at : at + _BITE]
-            self._advance_all(final=False)
+            state.text += text[at : at + _BITE]
+            self._read_all(final=False)
         if final or not text:  # what was let go goes on even if nothing was added
-            self._advance_all(final)
+            self._read_all(final)
         if final:
             self._decisions.end_block(None)
             self._decisions.break_off()
@@ -134,70 +118,79 @@ class _Step:
             self._release.close_sections(0)
         return self._result(len(text), now)
 
-    def _pass_on(self, text: str, final: bool) -> None:
-        """Send ``text`` as it is, and before it what an earlier setting held back."""
-        state = self.state
-        state.text += text
+    def _let_go(self) -> None:
+        """Let everything visible leave."""
+        self._decisions.break_off()
+        text = self._state.text
+        visible = len(text.rstrip())
+        if visible > self._state.sent:
+            self._decisions.leave(len(text) - len(text.lstrip()), visible)
+            self._state.line = False
+
+    def _pass_on(self, final: bool) -> None:
+        """Send all text as it is, joined with what an earlier setting has taken out."""
+        state = self._state
         gap = len(state.text) - len(state.text.lstrip())
         if state.gap is None or gap < len(state.text):
-            self._decisions.leave(gap, len(state.text))
+            self._release.leave(gap, len(state.text))
             self._release.consume(len(state.text))
         elif final:
             self._release.end()
 
-    def _advance_all(self, final: bool) -> None:
-        while self.state.text and self._advance(final):
+    def _read_all(self, final: bool) -> None:
+        while self._state.text and self._read_one(final):
             pass
 
-    def _advance(self, final: bool) -> bool:
+    def _read_one(self, final: bool) -> bool:
         """Deal with the next element; say whether there may be another."""
-        state = self.state
+        state, decisions = self._state, self._decisions
         if state.context.inside.startswith(_REST):
             return self._rest_of_line(final)
         element = read_element(state.text, state.context, final=final)
+        gap, end = element.gap, element.end
         if element.kind is Kind.SPACE:
-            return element.settled and self._gap_without_end(element.end)
-        waiting = state.sent <= element.gap
+            return element.settled and self._gap_without_end(end)
+        text = state.text[gap:end]
+        said = Said(text.rstrip() if element.settled else text, element.kind, element.first)
+        waiting = state.sent <= gap
         if waiting:
-            self._decisions.end_before(element)
+            decisions.end_before(element, said)
         if element.settled:
-            self._decisions.decide(element)
+            decisions.decide(element, said)
             state.context = Context(False, element.inside, element.kind)
-            return self._release.consume(element.end)
+            return self._release.consume(end)
         if element.long:
-            self._decisions.leave(element.gap, element.end)
-            self._release.remember(Said("", Kind.LINE))
-            state.after, state.verse = Kind.SPACE, False
-            state.context = Context(False, _REST + element.inside, Kind.LINE)
-            return self._release.consume(element.end)
-        if not (waiting and self._decisions.waits(element)):
-            self._decisions.leave(element.gap, element.end)
+            decisions.leave(gap, end)
+            self._release.keep(Said("", Kind.LINE))
+            state.verse, state.context = False, Context(False, _REST + element.inside, Kind.LINE)
+            return self._release.consume(end)
+        if not (waiting and decisions.waits(element, said)):
+            decisions.leave(gap, end)
             state.line = element.kind not in (Kind.SENTENCE, Kind.UNDECIDED, Kind.HEADING)
         return False
 
     def _gap_without_end(self, end: int) -> bool:
         """Let ``end`` characters of white space leave: they begin a block, if a line ends in them."""
-        state = self.state
+        state = self._state
         self._decisions.break_off()
-        space = state.text[:end]
-        self._release.write_gap(space[state.sent :], space)
-        if "\n" in space:
+        self._release.space(end)
+        if "\n" in state.text[:end]:
             state.context = Context(True, state.context.inside, Kind.SPACE)
         return self._release.consume(end)
 
     def _rest_of_line(self, final: bool) -> bool:
-        state = self.state
-        found = line_end(state.text, 0)
-        end = found if found is not None else len(state.text) if final else len(state.text.rstrip("\r"))
+        """Let the rest of a line leave that was too long to be kept."""
+        state = self._state
+        end, settled = line_extent(state.text, 0, final)
         self._release.send(end)
         self._release.consume(end)
-        if found is not None:
+        if settled:
             state.context = Context(False, state.context.inside.removeprefix(_REST), Kind.LINE)
-        return found is not None
+        return settled
 
     def _waiting_at(self) -> int | None:
         """Return the position of what the hold time is counted for: the last sentence or element that waits."""
-        state = self.state
+        state = self._state
         unsent = state.text[state.sent :].lstrip()
         if unsent:
             within = max(unsent.rfind(stop) for stop in (". ", "! ", "? ")) + 1  # several, if they are quoted
@@ -205,7 +198,8 @@ class _Step:
         return state.held[-1].position if state.held else None
 
     def _result(self, added: int, now: float) -> Filtered:
-        state = self.state
+        self._decisions.remember()
+        state = self._state
         before, at = state.held_since, self._waiting_at()
         if at is None:
             state.held_since = None
@@ -213,16 +207,14 @@ class _Step:
             state.held_since = now
         state.held_at = at or 0
         state.similar = state.similar and not state.held
-        waited = now - before if before is not None and state.held_since != before else None
         behind = sum([len(held.gap) + len(held.element.text) for held in state.held])
-        behind += len(state.text) - state.sent
         return Filtered(
             state,
             "".join(self._release.out),
             tuple(self._release.duplicates),
-            min(added, behind),
-            waited,
-            tuple(self._decisions.errors),
+            held=min(added, behind + len(state.text) - state.sent),
+            waited=now - before if before is not None and state.held_since != before else None,
+            errors=tuple(self._decisions.errors),
         )
 
 

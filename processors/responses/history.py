@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import msgspec
@@ -22,8 +22,6 @@ from processors.responses.sentences import read_sentence
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 #: Up to four words and a colon ("Name: ...", "**Total:** 12").
 _LABEL = re.compile(r"(?=[^.:!?\n]{1,61}:)[*_]{0,2}[^\s:]+(?:[ \t]+[^\s:]+){0,3}[ \t]*:[*_]{0,2}(?=\s)")
-#: A shorter sentence is no repetition by itself.
-_LEAST_WORDS = 5
 _QUOTED = tuple("\"“„«‘'「『")
 _CORRECTION = re.compile(
     r"\b(?:(?:instead of|rather than) .{1,80}\b(?:write|say|put)\b"
@@ -32,10 +30,6 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _STOP = re.compile(r"[.!?…。！？｡؟۔।॥][\"'”’)\]」』*_~]*\Z")
-
-#: A line of verse or dialogue is shorter than this (characters), and another one follows.
-_SHORT_LINE = 60
-_NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
 
 #: The level of a bold line that serves as a heading: below all others.
 BOLD_LEVEL = 7
@@ -53,6 +47,39 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
     kind: int = Kind.SENTENCE
     first: bool = False
 
+    @property
+    def level(self) -> int:
+        """The level of a heading: 1 is the highest, a bold line the lowest.  0: it is none."""
+        if self.kind != Kind.HEADING:
+            return 0
+        return len(self.text) - len(self.text.lstrip("#")) or BOLD_LEVEL
+
+    @property
+    def introduces(self) -> bool:
+        """Whether what follows belongs to it."""
+        return self.text.rstrip(" \t*_").endswith((":", "："))
+
+    @property
+    def stops(self) -> bool:
+        """Whether it ends with a stop."""
+        return _STOP.search(self.text) is not None
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it begins with what somebody else said."""
+        return self.text.startswith(_QUOTED)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it says what it says in its own words: no quotation, label, row or correction."""
+        if self.text.lstrip("*_").startswith(_QUOTED) or not self.stops or " | " in self.text:
+            return False
+        return _LABEL.match(self.text) is None and _CORRECTION.search(self.text) is None
+
+    def same(self, other: Said) -> bool:
+        """Say whether it says the same as ``other``, and is of its kind."""
+        return self.kind == other.kind and key(self.kind, self.text) == key(other.kind, other.text)
+
 
 #: Stands between two responses in what a conversation has said.
 START = Said("", Kind.SPACE, True)
@@ -69,61 +96,9 @@ def of_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
     return said[at + 1 :]
 
 
-def level_of(kind: int, text: str) -> int:
-    """Return the level of a heading: 1 is the highest, a bold line the lowest.  0: it is none."""
-    return len(text) - len(text.lstrip("#")) or BOLD_LEVEL if kind == Kind.HEADING else 0
-
-
-def introduces(text: str) -> bool:
-    """Say whether what follows ``text`` belongs to it."""
-    return text.rstrip(" \t*_").endswith((":", "："))
-
-
-def announces(said: Said) -> int:
-    """Return how an element stands to the next: as its heading, as a line that introduces it, or as nothing."""
-    if said.kind == Kind.HEADING:
-        return Kind.HEADING
-    return Kind.LINE if introduces(said.text) else Kind.SPACE
-
-
-def stops(text: str) -> bool:
-    """Say whether ``text`` ends with a stop."""
-    return _STOP.search(text) is not None
-
-
-def is_quoted(text: str) -> bool:
-    """Say whether ``text`` begins with what somebody else said."""
-    return text.startswith(_QUOTED)
-
-
-def is_plain(text: str) -> bool:
-    """Say whether a sentence says what it says in its own words: no quotation, label, row or correction."""
-    if is_quoted(text.lstrip("*_")) or not stops(text) or " | " in text:
-        return False
-    return _LABEL.match(text) is None and _CORRECTION.search(text) is None
-
-
-def may_stand_alone(text: str) -> bool:
-    """Say whether a sentence is a repetition by itself."""
-    return is_plain(text) and says_enough(text)
-
-
-def says_enough(text: str) -> bool:
+def says_enough(prose: str) -> bool:
     """Say whether prose is long enough to be a repetition: less may be said again on purpose ("Thank you.")."""
-    return count_words(canonical(text)) >= _LEAST_WORDS
-
-
-def stands_in_verse(text: str, at: int, end: int) -> bool:
-    """Say whether the line that ends at ``end`` is short and another one follows in its paragraph."""
-    return end - at < _SHORT_LINE and _NEXT_LINE.match(text, end) is not None
-
-
-def section_of(said: Sequence[Said]) -> tuple[int, int]:
-    """Return where the heading stands under which the next element stands, and its level; -1 and 0 if none."""
-    for at in range(len(said) - 1, -1, -1):
-        if said[at].kind == Kind.HEADING:
-            return at, level_of(said[at].kind, said[at].text)
-    return -1, 0
+    return count_words(canonical(prose)) >= 5
 
 
 @lru_cache(maxsize=8192)
@@ -146,92 +121,98 @@ def sentences_of(kind: int, text: str) -> tuple[str, ...]:
         if found := mark.match(text, at):
             at = found.end()
     sentences = list[str]()
-    while at < len(text) and not is_quoted(text[at:].lstrip()):
+    while at < len(text) and not text[at:].lstrip().startswith(_QUOTED):
         end, _ = read_sentence(text, at, final=True)
         sentences.append(canonical(text[at:end].strip()))
         at = max(end, at + 1)
     return tuple(dict.fromkeys(filter(None, sentences)))
 
 
-class Whole:
-    """A settled element that is looked for in the history."""
-
-    def __init__(self, said: Said) -> None:
-        self.kinds = (said.kind,)
-        self._words = key(said.kind, said.text)
-
-    def is_in(self, said: Said) -> bool:
-        """Say whether ``said`` is the same."""
-        return bool(said.text) and key(said.kind, said.text) == self._words
-
-    def is_among(self, sentences: Iterable[str]) -> bool:
-        """Say whether it is one of these canonical sentences."""
-        return self._words in sentences
-
-
 class Begun:
-    """The beginning of an element that may become one of ``kinds``: it is whatever may become of it."""
+    """The beginning of an element that may become one of ``kinds``, and whatever may become of it."""
 
     def __init__(self, text: str, kinds: tuple[int, ...]) -> None:
-        self.kinds = kinds
-        self._text, self._beginning = text, Beginning(text)
+        self._text, self._kinds, self._beginning = text, kinds, Beginning(text)
 
-    def is_in(self, said: Said) -> bool:
-        """Say whether it may become ``said``."""
-        if not said.text:
+    def may_become(self, said: Said) -> bool:
+        """Say whether it may become the same as ``said``."""
+        if not said.text or said.kind not in self._kinds:
             return False
         words = key(said.kind, said.text)
         if said.kind == Kind.SENTENCE:
             return self._beginning.may_become(words)
         return words.startswith(key(said.kind, self._text))
 
-    def is_among(self, sentences: Iterable[str]) -> bool:
-        """Say whether it may become one of these canonical sentences."""
-        beginning = self._beginning
-        return any(each.startswith(beginning.initial) and beginning.may_become(each) for each in sentences)
+    def may_repeat(self, said: Said) -> bool:
+        """Say whether it may become a sentence that ``said`` says, or begin a passage as ``said`` does."""
+        if Kind.SENTENCE in self._kinds:
+            for sentence in sentences_of(said.kind, said.text):
+                if self._beginning.may_become(sentence):
+                    return True
+        return said.kind in self._kinds and (said.first or said.introduces) and self.may_become(said)
 
 
-Sought = Whole | Begun
+class History:
+    """What was said, oldest first; settled elements are found in it without a look at all of it."""
 
+    def __init__(self, said: Iterable[Said]) -> None:
+        self._all = list(said)
+        self._places = defaultdict[object, list[int]](list)
+        self._indexed = 0
 
-def going_on(run: Iterable[int], said: Sequence[Said], sought: Sought) -> Iterator[int]:
-    """Return where the run goes on if ``sought`` follows."""
-    for at in run:
-        if at + 1 < len(said) and said[at + 1].kind in sought.kinds and sought.is_in(said[at + 1]):
-            yield at + 1
+    @property
+    def start(self) -> int:
+        """The place of the first element that is still remembered."""
+        return max(0, len(self._all) - MEMORY)
 
+    @property
+    def end(self) -> int:
+        """The place of the next element."""
+        return len(self._all)
 
-def beginning(said: Sequence[Said], sought: Sought) -> Iterator[int]:
-    """Return where ``sought`` begins a block, or introduces one."""
-    for at, each in enumerate(said):
-        if each.kind in sought.kinds and (each.first or introduces(each.text)) and sought.is_in(each):
-            yield at
+    def __getitem__(self, place: int) -> Said:
+        return self._all[place]
 
+    @property
+    def remembered(self) -> list[Said]:
+        """What is still remembered."""
+        return self._all[self.start :]
 
-class Beginnings:
-    """As :func:`beginning`, of settled elements, many of which are looked for in one step: each is found
-    without a look at all that was said.
-    """
+    def add(self, said: Said) -> None:
+        """A reader sees ``said``."""
+        sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
+        self._all.append(said)
 
-    def __init__(self) -> None:
-        self._places: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
-        self._read = 0
+    def going_on(self, run: Iterable[int], fits: Callable[[Said], bool]) -> tuple[int, ...]:
+        """Return where the run goes on, if it does with what ``fits``."""
+        return tuple([at + 1 for at in run if at + 1 < self.end and fits(self._all[at + 1])])
 
-    def of(self, said: Sequence[Said], gone: int, element: Said) -> list[int]:
-        """Return where ``element`` begins a block of ``said``, or introduces one; ``gone`` elements that stood
-        before those were forgotten since the first call.
-        """
-        for at in range(max(0, self._read - gone), len(said)):
-            each = said[at]
-            if each.text and (each.first or introduces(each.text)):
-                self._places[each.kind, key(each.kind, each.text)].append(at + gone)
-        self._read = gone + len(said)
-        places = self._places[element.kind, key(element.kind, element.text)]
-        return [at - gone for at in places[bisect_left(places, gone) :]]
+    def saying(self, sentence: str) -> list[int]:
+        """Return where a sentence was said."""
+        return self._found(canonical(sentence))
 
+    def beginning(self, said: Said) -> list[int]:
+        """Return where the same as ``said`` begins a block, or introduces one."""
+        return self._found((said.kind, key(said.kind, said.text)))
 
-def saying(said: Sequence[Said], sought: Sought) -> Iterator[int]:
-    """Return where ``sought`` was said as a sentence, last place first."""
-    for at in range(len(said) - 1, -1, -1):
-        if sought.is_among(sentences_of(said[at].kind, said[at].text)):
-            yield at
+    def may_be_repeated(self, begun: Begun) -> bool:
+        """Say whether what has begun may become a repetition by itself, or begin a passage said before."""
+        return any(map(begun.may_repeat, self.remembered))
+
+    def section(self) -> tuple[int, int]:
+        """Return where the heading stands under which the next element stands, and its level; -1 and 0 if none."""
+        for at in range(self.end - 1, self.start - 1, -1):
+            if level := self._all[at].level:
+                return at, level
+        return -1, 0
+
+    def _found(self, what: object) -> list[int]:
+        for at in range(max(self._indexed, self.start), self.end):
+            each = self._all[at]
+            for sentence in sentences_of(each.kind, each.text):
+                self._places[sentence].append(at)
+            if each.text and (each.first or each.introduces):
+                self._places[each.kind, key(each.kind, each.text)].append(at)
+        self._indexed = self.end
+        places = self._places[what]
+        return places[bisect_left(places, self.start) :]

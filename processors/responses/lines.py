@@ -65,6 +65,14 @@ def line_end(text: str, at: int) -> int | None:
     return end - 1 if end > at and text[end - 1] == "\r" else end
 
 
+def line_extent(text: str, at: int, final: bool) -> tuple[int, bool]:
+    """Return where the line that ``at`` lies in ends so far, and whether that is settled."""
+    end = line_end(text, at)
+    if end is not None:
+        return end, True
+    return len(text if final else text.rstrip("\r")), final
+
+
 def code_after(line: str, inside: str) -> str:
     """Return the fence of the block of code or mathematics that is open behind ``line``, or "".
 

@@ -3,58 +3,53 @@
 from __future__ import annotations
 
 from processors.responses.filter_state import Duplicate, FilterState, Held
-from processors.responses.history import MEMORY, Said, announces, level_of, sentences_of
+from processors.responses.history import History, Said
 from processors.responses.lines import Kind
 
 
 class Release:
     """Changes ``state`` as text leaves or is taken out; ``out`` and ``duplicates`` gather what came of it."""
 
-    def __init__(self, state: FilterState) -> None:
-        self._state = state
-        self.gone = 0  # elements that were forgotten
+    def __init__(self, state: FilterState, history: History) -> None:
+        self._state, self._history = state, history
         self.out: list[str] = []
         self.duplicates: list[Duplicate] = []
 
+    def leave(self, gap: int, end: int) -> None:
+        """Let the text leave up to ``end``: an element, or more of it, behind ``gap`` characters of white
+        space.
+        """
+        state = self._state
+        if state.sent <= gap:
+            self._write(state.text[:gap], state.text[gap:end], state.sent)
+            state.sent = end
+        else:
+            self.send(end)
+
     def send(self, end: int) -> None:
-        """Let the text leave up to ``end``, the beginning of which has left."""
+        """Let more of what is leaving leave."""
         state = self._state
         if end > state.sent:
             self.out.append(state.text[state.sent : end])
             state.sent = end
 
-    def begin(self, gap: int, end: int) -> None:
-        """Let the beginning of an element leave, up to ``end``, behind ``gap`` characters of white space."""
-        state = self._state
-        self._write(state.text[state.sent : gap], state.text[:gap], state.text[gap:end])
-        state.sent = end
-
-    def emit(self, held: Held, sent: int = 0) -> None:
-        """Let a settled element leave; the first ``sent`` characters of its gap have left."""
-        self._write(held.gap[sent:], held.gap, held.element.text + held.tail)
+    def emit(self, held: Held) -> None:
+        """Let an element leave that was held."""
+        self._write(held.gap, held.element.text + held.tail)
         self.keep(held.element)
 
     def keep(self, said: Said) -> None:
         """Remember an element that has left."""
-        self.remember(said)
+        self._remember(said)
         if said.kind != Kind.RULE:  # what follows it is announced all the same
-            self._state.after = announces(said)
-
-    def remember(self, said: Said) -> None:
-        """Add an element to what was said."""
-        state = self._state
-        sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
-        gone = max(0, len(state.said) + 1 - MEMORY)
-        self.gone += gone
-        state.said, state.run = (*state.said, said)[-MEMORY:], ()
-        if gone and state.shown:
-            state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
+            heads = said.kind == Kind.HEADING
+            self._state.after = Kind.HEADING if heads else Kind.LINE if said.introduces else Kind.SPACE
 
     def drop(self, held: Held) -> None:
         """Take an element out; a heading comes back if anything under it stays."""
         state = self._state
         if held.element.kind == Kind.HEADING:
-            self.close_sections(level_of(held.element.kind, held.element.text))
+            self.close_sections(held.element.level)
             state.owed = (*state.owed, held)
         elif held.element.kind != Kind.RULE:
             self._tell(held)
@@ -62,20 +57,24 @@ class Release:
 
     def close_sections(self, level: int) -> None:
         """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
-        state = self._state
-        closed = [held for held in state.owed if level_of(held.element.kind, held.element.text) >= level]
-        for held in closed:
-            self._tell(held)
-        state.owed = state.owed[: len(state.owed) - len(closed)]
+        owed = self._state.owed
+        for held in owed:
+            if held.element.level >= level:
+                self._tell(held)
+        self._state.owed = tuple([held for held in owed if held.element.level < level])
+
+    def space(self, end: int) -> None:
+        """Let white space leave up to ``end``, joined with that around what went before it."""
+        self._write_gap(self._state.text[:end], self._state.sent)
 
     def end(self) -> None:
         """Nothing but white space follows."""
         state = self._state
         if state.gap is None:
             self.out.append(state.text[state.sent :])
-        else:
-            self.out.append(state.text if "\n" in state.text and state.began else "")
-            state.gap = None
+        elif "\n" in state.text and state.began:
+            self.out.append(state.text)
+        state.gap = None
         self.consume(len(state.text))
 
     def consume(self, end: int) -> bool:
@@ -86,23 +85,27 @@ class Release:
         state.position += end
         return bool(state.text)
 
-    def write_gap(self, unsent: str, gap: str) -> None:
-        """Let white space leave, ``unsent`` of which has not left, joined with that around what went."""
-        state = self._state
-        self.out.append(unsent if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
-        state.gap = None
-
-    def _write(self, unsent: str, gap: str, text: str) -> None:
-        """Write an element that stays, behind the headings that it brings back."""
+    def _write(self, gap: str, text: str, sent: int = 0) -> None:
+        """Write an element that stays, behind the headings that it brings back; ``sent`` characters of its gap
+        have left.
+        """
         state = self._state
         for owed in state.owed:
-            self.write_gap(owed.gap, owed.gap)
+            self._write_gap(owed.gap)
             self.out.append(owed.element.text + owed.tail)
-            self.remember(owed.element)
-        state.owed = ()
-        self.write_gap(unsent, gap)
+            self._remember(owed.element)
+        self._write_gap(gap, sent)
         self.out.append(text)
-        state.began, state.run = True, ()
+        state.owed, state.began, state.run = (), True, ()
+
+    def _write_gap(self, gap: str, sent: int = 0) -> None:
+        state = self._state
+        self.out.append(gap[sent:] if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
+        state.gap = None
+
+    def _remember(self, said: Said) -> None:
+        self._history.add(said)
+        self._state.run = ()
 
     def _tell(self, held: Held) -> None:
         self.duplicates.append(Duplicate(held.element.text, held.similar, held.score, held.position))

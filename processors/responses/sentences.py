@@ -48,6 +48,10 @@ _ABBREVIATION = """
     jan feb apr jun jul aug sep sept oct nov dec tue thu fri
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATION.split())
+
+#: A line of verse or dialogue is shorter than this (characters), and another one follows.
+_SHORT_LINE = 60
+_NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
 
 
@@ -62,6 +66,11 @@ def read_sentence(text: str, start: int, final: bool) -> Extent:
     it may have left before that was clear.
     """
     return _Reader(text, start, final).read()
+
+
+def stands_in_verse(text: str, at: int, end: int) -> bool:
+    """Say whether the line that ends at ``end`` is short and another one follows in its paragraph."""
+    return end - at < _SHORT_LINE and _NEXT_LINE.match(text, end) is not None
 
 
 class _Reader:
