@@ -119,13 +119,13 @@ class Decisions:
         similar = self._find(said.text, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return similar, similar is not None and self._policy.fuzzy
 
-    def _starts(self, held: Held) -> Sequence[int]:
+    def _starts(self, held: Held) -> tuple[int, ...]:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
         element, history = held.element, self._history
         if held.similar:
-            return self._try(lambda: history.saying(element.text) or history.saying(held.similar), [])
+            return self._try(lambda: history.saying(element.text) or history.saying(held.similar), ())
         begins = element.kind in _BEGINNERS and (element.first or element.introduces) and not element.is_quoted
-        return self._try(lambda: history.beginning(element), []) if begins else ()
+        return self._try(lambda: history.beginning(element), ()) if begins else ()
 
     def _is_shown(self, places: Sequence[int]) -> bool:
         """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a

@@ -187,11 +187,11 @@ class History:
         """Return where the run goes on, if it does with what ``fits``."""
         return tuple([at + 1 for at in run if at + 1 < self.end and fits(self._all[at + 1])])
 
-    def saying(self, sentence: str) -> list[int]:
+    def saying(self, sentence: str) -> tuple[int, ...]:
         """Return where a sentence was said."""
         return self._found(canonical(sentence))
 
-    def beginning(self, said: Said) -> list[int]:
+    def beginning(self, said: Said) -> tuple[int, ...]:
         """Return where the same as ``said`` begins a block, or introduces one."""
         return self._found((said.kind, key(said.kind, said.text)))
 
@@ -206,7 +206,7 @@ class History:
                 return at, level
         return -1, 0
 
-    def _found(self, what: object) -> list[int]:
+    def _found(self, what: object) -> tuple[int, ...]:
         for at in range(max(self._indexed, self.start), self.end):
             each = self._all[at]
             for sentence in sentences_of(each.kind, each.text):
@@ -215,4 +215,4 @@ class History:
                 self._places[each.kind, key(each.kind, each.text)].append(at)
         self._indexed = self.end
         places = self._places[what]
-        return places[bisect_left(places, self.start) :]
+        return tuple(places[bisect_left(places, self.start) :])

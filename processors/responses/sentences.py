@@ -9,6 +9,7 @@ on in lower case or with a digit, as wrapped text does.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from processors.responses.lines import Kind, line_end, line_kind
 
@@ -25,14 +26,20 @@ _LONGEST_WORD = 40
 #: A sentence is wrapped into no more lines: to read hundreds of them again with every piece would take long.
 _MOST_LINES = 30
 
+#: A line of verse or dialogue is shorter than this (characters), and another one follows.
+_SHORT_LINE = 60
+_NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
+
+_BRACKETS = dict(zip("([「『（【《", ")]」』）】》", strict=True))
+_QUOTE = '["“”„«»]'
+_NO_OPENING = r"""[^\s(\[{「『（【《"“„«'‘/—–-]"""
 _TOKEN = re.compile(
-    r"(?P<code>`+)|(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)|(?P<wide>[。！？｡]+)"
-    r"|(?P<bracket>[()\[\]「」『』（）【】《》])|(?P<quote>[\"“”„«»])|(?P<emphasis>\*+|_+|~~+)"
+    r"(?P<break>\r?\n)|(?P<stop>[.!?…؟۔।॥]+)(?P<apostrophes>['’]*)|(?P<wide>[。！？｡]+)"
+    rf"|(?P<opens>`+|(?<![:;=])[(\[「『（【《]|(?<!{_NO_OPENING}){_QUOTE}|(?<!\S)(?:\*+|_+|~~+)(?=\S))"
 )
 #: Where a token may begin, and a sentence end: much faster to look for than the tokens.
 MAY_END = re.compile('[`\r\n.!?…؟۔।॥。！？｡()\\[\\]「」『』（）【】《》"“”„«»*_~]')
-_CLOSES = dict(zip(")]」』）】》", "([「『（【《", strict=True))
-_OPENING = "([{「『（【《\"“„«'‘/—–-"
+_STOP_INSIDE = re.compile(r"([.!?…؟۔।॥]+|[。！？｡]+)[)\]」』）】》\"“”„«»'’*_~]+\Z")
 _SPACE = re.compile(rf"\s{{0,{LONGEST_GAP}}}")
 _INLINE_SPACE = re.compile(rf"[^\S\n]{{0,{LONGEST_GAP}}}")
 _LAST_WORD = re.compile(r"[^\s(\[{\"“„«*_'‘]*\Z")
@@ -48,12 +55,7 @@ _ABBREVIATION = """
     jan feb apr jun jul aug sep sept oct nov dec tue thu fri
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATION.split())
-
-#: A line of verse or dialogue is shorter than this (characters), and another one follows.
-_SHORT_LINE = 60
-_NEXT_LINE = re.compile(r"[^\S\n]*\n[^\W\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
-
 
 #: Where a sentence ends, exclusive, and whether that is settled: whether what follows cannot change it.
 Extent = tuple[int, bool]
@@ -65,7 +67,9 @@ def read_sentence(text: str, start: int, final: bool) -> Extent:
     Unless ``final``, ``text`` may still grow.  White space after a sentence without a stop belongs to it, since
     it may have left before that was clear.
     """
-    return _Reader(text, start, final).read()
+    end, settled = _Reader(text[start:], final).read()
+    # Half a line end stays with its other half.
+    return start + (end if settled else len(text[start : start + end].rstrip("\r"))), settled
 
 
 def stands_in_verse(text: str, at: int, end: int) -> bool:
@@ -73,137 +77,92 @@ def stands_in_verse(text: str, at: int, end: int) -> bool:
     return end - at < _SHORT_LINE and _NEXT_LINE.match(text, end) is not None
 
 
+@lru_cache(maxsize=64)
+def _rest_of(mark: str) -> re.Pattern[str]:
+    """Return how a quotation, a bracket, emphasis or a code span goes on and ends that ``mark`` opens."""
+    if mark in _BRACKETS:
+        opening, closing = re.escape(mark), re.escape(_BRACKETS[mark])
+        inside = rf"`[^`]*`|{opening}[^{opening}{closing}]*{closing}|[^{closing}]"
+        return re.compile(rf"(?>{inside})*+{closing}")
+    if mark[0] in "`*_~":
+        before = mark[0] if mark[0] == "`" else rf"\s{mark[0]}"
+        return re.compile(rf".*?(?<![{before}]){re.escape(mark)}(?!{re.escape(mark[0])})")
+    return re.compile(rf".*?(?<={_NO_OPENING}){_QUOTE}")
+
+
 class _Reader:
-    def __init__(self, text: str, start: int, final: bool) -> None:
-        self._text, self._start, self._final = text, start, final
-        self._open: list[str] = []  # what must close before the sentence may end
+    """Reads the sentence that a text begins with: goes from stop to stop, past all that is in pairs."""
+
+    def __init__(self, text: str, final: bool) -> None:
+        self._text, self._final = text, final
         self._lines = 1
 
     def read(self) -> Extent:
-        text, at = self._text, self._start
-        while begins := MAY_END.search(text, at):
+        text, at = self._text, 0
+        while at <= LONGEST_SENTENCE and (begins := MAY_END.search(text, at)):
             token = _TOKEN.match(text, begins.start())
+            at = token.end() if token else begins.end()
             if token is None:
-                at = begins.end()
                 continue
-            if token.end() == len(text) and not self._final and token.lastgroup != "break":
-                return self._unsettled(len(text))
-            read = getattr(self, f"_{token.lastgroup}")
-            step: int | Extent = read(token.start(), token.end())
+            kind = token.lastgroup
+            if kind == "break":
+                step = self._line_end(token.start(), at, stopped=False)
+            elif at == len(text) and not self._final:
+                return at, False
+            elif kind == "opens":
+                step = self._pair(token[0], at)
+            elif kind == "wide":
+                step = at, True
+            else:
+                step = self._stop(token.start(), token.end("stop"), at)
             if isinstance(step, tuple):
                 return step
             at = step
-            if at - self._start > LONGEST_SENTENCE:
-                return self._unsettled(at)  # the rest would only take time
-        return self._settled(len(text)) if self._final else self._unsettled(len(text))
+        return (at, False) if at > LONGEST_SENTENCE else (len(text), self._final)
 
-    def _code(self, start: int, end: int) -> int | Extent:
-        """A code span; without its other end it goes to the end of the line."""
+    def _pair(self, mark: str, at: int) -> int | Extent:
+        """Read past what ``mark`` opens; if nothing closes it, it goes to the end of the line."""
         text = self._text
-        line_ends = line_end(text, end)
-        last = len(text) if line_ends is None else line_ends
-        ticks = "`" * (end - start)
-        closing = re.compile(rf"(?<!`){ticks}(?!`)").search(text, end, last)
+        ends = line_end(text, at)
+        closing = _rest_of(mark).match(text, at, len(text) if ends is None else ends)
         if closing is None:
-            return last
-        if closing.end() == len(text) and not self._final:
-            return self._unsettled(len(text))
-        return closing.end()
+            return len(text) if ends is None else ends
+        end = closing.end()
+        if end == len(text) and not self._final:
+            return end, False
+        stop = _STOP_INSIDE.search(text, at, end) if mark[0] != "`" else None
+        if stop is None:
+            return end
+        if stop[1][0] in "。！？｡":
+            # 「…。」 is often the object of a sentence that goes on; emphasis is not.
+            return (end, True) if mark[0] in "*_~" else end
+        return self._stop(stop.start(), stop.end(1), end)
 
-    def _break(self, start: int, end: int) -> int | Extent:
-        return self._line_end(start, end, stopped=False)
-
-    def _stop(self, start: int, end: int) -> int | Extent:
+    def _stop(self, start: int, end: int, closed: int) -> int | Extent:
+        """A stop from ``start`` to ``end``, and marks up to ``closed`` that close what it stands in."""
         text = self._text
-        closed = self._close_after(end)
         if closed == len(text):
-            return self._settled(closed) if self._final else self._unsettled(closed)
-        following = _SPACE.match(text, closed)
-        after = following.end() if following else closed
-        word_at = max(self._start, start - _LONGEST_WORD)
-        if after == closed and not self._open and _WORD_BEFORE.search(text, word_at, start):
+            return closed, self._final
+        after = _SPACE.match(text, closed).end()
+        word_at = max(0, start - _LONGEST_WORD)
+        if after == closed:
             # "... at nine.The museum": between two chunks there may be no space.
-            if _WORD_AFTER.match(text, closed):
-                return self._settled(closed)
-            if not self._final and _WORD_MAY_FOLLOW.match(text, closed):
-                return self._unsettled(closed)
-        if after == closed or self._open:
+            if _WORD_BEFORE.search(text, word_at, start):
+                if _WORD_AFTER.match(text, closed):
+                    return closed, True
+                if not self._final and _WORD_MAY_FOLLOW.match(text, closed):
+                    return closed, False
             return closed
-        word = _LAST_WORD.search(text, word_at, start)
-        before = word[0] if word else ""
+        before = _LAST_WORD.search(text, word_at, start)[0]
         line_ends = text.find("\n", closed, after)
         if line_ends >= 0:
             stopped = text[start:end] != "." or before.lower() not in _ABBREVIATIONS
             return self._line_end(closed, line_ends + 1, stopped=stopped)
         if after == len(text):
-            return self._settled(closed) if self._final else self._unsettled(closed)
+            return closed, self._final
         if self._ends(text[start:end], before, text[after], closed > end):
-            return self._settled(closed)
+            return closed, True
         return closed
-
-    def _wide(self, start: int, end: int) -> int | Extent:
-        closed = self._close_after(end)
-        if closed == len(self._text) and not self._final:
-            return self._unsettled(closed)
-        # 「…。」 is often the object of a sentence that goes on; emphasis is not.
-        if self._open or (closed > end and self._text[closed - 1] not in "*_~"):
-            return closed
-        return self._settled(closed)
-
-    def _bracket(self, start: int, end: int) -> int:
-        bracket = self._text[start]
-        if bracket not in _CLOSES:
-            if not (start > self._start and self._text[start - 1] in ":;="):  # a face is no bracket
-                self._open.append(bracket)
-        else:
-            self._close(_CLOSES[bracket])
-        return end
-
-    def _quote(self, start: int, end: int) -> int:
-        if self._opens(start):
-            self._open.append('"')
-        else:
-            self._close('"')
-        return end
-
-    def _emphasis(self, start: int, end: int) -> int:
-        mark = self._text[start:end]
-        if not (self._before(start).isspace() or not self._close(mark)):
-            return end
-        if self._opens(start) and end < len(self._text) and not self._text[end].isspace():
-            self._open.append(mark)
-        return end
-
-    def _before(self, at: int) -> str:
-        return self._text[at - 1] if at > self._start else " "
-
-    def _opens(self, at: int) -> bool:
-        before = self._before(at)
-        return before.isspace() or before in _OPENING
-
-    def _close(self, opened: str) -> bool:
-        """Close what was opened, and whatever was left open inside it; say whether it was open at all."""
-        if opened not in self._open:
-            return False
-        while self._open.pop() != opened:
-            pass
-        return True
-
-    def _close_after(self, at: int) -> int:
-        """Return where the marks end that follow a stop at ``at`` and close what is open."""
-        text = self._text
-        while at < len(text):
-            mark = text[at]
-            if mark in "*_~" and (run := re.compile(rf"{re.escape(mark)}+").match(text, at)):
-                if not self._close(run[0]):
-                    return at
-                at = run.end()
-                continue
-            closes = self._close('"') if mark in '"“”«»' else mark in _CLOSES and self._close(_CLOSES[mark])
-            if not closes and mark not in "'’":
-                return at
-            at += 1
-        return at
 
     def _ends(self, stop: str, before: str, following: str, closed: bool) -> bool:
         """Say whether a stop that white space follows ends the sentence."""
@@ -216,7 +175,7 @@ class _Reader:
             return True
         word = before.lower()
         if word.isdigit() and len(word) <= 3:  # "2. Close the lid": the number belongs to what follows
-            return not self._text.startswith(word, self._start)
+            return not self._text.startswith(word)
         if word in _ABBREVIATIONS or (before != "I" and _INITIALS.fullmatch(before)):
             return False
         return not (goes_on or following.isdigit()) or (len(word) > 2 and "." not in word)
@@ -224,23 +183,15 @@ class _Reader:
     def _line_end(self, end: int, following: int, *, stopped: bool) -> int | Extent:
         """The line ends at ``end``, the next one begins at ``following``: does the sentence go on there?"""
         text = self._text
-        space = _INLINE_SPACE.match(text, following)
-        at = space.end() if space else following
+        at = _INLINE_SPACE.match(text, following).end()
         if at == len(text):
-            return self._settled(end) if self._final else self._unsettled(end)
+            return end, self._final
         kind, _ = line_kind(text, at, self._final)
         if kind is Kind.UNDECIDED:
-            return self._unsettled(end)
+            return end, False
         goes_on = text[at].islower() or text[at].isdigit() or text[at] in _GOES_ON
         goes_on = goes_on or (text[at] in "[(`" and text[end - 1].islower())
         self._lines += 1
         if kind is not Kind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
-            return self._settled(end)
+            return end, True
         return at
-
-    def _settled(self, end: int) -> Extent:
-        return end, True
-
-    def _unsettled(self, end: int) -> Extent:
-        # Half a line end stays with its other half.
-        return len(self._text[:end].rstrip("\r")), False

@@ -2,7 +2,7 @@
 
 Every chunk that comes in gives one that goes out, in the same order, its text possibly empty.  One more goes
 out when a hold time ends between two chunks, one less when a chunk was lost.  Readers expect numbers without
-holes, so what goes out is counted by itself: the numbers are the same until one of the two happens.
+holes, so what goes out is counted by itself.
 
 What goes out must not change when chunks are read again after a crash, although the clock says something
 else then.  So the clock is first noted in the state (:meth:`ResponseSequencer.note`), and what was due at that
@@ -38,8 +38,8 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     ``next_in`` and ``next_out``: the next number to come in and to go out.  ``ahead``: chunks that came
     before their time, by number, and when they came.  ``gaps``: first and last number of what was given up.
     ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
-    response has had its final chunk; what is left of it is there to recognize repeated and late chunks.
-    ``clock``: what the clock said when it was noted; what was due then is still to be done.
+    response has had its final chunk; what is left of it tells repeated and late chunks.  ``clock``: what the
+    clock said when it was noted; what was due then is still to be done.
     """
 
     response_id: str
@@ -58,11 +58,10 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
 class Sequenced(msgspec.Struct):
     """What a step gave: the new state (``None``: forget it), what goes out, and what there is to count.
 
-    ``late`` chunks came after the response had gone on without them, or after its end: they are not in the
-    output.  ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``: characters that
-    came in and do not leave yet; ``waited``: how long (seconds) each text was held that is held no longer.
-    ``errors`` in detection let their text through.  ``silent``: no final chunk ever came.  ``said``: when the
-    response ends, what it has said, for a memory that spans the conversation.
+    ``late`` chunks came after the response had gone on without them, or ended: they are not in the output.
+    ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``, ``waited``, ``errors``: as
+    in :class:`Filtered`.  ``silent``: no final chunk ever came.  ``said``: when the response ends, what it has
+    said, for a memory that spans the conversation.
     """
 
     state: ResponseState | None
@@ -117,14 +116,12 @@ class ResponseSequencer:
         What was noted is to be done at once; only a closed response is forgotten an idle time after that, so
         that its chunks' offsets are committed for long and never read again.
         """
-        idle = self._filter.policy.idle_seconds
+        policy = self._filter.policy
         if state.clock is not None:
-            return state.clock + idle if state.closed else state.clock
-        times = [state.seen_at + idle]
-        times += [came_at + self._filter.policy.hold_seconds for _, came_at in state.ahead]
-        if (release := self._filter.wake_at(state.filtered)) is not None:
-            times.append(release)
-        return min(times)
+            return state.clock + policy.idle_seconds if state.closed else state.clock
+        times = [state.seen_at + policy.idle_seconds, self._filter.wake_at(state.filtered)]
+        times += [came_at + policy.hold_seconds for _, came_at in state.ahead]
+        return min(time for time in times if time is not None)
 
 
 class _Step:
@@ -138,61 +135,59 @@ class _Step:
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
         """Take a chunk; then give up what has been missing for too long: it might have been this one."""
-        state = self._state
+        state, number = self._state, chunk.sequence
         self._now = state.seen_at = now
-        number = chunk.sequence
         if any(first <= number <= last for first, last in state.gaps):
             self._done.late.append(chunk)
         elif number < state.next_in or number in self._ahead:
             self._done.repeated += 1
         else:
             self._ahead[number] = chunk, now
-            self._go_on()
-            while self._too_many_ahead():
-                self._give_up()
-        self._give_up_what_is_overdue()
+            self._take_turns()
+        self._give_up_what_is_missing()
 
     def do_what_is_due(self, now: float) -> None:
         """Go on without lost chunks, end what has fallen silent, or release what was held for too long."""
-        self._now = now
-        self._give_up_what_is_overdue()
-        if now >= self._state.seen_at + self._filter.policy.idle_seconds:
-            self._end()
-            return
-        overdue = self._filter.tick(self._state.filtered, now)
-        if overdue.text or overdue.duplicates:
-            self._send(overdue, final=False)  # in a chunk of its own
-
-    def _too_many_ahead(self) -> bool:
-        characters = sum(len(chunk.text) for chunk, _ in self._ahead.values())
-        return len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
-
-    def _give_up_what_is_overdue(self) -> None:
-        """Go on without each chunk that one after it has waited for long enough."""
-        wait = self._filter.policy.hold_seconds
-        while self._ahead and self._now >= min(at for _, at in self._ahead.values()) + wait:
-            self._give_up()
-
-    def _end(self) -> None:
-        """Give a response that never ended an end."""
-        while self._ahead:
-            self._give_up()
-        if not self._state.closed:
-            self._state.seen_at, self._done.silent = self._now, True
-            self._push("", final=True)
+        state, self._now = self._state, now
+        silent = now >= state.seen_at + self._filter.policy.idle_seconds
+        self._give_up_what_is_missing(at_once=silent)
+        if not silent:
+            overdue = self._filter.tick(state.filtered, now)
+            if overdue.text or overdue.duplicates:
+                self._send(overdue, final=False)  # in a chunk of its own
+        elif not state.closed:
+            state.seen_at, self._done.silent = now, True
+            self._filter_text("", final=True)
 
     def result(self) -> Sequenced:
+        """Return what the step gave."""
         self._state.ahead = tuple([self._ahead[number] for number in sorted(self._ahead)])
         self._state.clock = None
         return self._done
 
-    def _go_on(self) -> None:
+    def _give_up_what_is_missing(self, *, at_once: bool = False) -> None:
+        """Go on without chunks that one after them has waited for long enough, or too many."""
+        state, ahead = self._state, self._ahead
+        while ahead and (at_once or self._is_enough()):
+            following = min(ahead)
+            self._done.missing += following - state.next_in
+            state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
+            state.next_in = following
+            self._take_turns()
+
+    def _is_enough(self) -> bool:
+        """Say whether what came before its time has waited for long enough, or is too much to wait."""
+        characters = sum(len(chunk.text) for chunk, _ in self._ahead.values())
+        overdue = min(at for _, at in self._ahead.values()) + self._filter.policy.hold_seconds
+        return self._now >= overdue or len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
+
+    def _take_turns(self) -> None:
         """Filter the chunks whose turn it is."""
         state = self._state
         while not state.closed and state.next_in in self._ahead:
             chunk, came_at = self._ahead.pop(state.next_in)
             state.next_in += 1
-            self._push(chunk.text, final=chunk.final)
+            self._filter_text(chunk.text, final=chunk.final)
             if state.filtered.held_since == self._now:
                 # What is held of it has waited since it came: the hold time does not begin anew.
                 state.filtered.held_since = came_at
@@ -200,51 +195,39 @@ class _Step:
             self._done.late += [chunk for chunk, _ in self._ahead.values()]
             self._ahead.clear()
 
-    def _give_up(self) -> None:
-        """Go on without the chunks that are missing before the next one that is there."""
-        following = min(self._ahead)
-        state = self._state
-        self._done.missing += following - state.next_in
-        state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
-        state.next_in = following
-        self._go_on()
-
-    def _push(self, text: str, *, final: bool) -> None:
+    def _filter_text(self, text: str, *, final: bool) -> None:
         self._send(self._filter.push(self._state.filtered, text, self._now, final=final), final=final)
 
     def _send(self, filtered: Filtered, *, final: bool) -> None:
-        state = self._state
-        self._done.chunks.append(
+        state, done = self._state, self._done
+        whose = {"response_id": state.response_id, "tenant_id": state.tenant_id}
+        done.chunks.append(
             ResponseChunk(
-                response_id=state.response_id,
                 conversation_id=state.conversation_id,
                 sequence=state.next_out,
                 text=filtered.text,
                 final=final,
-                tenant_id=state.tenant_id,
+                **whose,
             )
         )
         state.next_out += 1
-        self._done.duplicates += (
+        done.duplicates += [
             ContentDuplicationEvent(
                 event_id=ids.deterministic_id("duplicate", state.response_id, duplicate.position),
                 session_id=state.conversation_id,
-                response_id=state.response_id,
                 timestamp=datetime.fromtimestamp(self._now, UTC),
                 duplicate_sentence=duplicate.sentence,
                 similar_sentence=duplicate.similar,
                 similarity_score=duplicate.score,
                 position_in_response=duplicate.position,
                 kept=duplicate.kept,
-                tenant_id=state.tenant_id,
+                **whose,
             )
             for duplicate in filtered.duplicates
-        )
-        self._done.held += filtered.held
-        self._done.errors += filtered.errors
-        if filtered.waited is not None:
-            self._done.waited.append(filtered.waited)
+        ]
+        done.held += filtered.held
+        done.errors += filtered.errors
+        done.waited += [filtered.waited] if filtered.waited is not None else []
         state.filtered = filtered.state
         if final:
-            state.closed, self._done.said = True, of_response(filtered.state.said)
-            state.filtered = FilterState()
+            state.closed, done.said, state.filtered = True, of_response(filtered.state.said), FilterState()

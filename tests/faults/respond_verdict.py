@@ -133,7 +133,7 @@ class RespondVerdict:
         letters = set()
         for record in records:
             try:
-                decode_chunk(record, record.key)
+                decode_chunk(record, keyed=True)
             except InvalidRecord as error:
                 letters.add(_letter(record, error.reason))
         return letters

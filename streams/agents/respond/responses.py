@@ -11,7 +11,8 @@ from another see :class:`Remembered`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -23,11 +24,7 @@ from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
 from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
-from processors.responses.sequence import (
-    ResponseSequencer,
-    ResponseState,
-    Sequenced,
-)
+from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams import cloudevents
 from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
@@ -118,9 +115,7 @@ class Responses:
             others=(MEMORY,),
             sources={
                 self._source: Source(
-                    decode=lambda record: decode_chunk(
-                        record, None if self._spans_conversation else record.key
-                    ),
+                    decode=lambda record: decode_chunk(record, keyed=not self._spans_conversation),
                     fold=self._fold,
                     key=lambda chunk: chunk.response_id.encode(),
                     home=lambda chunk: (CHUNKS, chunk.response_id.encode()),
@@ -129,28 +124,22 @@ class Responses:
             },
             wake_at=self._sequencer.wake_at,
             on_timer=self._on_timer,
-            timer_at=self._timer_at,
+            timer_at=lambda key, payload: self._due_at(_codec_of(key).decode(payload, key)),
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
         )
-
-    def _timer_at(self, key: bytes, payload: bytes) -> float:
-        if key.startswith(_MEMORY_MARK):
-            return self._forgotten_at(MEMORY.decode(payload, key))
-        return self._sequencer.wake_at(STATE.decode(payload, key))
 
     def _fold(self, before: ResponseState | None, run: Run[ResponseChunk], work: Work) -> ResponseState | None:
         ((chunk, record),) = run.items
         now = record.timestamp / 1000
         said: tuple[Said, ...] = ()
         if before is None:
-            memory = self._still_known(self._memory(_memory_key(chunk), work), now)
-            said = tuple(each.said for each in memory if each.since <= record.offset)
+            said = self._known(_memory_key(chunk), record.offset, now, work)
         self._log.begin(chunk.conversation_id)
         done = self._sequencer.push(before, chunk, now, said)
         work.count("response_characters_total", by=len(chunk.text))
         self._publish(run.key, done, work, (record, chunk))
-        self._remember(_memory_key(chunk), done.said, (run.next_offset, now), work)
+        self._remember(_memory_key(chunk), done.said, run.next_offset, now, work)
         return done.state
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
@@ -162,100 +151,75 @@ class Responses:
         """
         # What the clock has seen pass may still be unread.
         now = context.now if context.caught_up else min(context.now, context.log_time)
-        again = context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)
-        if key.startswith(_MEMORY_MARK):
-            memory = work.get(key, MEMORY)
-            if memory is None:
-                return
-            if (due := self._forgotten_at(memory)) > now:
-                work.wake(key, max(due, again))
-            else:
-                work.remove(key)
+        value: Memory | ResponseState | None = work.get(key, _codec_of(key))
+        if value is None:
             return
-        before = work.get(key, STATE)
-        if before is None:
-            return
-        if (due := self._sequencer.wake_at(before)) > now:
-            work.wake(key, max(due, again))
-        elif before.clock is None:
-            work.put(key, self._sequencer.note(before, now), STATE)
+        if (due := self._due_at(value)) > now:
+            work.wake(key, max(due, context.now + min(context.now - now, _LOOK_AGAIN_SECONDS)))
+        elif not isinstance(value, ResponseState):
+            work.remove(key)
+        elif value.clock is None:
+            work.put(key, self._sequencer.note(value, now), STATE)
         else:
-            self._log.begin(before.conversation_id)
-            done = self._sequencer.tick(before, before.clock)
+            self._log.begin(value.conversation_id)
+            done = self._sequencer.tick(value, value.clock)
             self._publish(key, done, work)
-            self._remember(_memory_key(before), done.said, (0, before.clock), work)
+            self._remember(_memory_key(value), done.said, 0, value.clock, work)
             if done.state is None:
                 work.remove(key)
             else:
                 work.put(key, done.state, STATE)
 
+    def _due_at(self, value: Memory | ResponseState) -> float:
+        """Return when the timer has something to do: for a response, or when all of a memory is too old."""
+        if isinstance(value, ResponseState):
+            return self._sequencer.wake_at(value)
+        return max(said.at for said in value) + self._settings.response_memory_seconds
+
     def _publish(
-        self,
-        key: bytes,
-        done: Sequenced,
-        work: Work,
-        current: tuple[SourceRecord, ResponseChunk] | None = None,
+        self, key: bytes, done: Sequenced, work: Work, current: tuple[SourceRecord, ResponseChunk] | None = None
     ) -> None:
+        """Send what a step gave, count it, and tell of it; ``current``: the chunk that made it."""
         cause = cloudevents.incoming(current[0].headers) if current is not None else None
         about = key.decode()
         for chunk in done.chunks:
             event_id = f"{about}/{chunk.sequence}"
             headers = cloudevents.outgoing("chat.response.v1", _SOURCE, event_id, subject=about, cause=cause)
             work.emit(RESPONSES, key, _encode(chunk), headers)
-        for duplicate in done.duplicates:
+        for event in done.duplicates:
             headers = cloudevents.outgoing(
-                "chat.duplicate.v1",
-                _SOURCE,
-                duplicate.event_id,
-                subject=about,
-                time=duplicate.timestamp,
-                cause=cause,
+                "chat.duplicate.v1", _SOURCE, event.event_id, subject=about, time=event.timestamp, cause=cause
             )
-            work.emit(DUPLICATES, key, _encode(duplicate), headers)
+            work.emit(DUPLICATES, key, _encode(event), headers)
         for late in done.late:
             if current is not None and late is current[1]:
-                work.dead_letter(
-                    current[0],
-                    InvalidRecord("late_chunk", "the response went on, or ended, without this chunk"),
-                )
+                error = InvalidRecord("late_chunk", "the response went on, or ended, without this chunk")
+                work.dead_letter(current[0], error)
             else:
                 why = [("dlq_reason", b"late_chunk"), ("dlq_stage", b"responses")]
                 work.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
-        self._count(done, work)
-        self._log.tell(about, done)
-
-    @staticmethod
-    def _count(done: Sequenced, work: Work) -> None:
-        for metric, n in (
-            ("content_duplicates_detected_total", sum(not duplicate.kept for duplicate in done.duplicates)),
-            ("content_detection_errors_total", len(done.errors)),
-            ("response_held_characters_total", done.held),
+        for metric, kind, n in (
+            ("content_duplicates_detected_total", (), sum(not event.kept for event in done.duplicates)),
+            ("content_detection_errors_total", (), len(done.errors)),
+            ("response_held_characters_total", (), done.held),
+            ("response_irregularities_total", ("repeated",), done.repeated),
+            ("response_irregularities_total", ("missing",), done.missing),
+            ("response_irregularities_total", ("late",), len(done.late)),
+            ("response_irregularities_total", ("silent",), int(done.silent)),
         ):
             if n:
-                work.count(metric, by=n)
-        for kind, n in (
-            ("repeated", done.repeated),
-            ("missing", done.missing),
-            ("late", len(done.late)),
-            ("silent", int(done.silent)),
-        ):
-            if n:
-                work.count("response_irregularities_total", kind, by=n)
+                work.count(metric, *kind, by=n)
         for seconds in done.waited:
             work.observe("response_hold_seconds", seconds)
+        self._log.tell(about, done)
 
-    def _memory(self, key: bytes, work: Work) -> Memory:
-        if not self._spans_conversation:
-            return ()
-        return work.get(key, MEMORY) or ()
+    def _known(self, key: bytes, offset: int, now: float, work: Work) -> tuple[Said, ...]:
+        """Return what a response must not repeat that begins at ``offset``."""
+        since = now - self._settings.response_memory_seconds
+        memory = work.get(key, MEMORY) if self._spans_conversation else None
+        return tuple(each.said for each in memory or () if each.at > since and each.since <= offset)
 
-    def _still_known(self, memory: Memory, now: float) -> list[Remembered]:
-        return [said for said in memory if now < said.at + self._settings.response_memory_seconds]
-
-    def _forgotten_at(self, memory: Memory) -> float:
-        return max(said.at for said in memory) + self._settings.response_memory_seconds
-
-    def _remember(self, key: bytes, said: Iterable[Said], since_and_now: tuple[int, float], work: Work) -> None:
+    def _remember(self, key: bytes, said: tuple[Said, ...], since: int, now: float, work: Work) -> None:
         """Add what a finished response said to its conversation's memory.
 
         What is too old to be known stays until the timer takes it all: a chunk that is read again after a crash
@@ -263,18 +227,21 @@ class Responses:
         """
         if not self._spans_conversation or not said:
             return
-        since, now = since_and_now
-        before = self._memory(key, work)
+        before = work.get(key, MEMORY) or ()
         new = tuple(Remembered(each, since, now) for each in (START, *said))
         if set(before).issuperset(new):  # its end is read again after a crash
             return
         after = (*before, *new)[-ELEMENTS_MOST:]
         # Before any response: one whose end is stored is not read again, and what it said would be forgotten.
         work.put(key, after, MEMORY, first=True)
-        work.wake(key, self._forgotten_at(after))
+        work.wake(key, self._due_at(after))
 
 
 def _memory_key(of: ResponseChunk | ResponseState) -> bytes:
     """Return the key of the memory of a conversation; no id holds what parts a tenant's from its name."""
     tenant = "" if of.tenant_id == DEFAULT_TENANT else f"{of.tenant_id}\x1f"
     return _MEMORY_MARK + (tenant + of.conversation_id).encode()
+
+
+def _codec_of(key: bytes) -> Codec[Any]:
+    return MEMORY if key.startswith(_MEMORY_MARK) else STATE

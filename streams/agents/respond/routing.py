@@ -38,7 +38,7 @@ class ChunkRouting:
         effects = Effects()
         for record in batch.records:
             try:
-                chunk = decode_chunk(record, record.key)
+                chunk = decode_chunk(record, keyed=True)
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
             else:
@@ -46,20 +46,19 @@ class ChunkRouting:
         return effects
 
 
-def decode_chunk(record: SourceRecord, key: bytes | None) -> ResponseChunk:
-    """Return the record's chunk; ``key``, unless ``None``, must be that of its response.
+def decode_chunk(record: SourceRecord, *, keyed: bool) -> ResponseChunk:
+    """Return the record's chunk.  ``keyed``: its key, if it has one, must be that of its response.
 
     Raises:
         InvalidRecord: it is none, or lies under another key, or an id holds control characters.
     """
     chunk = decode(ResponseChunk, record.value)
     # JSON has them only as escapes (DEL apart), so most chunks need no second look.
-    escaped = record.value is not None and (b"\\" in record.value or b"\x7f" in record.value)
-    if escaped:
+    if record.value is not None and (b"\\" in record.value or b"\x7f" in record.value):
         for field in ("response_id", "conversation_id", "tenant_id"):
             if _CONTROL.search(getattr(chunk, field)):
                 raise InvalidRecord("control_characters", f"{field} holds control characters: remove them")
-    if key is not None and key != chunk.response_id.encode():
+    if keyed and record.key not in (None, chunk.response_id.encode()):
         raise InvalidRecord(
             "key_mismatch", "the record's key differs from response_id in its value: they must be equal"
         )
