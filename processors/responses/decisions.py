@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import takewhile
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -28,60 +27,59 @@ T = TypeVar("T")
 class Decisions:
     """Decides on one element after the other, in ``state``, and has ``release`` carry it out."""
 
-    def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self._state, self._policy, self._find = state, policy, find
-        self._history = History(state.said)
-        self.release = Release(state, self._history)
+    def __init__(
+        self,
+        state: FilterState,
+        history: History,
+        release: Release,
+        policy: FilterPolicy,
+        find: FindDuplicate,
+    ) -> None:
+        self._state, self._history, self._release = state, history, release
+        self._policy, self._find = policy, find
         self.errors: list[Exception] = []
-
-    def end_before(self, element: Element, said: Said) -> None:
-        """Deal with what ends where ``element`` begins, once its kind is clear: what is held, and sections."""
-        if self._may_become_bold_line(element):
-            return
-        in_list = any(held.element.kind == Kind.ITEM for held in self._state.held)
-        indented = self._state.text[: element.gap][-1:] in (" ", "\t")
-        if element.first and not (in_list and (indented or element.kind is Kind.ITEM)):
-            self.end_block(said.level)
-        if said.level:
-            self.release.close_sections(said.level)
 
     def waits(self, element: Element, said: Said) -> bool:
         """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
-        return self._try(lambda: self._may_repeat(element, said), False)
-
-    def _may_repeat(self, element: Element, said: Said) -> bool:
-        state, history, kind = self._state, self._history, element.kind
+        state, short = self._state, self._is_short(said)
         state.similar = False
-        if not history.end or state.after != Kind.SPACE or self._is_too_long(said):
+        in_bold = not element.long and element.kind in _OPEN and said.text[0] in "*_"
+        if in_bold and (state.held or state.owed):  # a heading, or a sentence that begins in bold
+            return short
+        self.end_before(element, said)
+        if not short or not self._history.end or state.after != Kind.SPACE:
             return False
-        if kind is Kind.UNDECIDED or ((state.held or state.owed) and self._may_become_bold_line(element)):
-            return True
+        return element.kind is Kind.UNDECIDED or self._try(lambda: self._may_repeat(said), False)
+
+    def _may_repeat(self, said: Said) -> bool:
+        state, history, opens = self._state, self._history, said.kind in _OPEN
         # A line that looks like a sentence may still become a heading, and the other way round.
-        begun = Begun(said.text, _OPEN if kind in _OPEN else (kind,))
+        begun = Begun(said.text, _OPEN if opens else (said.kind,))
         if history.going_on(state.run, begun.may_become):
             return True
         self.break_off()
         if state.after != Kind.SPACE:  # what left just now announces what follows
             return False
-        if kind in _BEGINNERS and not said.is_quoted and history.may_be_repeated(begun):
+        if said.kind in _BEGINNERS and not said.is_quoted and history.may_be_repeated(begun):
             return True
-        state.similar = kind in _OPEN and self._policy.fuzzy
+        state.similar = opens and self._policy.fuzzy
         return state.similar
 
     def decide(self, element: Element, said: Said) -> None:
         """Hold a settled element that may go, with its passage, or let it leave."""
         state, text = self._state, said.text
+        if state.sent <= element.gap:
+            self.end_before(element, said)
         if state.shown and 0 < said.level <= state.shown[2]:
             state.shown = None
-        short = not self._is_too_long(said)
+        short = self._is_short(said)
         run = self._try(lambda: self._history.going_on(state.run, said.same), ()) if short else ()
         if state.held and not run:
             self.break_off()
         # "where x is the price" goes on with what is shown before it.
         continues = said.first and text[:1].islower()
-        in_verse = self._is_in_verse(element)
-        nothing: tuple[Match | None, bool] = (None, False)
-        match, goes = nothing if continues or in_verse else self._try(lambda: self._match(said), nothing)
+        alone = not (self._is_in_verse(element) or continues)
+        match, goes = self._try(lambda: self._match(said), (None, False)) if alone else (None, False)
         repeats = match if goes and short else None
         held = Held(
             said,
@@ -99,9 +97,9 @@ class Decisions:
             return
         if match is not None:
             kept = Duplicate(text, match.sentence, match.score, held.position, kept=True)
-            self.release.duplicates.append(kept)
-        self.release.leave(element.gap, element.end)
-        self.release.keep(said)
+            self._release.duplicates.append(kept)
+        self._release.leave(element.gap, element.end)
+        self._release.keep(said)
 
     def _is_in_verse(self, element: Element) -> bool:
         """Say whether a line is one of several short ones."""
@@ -121,13 +119,13 @@ class Decisions:
 
     def _starts(self, held: Held) -> tuple[int, ...]:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
-        element, history = held.element, self._history
+        said, history = held.element, self._history
         if held.similar:
-            return self._try(lambda: history.saying(element.text) or history.saying(held.similar), ())
-        begins = element.kind in _BEGINNERS and (element.first or element.introduces) and not element.is_quoted
-        return self._try(lambda: history.beginning(element), ()) if begins else ()
+            return self._try(lambda: history.saying(said.text) or history.saying(held.similar), ())
+        begins = said.kind in _BEGINNERS and (said.first or said.introduces) and not said.is_quoted
+        return self._try(lambda: history.beginning(said), ()) if begins else ()
 
-    def _is_shown(self, places: Sequence[int]) -> bool:
+    def _is_shown(self, places: tuple[int, ...]) -> bool:
         """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a
         draft, and then the draft revised), or it goes on with what was announced, in the same order.
         """
@@ -146,6 +144,15 @@ class Decisions:
         state.shown = (min(ahead), began, level) if ahead else None
         return bool(ahead)
 
+    def end_before(self, element: Element, said: Said) -> None:
+        """Deal with what ends where ``element`` begins: what is held, and sections."""
+        in_list = any(held.element.kind == Kind.ITEM for held in self._state.held)
+        indented = self._state.text[: element.gap][-1:] in (" ", "\t")
+        if element.first and not (in_list and (indented or element.kind is Kind.ITEM)):
+            self.end_block(said.level)
+        if said.level:
+            self._release.close_sections(said.level)
+
     def end_block(self, level: int | None) -> None:
         """A block ends; a heading of ``level`` follows (0: other text, ``None``: nothing): what is held goes if
         it is a passage said before.
@@ -162,7 +169,7 @@ class Decisions:
             held, state.held = state.held, ()
             for at, each in enumerate(held, place):
                 similar = each.similar or self._history[at].text
-                self.release.drop(msgspec.structs.replace(each, similar=similar))
+                self._release.drop(msgspec.structs.replace(each, similar=similar))
 
     def _is_repetition(self) -> bool:
         """Say whether what is held is a passage that goes, up to the end of what it repeats.
@@ -170,12 +177,12 @@ class Decisions:
         It goes on with what went, is a section or a paragraph, or begins with what introduces the rest, in the
         section in which it was said first.
         """
-        history, run = self._history, self._state.run
-        held, elements = self._state.held, [each.element for each in self._state.held]
-        first, last = held[0], elements[-1]
+        history, held, run = self._history, self._state.held, self._state.run
+        elements = [each.element for each in held]
+        first, last = elements[0], elements[-1]
         if not any(at + 1 == history.end or history[at + 1].first for at in run):
             return False  # a list that is shorter now is another one
-        if first.goes_on or first.similar:
+        if held[0].goes_on or held[0].similar:
             return True
         # Code and quotations go where the text around them goes, or with the item that they stand under.
         in_list = last.text[:1].isspace() and any(each.kind == Kind.ITEM for each in elements)
@@ -183,15 +190,18 @@ class Decisions:
             return False
         if not any(each.kind in (Kind.ITEM, Kind.ROW) or each.stops for each in elements):
             return False  # labels for what follows
-        if 0 < elements[0].level < BOLD_LEVEL:
+        if 0 < first.level < BOLD_LEVEL:
             return True
         if all(each.kind == Kind.SENTENCE for each in elements):
             in_verse = any("\n" in each.gap for each in held[1:])
             enough = says_enough(" ".join([each.text for each in elements]))
             return enough and not in_verse and all(each.is_plain for each in elements)
-        leading = takewhile(lambda each: each.kind in _BEGINNERS, elements)
-        section, _ = history.section()
-        return any(each.introduces or each.kind == Kind.HEADING for each in leading) and max(run) >= section
+        for each in elements:
+            if each.announces != Kind.SPACE:
+                return max(run) >= history.section()[0]
+            if each.kind not in _BEGINNERS:
+                break
+        return False
 
     def break_off(self) -> None:
         """What is held repeats no passage: only its repeated sentences go."""
@@ -199,35 +209,14 @@ class Decisions:
         held, state.held, state.run = state.held, (), ()
         for each in held:
             if each.similar and not self._is_shown(self._starts(each)):
-                self.release.drop(each)
+                self._release.drop(each)
             else:
-                self.release.emit(each)
+                self._release.emit(each)
 
-    def leave(self, gap: int, end: int) -> None:
-        """Let an element, or more of it, leave up to ``end``, with all that was held before it."""
-        if self._state.sent <= gap:
-            self.break_off()
-        self.release.leave(gap, end)
-
-    def remember(self) -> None:
-        """Write what was said to the state, the end of the step being reached."""
-        state, gone = self._state, self._history.start
-        if self._history.end == len(state.said):
-            return
-        state.said = tuple(self._history.remembered)
-        state.run = tuple([at - gone for at in state.run])
-        if state.shown:
-            state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
-
-    def _is_too_long(self, said: Said) -> bool:
-        held = sum([len(held.gap) + len(held.element.text) for held in self._state.held])
-        return held + len(said.text) > self._policy.repeat_hold_characters
-
-    def _may_become_bold_line(self, element: Element) -> bool:
-        """Say whether it is not clear yet if a line is a heading, or a sentence that begins in bold."""
-        if element.settled or element.long or element.kind not in _OPEN:
-            return False
-        return self._state.text[element.gap] in "*_"
+    def _is_short(self, said: Said) -> bool:
+        """Say whether an element may wait, so much as is held already."""
+        held = sum([held.size for held in self._state.held])
+        return held + len(said.text) <= self._policy.repeat_hold_characters
 
     def _try(self, look: Callable[[], T], otherwise: T) -> T:
         """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""

@@ -28,8 +28,9 @@ from processors.responses.decisions import Decisions
 from processors.responses.duplicates import find_duplicate
 from processors.responses.elements import Context, read_element
 from processors.responses.filter_state import Filtered, FilterPolicy, FilterState, FindDuplicate
-from processors.responses.history import Said
+from processors.responses.history import History, Said
 from processors.responses.lines import Kind, line_extent
+from processors.responses.release import Release
 from processors.responses.sentences import LONGEST_SENTENCE, MAY_END
 
 #: Characters that are taken at once.  Where text is cut does not matter, and dropping the beginning of a long
@@ -52,19 +53,20 @@ class ResponseFilter:
 
     def push(self, state: FilterState, text: str, now: float, *, final: bool = False) -> Filtered:
         """Add ``text`` to the response; ``final`` if nothing follows.  ``now`` in epoch seconds."""
-        expired = self._expired(state, now)
-        state = copy.copy(state)
+        state, expired, off = copy.copy(state), self._expired(state, now), self.policy.threshold >= 1.0
         if not final and not expired and _goes_on(state, text):
             state.text += text
             state.sent = len(state.text)
             return Filtered(state, text)
-        return _Step(state, self.policy, self._find).take(text, now, final=final, let_go=expired)
+        step = _Step(state, self.policy, self._find)
+        if expired or off:
+            step.let_go()
+        (step.pass_on if off else step.read)(text, final)
+        return step.result(len(text), now)
 
     def tick(self, state: FilterState, now: float) -> Filtered:
         """Release what was held for too long, and let its sentence pass."""
-        if not self._expired(state, now):
-            return Filtered(state, "")
-        return _Step(copy.copy(state), self.policy, self._find).take("", now, let_go=True)
+        return self.push(state, "", now) if self._expired(state, now) else Filtered(state, "")
 
     def wake_at(self, state: FilterState) -> float | None:
         """Return when :meth:`tick` has something to release, in epoch seconds."""
@@ -93,43 +95,24 @@ class _Step:
     """One step over a response: reads its elements, has them decided on, and says what came of it."""
 
     def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self._state, self._off = state, policy.threshold >= 1.0
-        self._decisions = Decisions(state, policy, find)
-        self._release = self._decisions.release
+        self._state = state
+        self._history = History(state.said)
+        self._release = Release(state, self._history)
+        self._decisions = Decisions(state, self._history, self._release, policy, find)
 
-    def take(self, text: str, now: float, *, final: bool = False, let_go: bool = False) -> Filtered:
-        """Go on with ``text`` and return what came of it all; ``let_go`` of all that waits before."""
-        state = self._state
-        if let_go or self._off:
-            self._let_go()
-        if self._off:
-            state.text += text
-            self._pass_on(final)
-            return self._result(len(text), now)
-        for at in range(0, len(text), _BITE):
-            state.text += text[at : at + _BITE]
-            self._read_all(final=False)
-        if final or not text:  # what was let go goes on even if nothing was added
-            self._read_all(final)
-        if final:
-            self._decisions.end_block(None)
-            self._decisions.break_off()
-            self._release.end()
-            self._release.close_sections(0)
-        return self._result(len(text), now)
-
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """Let everything visible leave."""
         self._decisions.break_off()
         text = self._state.text
         visible = len(text.rstrip())
         if visible > self._state.sent:
-            self._decisions.leave(len(text) - len(text.lstrip()), visible)
+            self._release.leave(len(text) - len(text.lstrip()), visible)
             self._state.line = False
 
-    def _pass_on(self, final: bool) -> None:
+    def pass_on(self, text: str, final: bool) -> None:
         """Send all text as it is, joined with what an earlier setting has taken out."""
         state = self._state
+        state.text += text
         gap = len(state.text) - len(state.text.lstrip())
         if state.gap is None or gap < len(state.text):
             self._release.leave(gap, len(state.text))
@@ -137,13 +120,25 @@ class _Step:
         elif final:
             self._release.end()
 
-    def _read_all(self, final: bool) -> None:
+    def read(self, text: str, final: bool) -> None:
+        """Go on with ``text``, as far as it is clear what it is."""
+        for at in range(0, len(text), _BITE):
+            self._state.text += text[at : at + _BITE]
+            self._read_elements(final=False)
+        if final or not text:  # what was let go goes on even if nothing was added
+            self._read_elements(final)
+        if final:
+            self._decisions.end_block(None)
+            self._decisions.break_off()
+            self._release.end()
+
+    def _read_elements(self, final: bool) -> None:
         while self._state.text and self._read_one(final):
             pass
 
     def _read_one(self, final: bool) -> bool:
         """Deal with the next element; say whether there may be another."""
-        state, decisions = self._state, self._decisions
+        state, decisions, release = self._state, self._decisions, self._release
         if state.context.inside.startswith(_REST):
             return self._rest_of_line(final)
         element = read_element(state.text, state.context, final=final)
@@ -151,29 +146,27 @@ class _Step:
         if element.kind is Kind.SPACE:
             return element.settled and self._gap_without_end(end)
         text = state.text[gap:end]
-        said = Said(text.rstrip() if element.settled else text, element.kind, element.first)
-        waiting = state.sent <= gap
-        if waiting:
-            decisions.end_before(element, said)
         if element.settled:
-            decisions.decide(element, said)
+            decisions.decide(element, Said(text.rstrip(), element.kind, element.first))
             state.context = Context(False, element.inside, element.kind)
-            return self._release.consume(end)
-        if element.long:
-            decisions.leave(gap, end)
-            self._release.keep(Said("", Kind.LINE))
-            state.verse, state.context = False, Context(False, _REST + element.inside, Kind.LINE)
-            return self._release.consume(end)
-        if not (waiting and decisions.waits(element, said)):
-            decisions.leave(gap, end)
+            return release.consume(end)
+        if state.sent <= gap:
+            if decisions.waits(element, Said(text, element.kind, element.first)) and not element.long:
+                return False
+            decisions.break_off()
+        release.leave(gap, end)
+        if not element.long:
             state.line = element.kind not in (Kind.SENTENCE, Kind.UNDECIDED, Kind.HEADING)
-        return False
+            return False
+        release.keep(Said("", Kind.LINE))
+        state.verse, state.context = False, Context(False, _REST + element.inside, Kind.LINE)
+        return release.consume(end)
 
     def _gap_without_end(self, end: int) -> bool:
         """Let ``end`` characters of white space leave: they begin a block, if a line ends in them."""
         state = self._state
         self._decisions.break_off()
-        self._release.space(end)
+        self._release.space(state.text[:end], state.sent)
         if "\n" in state.text[:end]:
             state.context = Context(True, state.context.inside, Kind.SPACE)
         return self._release.consume(end)
@@ -182,11 +175,41 @@ class _Step:
         """Let the rest of a line leave that was too long to be kept."""
         state = self._state
         end, settled = line_extent(state.text, 0, final)
-        self._release.send(end)
+        self._release.out.append(state.text[:end])
         self._release.consume(end)
         if settled:
             state.context = Context(False, state.context.inside.removeprefix(_REST), Kind.LINE)
         return settled
+
+    def result(self, added: int, now: float) -> Filtered:
+        """Return what came of the step, to which ``added`` characters were given."""
+        self._write_history()
+        state = self._state
+        before, at = state.held_since, self._waiting_at()
+        if at is None:
+            state.held_since = None
+        elif before is None or at != state.held_at:
+            state.held_since = now
+        state.held_at = at or 0
+        state.similar = state.similar and not state.held
+        return Filtered(
+            state,
+            "".join(self._release.out),
+            tuple(self._release.duplicates),
+            held=min(added, sum([held.size for held in state.held]) + len(state.text) - state.sent),
+            waited=now - before if before is not None and state.held_since != before else None,
+            errors=tuple(self._decisions.errors),
+        )
+
+    def _write_history(self) -> None:
+        """Write to the state what is remembered; places in it move if something was forgotten."""
+        state, history = self._state, self._history
+        if history.end == len(state.said):
+            return
+        state.said, gone = tuple(history.remembered), history.start
+        state.run = tuple([at - gone for at in state.run])
+        if state.shown:
+            state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]
 
     def _waiting_at(self) -> int | None:
         """Return the position of what the hold time is counted for: the last sentence or element that waits."""
@@ -196,26 +219,6 @@ class _Step:
             within = max(unsent.rfind(stop) for stop in (". ", "! ", "? ")) + 1  # several, if they are quoted
             return state.position + len(state.text) - len(unsent) + within
         return state.held[-1].position if state.held else None
-
-    def _result(self, added: int, now: float) -> Filtered:
-        self._decisions.remember()
-        state = self._state
-        before, at = state.held_since, self._waiting_at()
-        if at is None:
-            state.held_since = None
-        elif before is None or at != state.held_at:
-            state.held_since = now
-        state.held_at = at or 0
-        state.similar = state.similar and not state.held
-        behind = sum([len(held.gap) + len(held.element.text) for held in state.held])
-        return Filtered(
-            state,
-            "".join(self._release.out),
-            tuple(self._release.duplicates),
-            held=min(added, behind + len(state.text) - state.sent),
-            waited=now - before if before is not None and state.held_since != before else None,
-            errors=tuple(self._decisions.errors),
-        )
 
 
 def filter_text(text: str, policy: FilterPolicy | None = None) -> Filtered:

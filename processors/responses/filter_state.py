@@ -12,14 +12,17 @@ from processors.responses.elements import Context
 from processors.responses.history import Said
 from processors.responses.lines import Kind
 
+#: What decides on similarity, ``find_duplicate(sentence, earlier, threshold)``; tests let it fail.
+FindDuplicate = Callable[[str, Iterable[str], float], Match | None]
+
 
 class FilterPolicy(msgspec.Struct, frozen=True):
     """How responses are filtered.  Times in seconds; ``threshold`` 1 turns content filtering off.
 
     ``fuzzy``: take out what is similar by ``threshold`` to one of the last ``window_sentences``, too (as the
     code of seed 003 does); else it is only told.  ``hold_seconds``: how long text waits that may become
-    similar; ``repeat_hold_seconds``: how long an element waits that was read before word for word, and all that
-    is held with it; ``repeat_hold_characters``: how much of it.
+    similar; ``repeat_hold_seconds`` and ``repeat_hold_characters``: how long an element waits that was read
+    before word for word, and how much with all that is held before it.
 
     Raises:
         ConfigurationError: if a value makes no sense.
@@ -60,9 +63,9 @@ class Duplicate(msgspec.Struct, frozen=True):
 class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A settled element that waits for the end of its block, at character ``position`` of the response.
 
-    ``tail``: white space that belongs to it.  ``similar``: the text of what it repeats by itself, or "", and
-    how well (``score``).  ``goes_on``: what stood before it was taken out, and stood before it when it was
-    said first.
+    ``gap`` and ``tail``: white space before it and at its end.  ``similar``: the text of what it repeats by
+    itself, or "", and how well (``score``).  ``goes_on``: what stood before it was taken out, and stood before
+    it when it was said first.
     """
 
     element: Said
@@ -73,20 +76,26 @@ class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     score: float = 1.0
     goes_on: bool = False
 
+    @property
+    def size(self) -> int:
+        """How many characters wait with it."""
+        return len(self.gap) + len(self.element.text)
+
 
 class FilterState(msgspec.Struct, array_like=True, gc=False):
     """Where the filter stands in one response; a step changes a copy of it.
 
-    ``said``: what a reader has seen, oldest first.  ``text``: what is not settled, from character ``position``
-    of the response on; its first ``sent`` characters have left.  ``context``: what came before it.  ``held``:
-    elements that may belong to a passage; ``run``: where the last element that waits or went was said.
-    ``owed``: headings taken out that come back if anything under them stays.  ``gap``: white space around what
-    was taken out, if it was just now; ``began``: any text has left.  ``after``: what the last element that left
-    is to what follows.  ``verse``: the line before stands in verse.  ``shown``: a draft is shown again on
-    purpose: the place in ``said`` that it has come to, the one where it began, and the level of the headings
-    that end it.  ``held_since``: when the element at ``held_at``, the last that waits, began to (epoch
-    seconds), if any does; ``similar``: it waits because it may become similar, no more.
-    ``line``: what is leaving is a line, which only the line's end ends.
+    What a reader has seen: ``said``, oldest first; ``began``: any text has left; ``after``: what the element
+    that left last is to what follows; ``verse``: the line before stands in verse.
+
+    What has come: ``text`` that is not settled, from character ``position`` of the response on, behind
+    ``context``; its first ``sent`` characters have left.  ``line``: they are of a line, which only its end ends.
+
+    What is withheld: ``held`` elements may belong to a passage; ``run``: where the last one that waits or went
+    was said.  ``owed`` headings were taken out and come back if anything under them stays.  ``gap``: white
+    space around what was taken out just now.  ``shown``: a draft is shown again on purpose: the place in
+    ``said`` that it has come to, where it began, and the level of the headings that end it.  ``held_since``:
+    when the last that waits, at ``held_at``, began to (epoch seconds); ``similar``: only to become similar.
     """
 
     said: tuple[Said, ...] = ()
@@ -121,8 +130,3 @@ class Filtered(msgspec.Struct, frozen=True):
     held: int = 0
     waited: float | None = None
     errors: tuple[Exception, ...] = ()
-
-
-#: What decides on similarity, ``find_duplicate(sentence, earlier, threshold)``; replaceable, so that its
-#: failure can be tested.
-FindDuplicate = Callable[[str, Iterable[str], float], Match | None]

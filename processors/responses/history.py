@@ -60,6 +60,13 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.text.rstrip(" \t*_").endswith((":", "："))
 
     @property
+    def announces(self) -> int:
+        """How it stands to the next: as its heading, as a line that introduces it, or as nothing."""
+        if self.kind == Kind.HEADING:
+            return Kind.HEADING
+        return Kind.LINE if self.introduces else Kind.SPACE
+
+    @property
     def stops(self) -> bool:
         """Whether it ends with a stop."""
         return _STOP.search(self.text) is not None

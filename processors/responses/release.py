@@ -16,20 +16,12 @@ class Release:
         self.duplicates: list[Duplicate] = []
 
     def leave(self, gap: int, end: int) -> None:
-        """Let the text leave up to ``end``: an element, or more of it, behind ``gap`` characters of white
-        space.
-        """
+        """Let the text leave up to ``end``: an element, or more of it, behind a gap of white space."""
         state = self._state
         if state.sent <= gap:
             self._write(state.text[:gap], state.text[gap:end], state.sent)
             state.sent = end
-        else:
-            self.send(end)
-
-    def send(self, end: int) -> None:
-        """Let more of what is leaving leave."""
-        state = self._state
-        if end > state.sent:
+        elif end > state.sent:
             self.out.append(state.text[state.sent : end])
             state.sent = end
 
@@ -40,16 +32,16 @@ class Release:
 
     def keep(self, said: Said) -> None:
         """Remember an element that has left."""
-        self._remember(said)
+        self._history.add(said)
+        self._state.run = ()
         if said.kind != Kind.RULE:  # what follows it is announced all the same
-            heads = said.kind == Kind.HEADING
-            self._state.after = Kind.HEADING if heads else Kind.LINE if said.introduces else Kind.SPACE
+            self._state.after = said.announces
 
     def drop(self, held: Held) -> None:
         """Take an element out; a heading comes back if anything under it stays."""
         state = self._state
-        if held.element.kind == Kind.HEADING:
-            self.close_sections(held.element.level)
+        if level := held.element.level:
+            self.close_sections(level)
             state.owed = (*state.owed, held)
         elif held.element.kind != Kind.RULE:
             self._tell(held)
@@ -57,15 +49,25 @@ class Release:
 
     def close_sections(self, level: int) -> None:
         """A heading of this level begins (0: nothing follows): those that it closes come back no more."""
-        owed = self._state.owed
-        for held in owed:
+        state = self._state
+        for held in state.owed:
             if held.element.level >= level:
                 self._tell(held)
-        self._state.owed = tuple([held for held in owed if held.element.level < level])
+        state.owed = tuple([held for held in state.owed if held.element.level < level])
 
-    def space(self, end: int) -> None:
-        """Let white space leave up to ``end``, joined with that around what went before it."""
-        self._write_gap(self._state.text[:end], self._state.sent)
+    def space(self, gap: str, sent: int = 0) -> None:
+        """Let white space leave, joined with that around what went; ``sent`` characters of it have left."""
+        state = self._state
+        self.out.append(gap[sent:] if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
+        state.gap = None
+
+    def consume(self, end: int) -> bool:
+        """Forget the first ``end`` characters, which are settled; say whether any are left."""
+        state = self._state
+        state.text = state.text[end:]
+        state.sent = max(0, state.sent - end)
+        state.position += end
+        return bool(state.text)
 
     def end(self) -> None:
         """Nothing but white space follows."""
@@ -76,36 +78,18 @@ class Release:
             self.out.append(state.text)
         state.gap = None
         self.consume(len(state.text))
-
-    def consume(self, end: int) -> bool:
-        """Forget the first ``end`` characters, which are settled; say whether any are left."""
-        state = self._state
-        state.text = state.text[end:]
-        state.sent = max(0, state.sent - end)
-        state.position += end
-        return bool(state.text)
+        self.close_sections(0)
 
     def _write(self, gap: str, text: str, sent: int = 0) -> None:
-        """Write an element that stays, behind the headings that it brings back; ``sent`` characters of its gap
-        have left.
-        """
+        """Write an element that stays, behind the headings that it brings back."""
         state = self._state
         for owed in state.owed:
-            self._write_gap(owed.gap)
+            self.space(owed.gap)
             self.out.append(owed.element.text + owed.tail)
-            self._remember(owed.element)
-        self._write_gap(gap, sent)
+            self._history.add(owed.element)
+        self.space(gap, sent)
         self.out.append(text)
         state.owed, state.began, state.run = (), True, ()
-
-    def _write_gap(self, gap: str, sent: int = 0) -> None:
-        state = self._state
-        self.out.append(gap[sent:] if state.gap is None else join_gaps(state.gap, gap, leads=not state.began))
-        state.gap = None
-
-    def _remember(self, said: Said) -> None:
-        self._history.add(said)
-        self._state.run = ()
 
     def _tell(self, held: Held) -> None:
         self.duplicates.append(Duplicate(held.element.text, held.similar, held.score, held.position))

@@ -55,82 +55,26 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     tenant_id: str = DEFAULT_TENANT
 
 
-class Sequenced(msgspec.Struct):
-    """What a step gave: the new state (``None``: forget it), what goes out, and what there is to count.
+class Sequenced:
+    """One step of a response: a copy of its state, which it changes, what goes out, and what there is to count.
 
-    ``late`` chunks came after the response had gone on without them, or ended: they are not in the output.
-    ``repeated`` chunks had come before, ``missing`` ones were given up.  ``held``, ``waited``, ``errors``: as
-    in :class:`Filtered`.  ``silent``: no final chunk ever came.  ``said``: when the response ends, what it has
-    said, for a memory that spans the conversation.
+    ``state`` is ``None`` if it is to be forgotten.  ``late`` chunks came after the response had gone on without
+    them, or ended: they are not in the output.  ``repeated`` chunks had come before, ``missing`` ones were given
+    up.  ``held``, ``waited`` and ``errors`` are those of :class:`Filtered`.  ``silent``: no final chunk ever
+    came.  ``said``: when the response ends, what it has said, for a memory that spans the conversation.
     """
 
-    state: ResponseState | None
-    chunks: list[ResponseChunk] = []
-    duplicates: list[ContentDuplicationEvent] = []
-    late: list[ResponseChunk] = []
-    repeated: int = 0
-    missing: int = 0
-    held: int = 0
-    waited: list[float] = []
-    errors: list[Exception] = []
-    silent: bool = False
-    said: tuple[Said, ...] = ()
-
-
-class ResponseSequencer:
-    """Takes responses from their first chunk to their last; what it knows of each is in its state."""
-
-    def __init__(self, response_filter: ResponseFilter | None = None) -> None:
-        self._filter = response_filter or ResponseFilter()
-
-    def push(
-        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[Said, ...] = ()
-    ) -> Sequenced:
-        """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
-        if state is None:
-            filtered = FilterState(said=before_response(said))
-            state = ResponseState(
-                chunk.response_id, chunk.conversation_id, now, filtered=filtered, tenant_id=chunk.tenant_id
-            )
-        step = _Step(state, self._filter)
-        if state.clock is not None:
-            step.do_what_is_due(state.clock)
-        step.accept(chunk, now)
-        return step.result()
-
-    def note(self, state: ResponseState, now: float) -> ResponseState:
-        """Return the state with the time noted, to be stored before :meth:`tick` does what was due then."""
-        return msgspec.structs.replace(state, clock=now)
-
-    def tick(self, state: ResponseState, now: float) -> Sequenced:
-        """Do what is due by the clock: go on without a lost chunk, release what was held, close, forget."""
-        if state.closed and now >= state.seen_at + self._filter.policy.idle_seconds:
-            return Sequenced(state=None)
-        step = _Step(state, self._filter)
-        step.do_what_is_due(now)
-        return step.result()
-
-    def wake_at(self, state: ResponseState) -> float:
-        """Return when :meth:`tick` will have something to do, in epoch seconds.
-
-        What was noted is to be done at once; only a closed response is forgotten an idle time after that, so
-        that its chunks' offsets are committed for long and never read again.
-        """
-        policy = self._filter.policy
-        if state.clock is not None:
-            return state.clock + policy.idle_seconds if state.closed else state.clock
-        times = [state.seen_at + policy.idle_seconds, self._filter.wake_at(state.filtered)]
-        times += [came_at + policy.hold_seconds for _, came_at in state.ahead]
-        return min(time for time in times if time is not None)
-
-
-class _Step:
-    """One step of one response: a copy of its state, which it changes, and what comes out."""
-
     def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
-        self._state, self._filter = copy.copy(state), response_filter
-        self._done = Sequenced(self._state)
-        self._now = state.seen_at
+        self.state: ResponseState | None = None
+        self.chunks: list[ResponseChunk] = []
+        self.duplicates: list[ContentDuplicationEvent] = []
+        self.late: list[ResponseChunk] = []
+        self.repeated = self.missing = self.held = 0
+        self.waited: list[float] = []
+        self.errors: list[Exception] = []
+        self.silent = False
+        self.said: tuple[Said, ...] = ()
+        self._state, self._filter, self._now = copy.copy(state), response_filter, state.seen_at
         self._ahead = {chunk.sequence: (chunk, came_at) for chunk, came_at in state.ahead}
 
     def accept(self, chunk: ResponseChunk, now: float) -> None:
@@ -138,9 +82,9 @@ class _Step:
         state, number = self._state, chunk.sequence
         self._now = state.seen_at = now
         if any(first <= number <= last for first, last in state.gaps):
-            self._done.late.append(chunk)
+            self.late.append(chunk)
         elif number < state.next_in or number in self._ahead:
-            self._done.repeated += 1
+            self.repeated += 1
         else:
             self._ahead[number] = chunk, now
             self._take_turns()
@@ -156,21 +100,22 @@ class _Step:
             if overdue.text or overdue.duplicates:
                 self._send(overdue, final=False)  # in a chunk of its own
         elif not state.closed:
-            state.seen_at, self._done.silent = now, True
+            state.seen_at, self.silent = now, True
             self._filter_text("", final=True)
 
-    def result(self) -> Sequenced:
-        """Return what the step gave."""
-        self._state.ahead = tuple([self._ahead[number] for number in sorted(self._ahead)])
-        self._state.clock = None
-        return self._done
+    def finish(self) -> Sequenced:
+        """Return the step, its state complete."""
+        self.state = self._state
+        self.state.ahead = tuple([self._ahead[number] for number in sorted(self._ahead)])
+        self.state.clock = None
+        return self
 
     def _give_up_what_is_missing(self, *, at_once: bool = False) -> None:
         """Go on without chunks that one after them has waited for long enough, or too many."""
         state, ahead = self._state, self._ahead
         while ahead and (at_once or self._is_enough()):
             following = min(ahead)
-            self._done.missing += following - state.next_in
+            self.missing += following - state.next_in
             state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
             state.next_in = following
             self._take_turns()
@@ -192,16 +137,16 @@ class _Step:
                 # What is held of it has waited since it came: the hold time does not begin anew.
                 state.filtered.held_since = came_at
         if state.closed:
-            self._done.late += [chunk for chunk, _ in self._ahead.values()]
+            self.late += [chunk for chunk, _ in self._ahead.values()]
             self._ahead.clear()
 
     def _filter_text(self, text: str, *, final: bool) -> None:
         self._send(self._filter.push(self._state.filtered, text, self._now, final=final), final=final)
 
     def _send(self, filtered: Filtered, *, final: bool) -> None:
-        state, done = self._state, self._done
+        state = self._state
         whose = {"response_id": state.response_id, "tenant_id": state.tenant_id}
-        done.chunks.append(
+        self.chunks.append(
             ResponseChunk(
                 conversation_id=state.conversation_id,
                 sequence=state.next_out,
@@ -211,7 +156,7 @@ class _Step:
             )
         )
         state.next_out += 1
-        done.duplicates += [
+        self.duplicates += [
             ContentDuplicationEvent(
                 event_id=ids.deterministic_id("duplicate", state.response_id, duplicate.position),
                 session_id=state.conversation_id,
@@ -225,9 +170,56 @@ class _Step:
             )
             for duplicate in filtered.duplicates
         ]
-        done.held += filtered.held
-        done.errors += filtered.errors
-        done.waited += [filtered.waited] if filtered.waited is not None else []
+        self.held += filtered.held
+        self.errors += filtered.errors
+        self.waited += [filtered.waited] if filtered.waited is not None else []
         state.filtered = filtered.state
         if final:
-            state.closed, done.said, state.filtered = True, of_response(filtered.state.said), FilterState()
+            state.closed, self.said, state.filtered = True, of_response(filtered.state.said), FilterState()
+
+
+class ResponseSequencer:
+    """Takes responses from their first chunk to their last; what it knows of each is in its state."""
+
+    def __init__(self, response_filter: ResponseFilter | None = None) -> None:
+        self._filter = response_filter or ResponseFilter()
+
+    def push(
+        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[Said, ...] = ()
+    ) -> Sequenced:
+        """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
+        if state is None:
+            filtered = FilterState(said=before_response(said))
+            state = ResponseState(
+                chunk.response_id, chunk.conversation_id, now, filtered=filtered, tenant_id=chunk.tenant_id
+            )
+        step = Sequenced(state, self._filter)
+        if state.clock is not None:
+            step.do_what_is_due(state.clock)
+        step.accept(chunk, now)
+        return step.finish()
+
+    def note(self, state: ResponseState, now: float) -> ResponseState:
+        """Return the state with the time noted, to be stored before :meth:`tick` does what was due then."""
+        return msgspec.structs.replace(state, clock=now)
+
+    def tick(self, state: ResponseState, now: float) -> Sequenced:
+        """Do what is due by the clock: go on without a lost chunk, release what was held, close, forget."""
+        step = Sequenced(state, self._filter)
+        if state.closed and now >= state.seen_at + self._filter.policy.idle_seconds:
+            return step  # nothing of it is left
+        step.do_what_is_due(now)
+        return step.finish()
+
+    def wake_at(self, state: ResponseState) -> float:
+        """Return when :meth:`tick` will have something to do, in epoch seconds.
+
+        What was noted is to be done at once; only a closed response is forgotten an idle time after that, so
+        that its chunks' offsets are committed for long and never read again.
+        """
+        policy = self._filter.policy
+        if state.clock is not None:
+            return state.clock + policy.idle_seconds if state.closed else state.clock
+        times = [state.seen_at + policy.idle_seconds, self._filter.wake_at(state.filtered)]
+        times += [came_at + policy.hold_seconds for _, came_at in state.ahead]
+        return min(time for time in times if time is not None)
