@@ -31,7 +31,7 @@ class DetectionLog:
     def __init__(self, observe_latency: Callable[[float], None]) -> None:
         self._observe = observe_latency
         self._session_id = ""
-        self._seen: set[str] = set()
+        self._seen: set[type[Exception]] = set()
 
     def begin(self, session_id: str) -> None:
         """The comparisons that follow are about this conversation."""
@@ -40,53 +40,43 @@ class DetectionLog:
     def around(self, find: FindDuplicate) -> FindDuplicate:
         """Return ``find``, timed and told of."""
 
-        def told(sentence: str, remembered: Iterable[str], threshold: float) -> Match | None:
+        def told(sentence: str, earlier: Iterable[str], threshold: float) -> Match | None:
             began = time.perf_counter()
             try:
-                match = find(sentence, remembered, threshold)
+                match = find(sentence, earlier, threshold)
             finally:
                 self._observe(time.perf_counter() - began)
             if _levels.isEnabledFor(logging.DEBUG):
-                log.debug(
-                    "similarity check",
-                    session_id=self._session_id,
-                    text=sentence,
-                    similarity_score=None if match is None else round(match.score, 3),
-                    is_duplicate=match is not None,
-                )
+                score, found = round(match.score, 3) if match else None, match is not None
+                about = {"session_id": self._session_id, "text": sentence}
+                log.debug("similarity check", **about, similarity_score=score, is_duplicate=found)
             return match
 
         return told
 
     def tell(self, response_id: str, done: Sequenced) -> None:
         """Tell what a step of a response did.  An error's traceback is shown for the first of its kind only."""
-        for duplicate in done.duplicates:
-            tell = log.info if duplicate.kept else log.warning
-            tell(
-                "similar content kept" if duplicate.kept else "duplicate content taken out",
-                session_id=duplicate.session_id,
-                response_id=response_id,
-                event_id=duplicate.event_id,
-                duplicate_sentence=duplicate.duplicate_sentence,
-                similar_sentence=duplicate.similar_sentence,
-                similarity_score=round(duplicate.similarity_score, 3),
-                position_in_response=duplicate.position_in_response,
-            )
+        about = {"session_id": self._session_id, "response_id": response_id}
+        for event in done.duplicates:
+            what = {
+                "event_id": event.event_id,
+                "duplicate_sentence": event.duplicate_sentence,
+                "similar_sentence": event.similar_sentence,
+                "similarity_score": round(event.similarity_score, 3),
+                "position_in_response": event.position_in_response,
+            }
+            if event.kept:
+                log.info("similar content kept", **about, **what)
+            else:
+                log.warning("duplicate content taken out", **about, **what)
         for error in done.errors[:1]:
-            kind = type(error).__name__
             log.error(
                 "content duplicate detection failed; the text was let through",
-                session_id=self._session_id,
-                response_id=response_id,
+                **about,
                 errors=len(done.errors),
-                kind=kind,
-                exc_info=None if kind in self._seen else error,
+                kind=type(error).__name__,
+                exc_info=None if type(error) in self._seen else error,
             )
-            self._seen.add(kind)
+            self._seen.add(type(error))
         if done.said and _levels.isEnabledFor(logging.INFO):
-            log.info(
-                "content added to tracking",
-                session_id=self._session_id,
-                response_id=response_id,
-                sentences=len(done.said),
-            )
+            log.info("content added to tracking", **about, sentences=len(done.said))

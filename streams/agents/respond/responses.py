@@ -66,7 +66,6 @@ MEMORY: Codec[Memory] = Codec("memory of a conversation", Memory)
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/respond"
 
-
 #: The settings that decide what is taken out of a response: those of the policy, and what it is compared with.
 DECIDING = (
     "content_similarity_threshold",
