@@ -28,14 +28,9 @@ class Decisions:
     """Decides on one element after the other, in ``state``, and has ``release`` carry it out."""
 
     def __init__(
-        self,
-        state: FilterState,
-        history: History,
-        release: Release,
-        policy: FilterPolicy,
-        find: FindDuplicate,
+        self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate
     ) -> None:
-        self._state, self._history, self._release = state, history, release
+        self._state, self._release, self._history = state, release, release.history
         self._policy, self._find = policy, find
         self.errors: list[Exception] = []
 
@@ -73,21 +68,21 @@ class Decisions:
         if state.shown and 0 < said.level <= state.shown[2]:
             state.shown = None
         short = self._is_short(said)
-        run = self._try(lambda: self._history.going_on(state.run, said.same), ()) if short else ()
+        run = self._try(lambda: self._history.going_on(state.run, said.same), ()) if state.run and short else ()
         if state.held and not run:
             self.break_off()
         # "where x is the price" goes on with what is shown before it.
         continues = said.first and text[:1].islower()
         alone = not (self._is_in_verse(element) or continues)
         match, goes = self._try(lambda: self._match(said), (None, False)) if alone else (None, False)
-        repeats = match if goes and short else None
+        repeats = match if match and goes and short else Match("", 1.0)
         held = Held(
             said,
             state.text[element.gap + len(text) : element.end],
             state.text[: element.gap],
             state.position + element.gap,
-            repeats.sentence if repeats else "",
-            repeats.score if repeats else 1.0,
+            repeats.sentence,
+            repeats.score,
             goes_on=bool(run and not state.held),
         )
         places = run or (self._starts(held) if short and not continues else ())

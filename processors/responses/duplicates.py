@@ -31,8 +31,8 @@ _LIGHT = """
     a an the this that these those is are was were be been being am do does did has have had of to at
     as it its s there here and also really very just even quite indeed actually then please well so too such
 """
-_NEGATION = "not no never without none nobody nothing neither nor cannot hardly minus"
-_NUMBER = """
+_FIXED_WORD = """
+    not no never without none nobody nothing neither nor cannot hardly minus
     two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
     million billion half twice first second third
 """
@@ -40,14 +40,15 @@ _NUMBER = """
 #: Words that may come, go or change without the sentence saying anything else.  Whatever can turn a meaning
 #: (on/off, to/from, can/must, my/your) is left out on purpose: those count like any other word.
 LIGHT = frozenset(_LIGHT.split())
-_NEGATIONS = frozenset(_NEGATION.split())
-_NUMBER_WORDS = frozenset(_NUMBER.split())
+#: Negations and numbers.
+_FIXED = frozenset(_FIXED_WORD.split())
 
 #: Joiners, direction marks and variation selectors are not seen, so they part no words.
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 #: NFKC makes "102" of "10²".
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u207e]")
 _SIGN = re.compile(r"(?<!\S)[-−](?=\d)")
+_QUESTION = re.compile("[?؟]")
 _LITERAL = re.compile(r"`+[^`\n]+`+|https?://[^\s<>\"]*[^\s<>\".,;:!?)*_]")
 
 
@@ -78,12 +79,10 @@ def find_duplicate(sentence: str, earlier: Iterable[str], threshold: float) -> M
 
 
 def _score(a: Words, b: Words) -> float:
-    if (a.numbers, a.negations, a.literals, a.question) != (b.numbers, b.negations, b.literals, b.question):
-        return 0.0
-    if bool(a.content) != bool(b.content):
+    if a.fixed != b.fixed or bool(a.content) != bool(b.content):
         return 0.0
     if not a.content:
-        return float(a.stems == b.stems != ())
+        return float(a.light == b.light != ())
     added = abs(len(a.content) - len(b.content))
     # One contains the other, in order, exactly if nothing but the difference in length has to be edited.
     if Indel.distance(a.content, b.content) != added:
@@ -95,17 +94,13 @@ def _score(a: Words, b: Words) -> float:
 class Words(msgspec.Struct, frozen=True, gc=False):
     """What a sentence is made of, each in the order of the sentence.
 
-    ``stems`` are all words without their inflection; ``content`` the stems of those that carry the meaning,
-    ``light`` the other words.  ``literals`` are code spans and addresses as written.
+    ``content``: the stems of the words that carry the meaning; ``light``: the other words.  ``fixed``: what must
+    be the same: numbers, negations, code spans and addresses as written, and that it is a question.
     """
 
-    stems: tuple[str, ...]
     content: tuple[str, ...]
     light: tuple[str, ...]
-    numbers: tuple[str, ...]
-    negations: tuple[str, ...]
-    literals: tuple[str, ...]
-    question: bool
+    fixed: tuple[str, ...]
 
 
 @lru_cache(maxsize=8192)
@@ -116,15 +111,11 @@ def words_of(sentence: str) -> Words:
         text = unicodedata.normalize("NFKC", _RAISED.sub(r" ^ \g<0> ", _UNSEEN.sub("", text)))
     plain = canonical(_SIGN.sub("minus ", text).replace("&", " and ")).casefold()
     words = [word for word in plain.replace("'s", " s").split() if word.isalnum() or not _is_punctuation(word)]
-    stems = tuple(map(stem_of, words))
+    fixed = [word for word in words if word[0].isdigit() or word in _FIXED]
     return Words(
-        stems=stems,
-        content=tuple(stem for word, stem in zip(words, stems, strict=True) if word not in LIGHT),
+        content=tuple(stem_of(word) for word in words if word not in LIGHT),
         light=tuple(word for word in words if word in LIGHT),
-        numbers=tuple(word for word in words if word[0].isdigit() or word in _NUMBER_WORDS),
-        negations=tuple(word for word in words if word in _NEGATIONS),
-        literals=tuple(_LITERAL.findall(sentence)),
-        question="?" in plain or "؟" in plain,
+        fixed=(*fixed, *_LITERAL.findall(sentence), *_QUESTION.findall(plain)[:1]),
     )
 
 

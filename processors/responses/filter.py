@@ -95,10 +95,8 @@ class _Step:
     """One step over a response: reads its elements, has them decided on, and says what came of it."""
 
     def __init__(self, state: FilterState, policy: FilterPolicy, find: FindDuplicate) -> None:
-        self._state = state
-        self._history = History(state.said)
-        self._release = Release(state, self._history)
-        self._decisions = Decisions(state, self._history, self._release, policy, find)
+        self._state, self._release = state, Release(state, History(state.said))
+        self._decisions = Decisions(state, self._release, policy, find)
 
     def let_go(self) -> None:
         """Let everything visible leave."""
@@ -203,7 +201,7 @@ class _Step:
 
     def _write_history(self) -> None:
         """Write to the state what is remembered; places in it move if something was forgotten."""
-        state, history = self._state, self._history
+        state, history = self._state, self._release.history
         if history.end == len(state.said):
             return
         state.said, gone = tuple(history.remembered), history.start

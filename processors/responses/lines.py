@@ -57,20 +57,12 @@ def line_kind(text: str, at: int, final: bool) -> tuple[Kind, int]:
     return (Kind[found.lastgroup or ""], found.end()) if found else (Kind.TEXT, at)
 
 
-def line_end(text: str, at: int) -> int | None:
-    """Return where the line that ``at`` lies in ends, or ``None`` if it may go on."""
+def line_extent(text: str, at: int, final: bool) -> tuple[int, bool]:
+    """Return where the line that ``at`` lies in ends, so far, and whether that is settled."""
     end = text.find("\n", at)
     if end < 0:
-        return None
-    return end - 1 if end > at and text[end - 1] == "\r" else end
-
-
-def line_extent(text: str, at: int, final: bool) -> tuple[int, bool]:
-    """Return where the line that ``at`` lies in ends so far, and whether that is settled."""
-    end = line_end(text, at)
-    if end is not None:
-        return end, True
-    return len(text if final else text.rstrip("\r")), final
+        return len(text if final else text.rstrip("\r")), final
+    return end - (end > at and text[end - 1] == "\r"), True
 
 
 def code_after(line: str, inside: str) -> str:

@@ -11,7 +11,7 @@ class Release:
     """Changes ``state`` as text leaves or is taken out; ``out`` and ``duplicates`` gather what came of it."""
 
     def __init__(self, state: FilterState, history: History) -> None:
-        self._state, self._history = state, history
+        self._state, self.history = state, history
         self.out: list[str] = []
         self.duplicates: list[Duplicate] = []
 
@@ -32,8 +32,7 @@ class Release:
 
     def keep(self, said: Said) -> None:
         """Remember an element that has left."""
-        self._history.add(said)
-        self._state.run = ()
+        self.history.add(said)
         if said.kind != Kind.RULE:  # what follows it is announced all the same
             self._state.after = said.announces
 
@@ -86,7 +85,7 @@ class Release:
         for owed in state.owed:
             self.space(owed.gap)
             self.out.append(owed.element.text + owed.tail)
-            self._history.add(owed.element)
+            self.history.add(owed.element)
         self.space(gap, sent)
         self.out.append(text)
         state.owed, state.began, state.run = (), True, ()

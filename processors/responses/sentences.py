@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from processors.responses.lines import Kind, line_end, line_kind
+from processors.responses.lines import Kind, line_extent, line_kind
 
 #: A longer sentence is none; it passes, with the rest of its line.
 LONGEST_SENTENCE = 1000
@@ -104,14 +104,14 @@ class _Reader:
             at = token.end() if token else begins.end()
             if token is None:
                 continue
-            kind = token.lastgroup
-            if kind == "break":
+            step: int | Extent
+            if token.lastgroup == "break":
                 step = self._line_end(token.start(), at, stopped=False)
             elif at == len(text) and not self._final:
-                return at, False
-            elif kind == "opens":
+                step = at, False
+            elif token.lastgroup == "opens":
                 step = self._pair(token[0], at)
-            elif kind == "wide":
+            elif token.lastgroup == "wide":
                 step = at, True
             else:
                 step = self._stop(token.start(), token.end("stop"), at)
@@ -123,10 +123,10 @@ class _Reader:
     def _pair(self, mark: str, at: int) -> int | Extent:
         """Read past what ``mark`` opens; if nothing closes it, it goes to the end of the line."""
         text = self._text
-        ends = line_end(text, at)
-        closing = _rest_of(mark).match(text, at, len(text) if ends is None else ends)
+        line_ends, _ = line_extent(text, at, final=True)
+        closing = _rest_of(mark).match(text, at, line_ends)
         if closing is None:
-            return len(text) if ends is None else ends
+            return line_ends
         end = closing.end()
         if end == len(text) and not self._final:
             return end, False
