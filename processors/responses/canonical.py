@@ -6,8 +6,7 @@ Everything else carries meaning and is compared as written: numbers, units and t
 letters, names, negation, tense, a comma.  A text without spaces between its words is compared character by
 character.
 
-Words are split at white space alone (scripts that have none: at every character), so what is certain of a text
-that still grows are its words but the last (:func:`may_become`).
+Of a text that still grows all words but the last are certain (:class:`Beginning`).
 """
 
 from __future__ import annotations
@@ -62,8 +61,6 @@ def canonical(text: str) -> str:
 class Beginning:
     """The beginning of a text that still grows, to be compared with texts that it may repeat."""
 
-    __slots__ = ("_certain", "_lead", "_open", "_stopped", "initial")
-
     def __init__(self, text: str) -> None:
         found = _OPEN_WORD.search(text)
         at = found.start() if found else len(text)
@@ -77,8 +74,6 @@ class Beginning:
         if not self._certain:
             self._open = self._open[:1].lower() + self._open[1:]
         self._stopped = _without_lead(_without_stop(words))
-        #: What every text begins with that it may become, if that is certain; else "".
-        self.initial = "" if self._lead else self._certain[:1]
 
     def may_become(self, said: str) -> bool:
         """Say whether a text that begins so may be ``said``, canonically.  Never wrongly says no."""

@@ -42,7 +42,7 @@ class Decisions:
         if in_bold and (state.held or state.owed):  # a heading, or a sentence that begins in bold
             return short
         self.end_before(element, said)
-        if not short or not self._history.end or state.after != Kind.SPACE:
+        if not short or not self._history or state.after != Kind.SPACE:
             return False
         return element.kind is Kind.UNDECIDED or self._try(lambda: self._may_repeat(said), False)
 
@@ -55,7 +55,7 @@ class Decisions:
         self.break_off()
         if state.after != Kind.SPACE:  # what left just now announces what follows
             return False
-        if said.kind in _BEGINNERS and not said.is_quoted and history.may_be_repeated(begun):
+        if said.kind in _BEGINNERS and not said.is_quoted and any(map(begun.may_repeat, history[history.start :])):
             return True
         state.similar = opens and self._policy.fuzzy
         return state.similar
@@ -108,7 +108,7 @@ class Decisions:
             return None, False
         if places := self._history.saying(said.text):
             return Match(self._history[places[-1]].text, 1.0), True
-        earlier = [each.text for each in self._history.remembered if each.kind == Kind.SENTENCE]
+        earlier = [each.text for each in self._history[self._history.start :] if each.kind == Kind.SENTENCE]
         similar = self._find(said.text, earlier[-self._policy.window_sentences :], self._policy.threshold)
         return similar, similar is not None and self._policy.fuzzy
 
@@ -130,7 +130,7 @@ class Decisions:
         if state.after != Kind.SPACE:
             level = self._history.section()[1]
             ends = min(level, state.shown[2]) if state.shown else level
-            state.shown = min(places), self._history.end, ends
+            state.shown = min(places), len(self._history), ends
             return True
         if state.shown is None:
             return False
@@ -175,7 +175,7 @@ class Decisions:
         history, held, run = self._history, self._state.held, self._state.run
         elements = [each.element for each in held]
         first, last = elements[0], elements[-1]
-        if not any(at + 1 == history.end or history[at + 1].first for at in run):
+        if not any(at + 1 == len(history) or history[at + 1].first for at in run):
             return False  # a list that is shorter now is another one
         if held[0].goes_on or held[0].similar:
             return True

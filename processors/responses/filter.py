@@ -202,9 +202,10 @@ class _Step:
     def _write_history(self) -> None:
         """Write to the state what is remembered; places in it move if something was forgotten."""
         state, history = self._state, self._release.history
-        if history.end == len(state.said):
+        if len(history) == len(state.said):
             return
-        state.said, gone = tuple(history.remembered), history.start
+        gone = history.start
+        state.said = tuple(history[gone:])
         state.run = tuple([at - gone for at in state.run])
         if state.shown:
             state.shown = state.shown[0] - gone, state.shown[1] - gone, state.shown[2]

@@ -153,46 +153,33 @@ class Begun:
     def may_repeat(self, said: Said) -> bool:
         """Say whether it may become a sentence that ``said`` says, or begin a passage as ``said`` does."""
         if Kind.SENTENCE in self._kinds:
-            for sentence in sentences_of(said.kind, said.text):
+            for sentence in sentences_of(said.kind, said.text):  # a loop, for all that was said is asked
                 if self._beginning.may_become(sentence):
                     return True
         return said.kind in self._kinds and (said.first or said.introduces) and self.may_become(said)
 
 
-class History:
-    """What was said, oldest first; settled elements are found in it without a look at all of it."""
+class History(list[Said]):
+    """What was said, oldest first.  What is added in a step stays to its end; ``start``: the place from which on
+    it is remembered."""
 
     def __init__(self, said: Iterable[Said]) -> None:
-        self._all = list(said)
+        super().__init__(said)
         self._places = defaultdict[object, list[int]](list)
         self._indexed = 0
 
     @property
     def start(self) -> int:
-        """The place of the first element that is still remembered."""
-        return max(0, len(self._all) - MEMORY)
-
-    @property
-    def end(self) -> int:
-        """The place of the next element."""
-        return len(self._all)
-
-    def __getitem__(self, place: int) -> Said:
-        return self._all[place]
-
-    @property
-    def remembered(self) -> list[Said]:
-        """What is still remembered."""
-        return self._all[self.start :]
+        return max(0, len(self) - MEMORY)
 
     def add(self, said: Said) -> None:
         """A reader sees ``said``."""
         sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
-        self._all.append(said)
+        self.append(said)
 
     def going_on(self, run: Iterable[int], fits: Callable[[Said], bool]) -> tuple[int, ...]:
         """Return where the run goes on, if it does with what ``fits``."""
-        return tuple([at + 1 for at in run if at + 1 < self.end and fits(self._all[at + 1])])
+        return tuple([at + 1 for at in run if at + 1 < len(self) and fits(self[at + 1])])
 
     def saying(self, sentence: str) -> tuple[int, ...]:
         """Return where a sentence was said."""
@@ -202,24 +189,21 @@ class History:
         """Return where the same as ``said`` begins a block, or introduces one."""
         return self._found((said.kind, key(said.kind, said.text)))
 
-    def may_be_repeated(self, begun: Begun) -> bool:
-        """Say whether what has begun may become a repetition by itself, or begin a passage said before."""
-        return any(map(begun.may_repeat, self.remembered))
-
     def section(self) -> tuple[int, int]:
         """Return where the heading stands under which the next element stands, and its level; -1 and 0 if none."""
-        for at in range(self.end - 1, self.start - 1, -1):
-            if level := self._all[at].level:
+        for at in range(len(self) - 1, self.start - 1, -1):
+            if level := self[at].level:
                 return at, level
         return -1, 0
 
     def _found(self, what: object) -> tuple[int, ...]:
-        for at in range(max(self._indexed, self.start), self.end):
-            each = self._all[at]
+        """Return where it was said, without a look at all that was."""
+        for at in range(max(self._indexed, self.start), len(self)):
+            each = self[at]
             for sentence in sentences_of(each.kind, each.text):
                 self._places[sentence].append(at)
             if each.text and (each.first or each.introduces):
                 self._places[each.kind, key(each.kind, each.text)].append(at)
-        self._indexed = self.end
+        self._indexed = len(self)
         places = self._places[what]
         return tuple(places[bisect_left(places, self.start) :])
