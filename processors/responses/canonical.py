@@ -74,6 +74,8 @@ class Beginning:
         if not self._certain:
             self._open = self._open[:1].lower() + self._open[1:]
         self._stopped = _without_lead(_without_stop(words))
+        #: What every text begins with that it may become, if that is certain; else "".
+        self.initial = "" if self._lead else self._certain[:1]
 
     def may_become(self, said: str) -> bool:
         """Say whether a text that begins so may be ``said``, canonically.  Never wrongly says no."""

@@ -141,10 +141,10 @@ class Decisions:
 
     def end_before(self, element: Element, said: Said) -> None:
         """Deal with what ends where ``element`` begins: what is held, and sections."""
-        in_list = any(held.element.kind == Kind.ITEM for held in self._state.held)
-        indented = self._state.text[: element.gap][-1:] in (" ", "\t")
-        if element.first and not (in_list and (indented or element.kind is Kind.ITEM)):
-            self.end_block(said.level)
+        if element.first and (held := self._state.held):
+            listed = element.kind is Kind.ITEM or self._state.text[: element.gap][-1:] in (" ", "\t")
+            if not (listed and any(each.element.kind == Kind.ITEM for each in held)):
+                self.end_block(said.level)
         if said.level:
             self._release.close_sections(said.level)
 
@@ -210,8 +210,7 @@ class Decisions:
 
     def _is_short(self, said: Said) -> bool:
         """Say whether an element may wait, so much as is held already."""
-        held = sum([held.size for held in self._state.held])
-        return held + len(said.text) <= self._policy.repeat_hold_characters
+        return self._state.held_characters + len(said.text) <= self._policy.repeat_hold_characters
 
     def _try(self, look: Callable[[], T], otherwise: T) -> T:
         """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""

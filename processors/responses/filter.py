@@ -143,13 +143,13 @@ class _Step:
         gap, end = element.gap, element.end
         if element.kind is Kind.SPACE:
             return element.settled and self._gap_without_end(end)
-        text = state.text[gap:end]
         if element.settled:
-            decisions.decide(element, Said(text.rstrip(), element.kind, element.first))
+            decisions.decide(element, Said(state.text[gap:end].rstrip(), element.kind, element.first))
             state.context = Context(False, element.inside, element.kind)
             return release.consume(end)
         if state.sent <= gap:
-            if decisions.waits(element, Said(text, element.kind, element.first)) and not element.long:
+            said = Said(state.text[gap:end], element.kind, element.first)
+            if decisions.waits(element, said) and not element.long:
                 return False
             decisions.break_off()
         release.leave(gap, end)
@@ -194,7 +194,7 @@ class _Step:
             state,
             "".join(self._release.out),
             tuple(self._release.duplicates),
-            held=min(added, sum([held.size for held in state.held]) + len(state.text) - state.sent),
+            held=min(added, state.held_characters + len(state.text) - state.sent),
             waited=now - before if before is not None and state.held_since != before else None,
             errors=tuple(self._decisions.errors),
         )

@@ -76,11 +76,6 @@ class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     score: float = 1.0
     goes_on: bool = False
 
-    @property
-    def size(self) -> int:
-        """How many characters wait with it."""
-        return len(self.gap) + len(self.element.text)
-
 
 class FilterState(msgspec.Struct, array_like=True, gc=False):
     """Where the filter stands in one response; a step changes a copy of it.
@@ -115,6 +110,11 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     similar: bool = False
     shown: tuple[int, ...] | None = None
     line: bool = False
+
+    @property
+    def held_characters(self) -> int:
+        """How much is held, from the white space before the first element on."""
+        return self.position - self.held[0].position + len(self.held[0].gap) if self.held else 0
 
 
 class Filtered(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -153,8 +153,8 @@ class Begun:
     def may_repeat(self, said: Said) -> bool:
         """Say whether it may become a sentence that ``said`` says, or begin a passage as ``said`` does."""
         if Kind.SENTENCE in self._kinds:
-            for sentence in sentences_of(said.kind, said.text):  # a loop, for all that was said is asked
-                if self._beginning.may_become(sentence):
+            for sentence in sentences_of(said.kind, said.text):  # of all that was said: most are told in passing
+                if sentence.startswith(self._beginning.initial) and self._beginning.may_become(sentence):
                     return True
         return said.kind in self._kinds and (said.first or said.introduces) and self.may_become(said)
 
@@ -163,10 +163,11 @@ class History(list[Said]):
     """What was said, oldest first.  What is added in a step stays to its end; ``start``: the place from which on
     it is remembered."""
 
-    def __init__(self, said: Iterable[Said]) -> None:
-        super().__init__(said)
-        self._places = defaultdict[object, list[int]](list)
-        self._indexed = 0
+    _indexed = 0
+
+    @cached_property
+    def _places(self) -> defaultdict[object, list[int]]:
+        return defaultdict(list)
 
     @property
     def start(self) -> int:
