@@ -27,9 +27,7 @@ T = TypeVar("T")
 class Decisions:
     """Decides on one element after the other, in ``state``, and has ``release`` carry it out."""
 
-    def __init__(
-        self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate
-    ) -> None:
+    def __init__(self, state: FilterState, release: Release, policy: FilterPolicy, find: FindDuplicate) -> None:
         self._state, self._release, self._history = state, release, release.history
         self._policy, self._find = policy, find
         self.errors: list[Exception] = []
@@ -55,7 +53,11 @@ class Decisions:
         self.break_off()
         if state.after != Kind.SPACE:  # what left just now announces what follows
             return False
-        if said.kind in _BEGINNERS and not said.is_quoted and any(map(begun.may_repeat, history[history.start :])):
+        if (
+            said.kind in _BEGINNERS
+            and not said.is_quoted
+            and any(map(begun.may_repeat, history[history.start :]))
+        ):
             return True
         state.similar = opens and self._policy.fuzzy
         return state.similar

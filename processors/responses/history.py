@@ -153,7 +153,9 @@ class Begun:
     def may_repeat(self, said: Said) -> bool:
         """Say whether it may become a sentence that ``said`` says, or begin a passage as ``said`` does."""
         if Kind.SENTENCE in self._kinds:
-            for sentence in sentences_of(said.kind, said.text):  # of all that was said: most are told in passing
+            for sentence in sentences_of(
+                said.kind, said.text
+            ):  # of all that was said: most are told in passing
                 if sentence.startswith(self._beginning.initial) and self._beginning.may_become(sentence):
                     return True
         return said.kind in self._kinds and (said.first or said.introduces) and self.may_become(said)

@@ -96,6 +96,7 @@ class _Reader:
     def __init__(self, text: str, final: bool) -> None:
         self._text, self._final = text, final
         self._lines = 1
+        self._open = ""  # what the line before has opened
 
     def read(self) -> Extent:
         text, at = self._text, 0
@@ -121,10 +122,11 @@ class _Reader:
         return (at, False) if at > LONGEST_SENTENCE else (len(text), self._final)
 
     def _pair(self, mark: str, at: int) -> int | Extent:
-        """Read past what ``mark`` opens; if nothing closes it, it goes to the end of the line."""
+        """Read past what ``mark`` opens; if nothing closes it there, to the end of the line."""
         text = self._text
         line_ends, _ = line_extent(text, at, final=True)
         closing = _rest_of(mark).match(text, at, line_ends)
+        self._open = "" if closing or mark[0] == "`" else mark
         if closing is None:
             return line_ends
         end = closing.end()
@@ -194,4 +196,4 @@ class _Reader:
         self._lines += 1
         if kind is not Kind.TEXT or stopped or not goes_on or self._lines > _MOST_LINES:
             return end, True
-        return at
+        return self._pair(self._open, at) if self._open else at

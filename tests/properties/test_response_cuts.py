@@ -13,7 +13,7 @@ from processors.responses.canonical import Beginning, canonical
 from processors.responses.duplicates import similarity
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
-from processors.responses.history import before_response, may_stand_alone
+from processors.responses.history import Said, before_response, says_enough
 
 _SENTENCES = (
     "The museum opens at nine in the morning.",
@@ -180,7 +180,7 @@ def test_what_is_taken_out_stands_in_what_was_released_before(text: str) -> None
 def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     """Seed 003, property 1."""
     kept = filter_text("\n\n".join(paragraphs)).text.split("\n\n")
-    content = [canonical(each) for each in kept if may_stand_alone(each)]
+    content = [canonical(each) for each in kept if Said(each).is_plain and says_enough(each)]
     assert len(set(content)) == len(content)
     assert "" not in kept[1:]
 
@@ -261,8 +261,8 @@ def test_whatever_fails_in_detection_the_text_goes_through(text: str, places: li
     response_filter = ResponseFilter(find=fail)  # type: ignore[arg-type]  # it fails
     state, sent = FilterState(), ""
     with pytest.MonkeyPatch.context() as patch:
-        for look in ("saying", "beginning", "Beginnings.of", "going_on"):
-            patch.setattr(f"processors.responses.decisions.{look}", fail)
+        for look in ("History.saying", "Begun.may_repeat", "History.beginning", "History.going_on"):
+            patch.setattr(f"processors.responses.history.{look}", fail)
         for part in _cut(text, places):
             step = response_filter.push(state, part, 0.0)
             state, sent = step.state, sent + step.text

@@ -85,6 +85,10 @@ class Stream:
         f"> {OPENING}\n\n> {OPENING}\n\nBye.",
         f"{OPENING}\n\n> {OPENING}\n\n“{OPENING}”",
         '"Say it. Say it again." Go home. "Say it. Say it again."',
+        # What stands in brackets is not taken out of them, whatever else stands there.
+        f"{OPENING} She said (of `f(x)`: it is so. {OPENING}) Bye.",
+        f"{OPENING} She said (as (we all) know: it is so. {OPENING}) Bye.",
+        f"{OPENING} She said, “it is\nas we all know. {OPENING} Yes.” Bye.",
         f"**“{OPENING}”** Bye.\n\n**“{OPENING}”**",
         # So is what has a label.
         f"{TICKETS} Our guide says: {OPENING} Our guide says: {OPENING}",
@@ -137,6 +141,7 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
     [
         (f"{OPENING} {PARKING} {OPENING} {TICKETS}", f"{OPENING} {PARKING} {TICKETS}"),
         (f"{OPENING} {OPENING}", OPENING),
+        (f"{OPENING} Really.{OPENING} Bye.", f"{OPENING} Really. Bye."),
         (f"{OPENING}\n\n{OPENING}\n", f"{OPENING}\n"),
         (f"{OPENING}\n\n{OPENING}\n\n{TICKETS}", f"{OPENING}\n\n{TICKETS}"),
         (f"{OPENING}\n\n{OPENING} {TICKETS}", f"{OPENING}\n\n{TICKETS}"),
@@ -739,14 +744,17 @@ def test_errors_in_similarity_let_the_text_through_and_are_counted() -> None:
     assert step.duplicates == ()
 
 
-@pytest.mark.parametrize("broken", ["Beginnings.of", "saying", "beginning", "going_on", "stops"])
+@pytest.mark.parametrize(
+    "broken", ["History.beginning", "History.saying", "Begun.may_repeat", "History.going_on", "Said.stops"]
+)
 def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(f"processors.responses.decisions.{broken}", fail)
+    breaks = property(fail) if broken == "Said.stops" else fail
+    monkeypatch.setattr(f"processors.responses.history.{broken}", breaks)
     text = f"Read this first:\n\n- {OPENING}\n- {PARKING}\n\n{TICKETS}\n\n"
     stream = Stream()
     sent, errors = "", 0

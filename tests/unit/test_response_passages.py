@@ -6,7 +6,7 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterState
-from processors.responses.history import BOLD_LEVEL, Beginnings, Said, Whole, beginning, key, section_of
+from processors.responses.history import BOLD_LEVEL, MEMORY, History, Said, key
 from processors.responses.lines import Kind
 
 OPENING = "The museum opens at nine in the morning."
@@ -124,28 +124,34 @@ def test_nothing_repeats_what_was_too_long_to_be_kept() -> None:
 
 def test_a_section_is_that_of_the_last_heading() -> None:
     said = (Said("## Way", Kind.HEADING), Said("**By bus**", Kind.HEADING), Said("#1 is red.", Kind.LINE))
-    assert section_of(said) == (1, BOLD_LEVEL)
-    assert section_of(said[:1]) == (0, 2)
-    assert section_of(said[2:]) == (-1, 0)
+    assert History(said).section() == (1, BOLD_LEVEL)
+    assert History(said[:1]).section() == (0, 2)
+    assert History(said[2:]).section() == (-1, 0)
 
 
-def test_where_a_block_begins_is_found_as_by_looking_at_all_that_was_said() -> None:
+@pytest.mark.parametrize("asked_each", [1, 3, 20])
+@pytest.mark.parametrize("before", [0, MEMORY - 30])
+def test_where_a_block_begins_is_found_as_by_looking_at_all_that_was_said(before: int, asked_each: int) -> None:
     """However much of it was forgotten in between, and however often it is looked for."""
     texts = (OPENING, "# Way", "So:", PARKING, "", "# Way", TICKETS)
     kinds = (Kind.SENTENCE, Kind.HEADING, Kind.SENTENCE, Kind.SENTENCE, Kind.LINE, Kind.HEADING, Kind.SENTENCE)
     all_said = [
         Said(texts[at % 7], kinds[at % 7], first=at % 3 == 0) for at in range(60)
     ]  # in each place, each of them begins a block, and goes on with one
-    for asked_each in (1, 3, 20):
-        places, found = Beginnings(), 0
-        for end in range(0, len(all_said), asked_each):
-            gone = max(0, end - 8)
-            said = all_said[gone:end]
-            for element in all_said[:7]:
-                expected = [*beginning(said, Whole(element))]
-                assert places.of(said, gone, element) == expected
-                found += len(expected)
-        assert found
+    history, found = History([Said(OPENING, first=True)] * before), 0
+    for number, said in enumerate(all_said):
+        history.add(said)
+        if number % asked_each:
+            continue
+        for element in all_said[:7]:
+            expected = [
+                at
+                for at in range(max(0, len(history) - MEMORY), len(history))
+                if (history[at].first or history[at].introduces) and element.text and history[at].same(element)
+            ]
+            assert [*history.beginning(element)] == expected
+            found += len(expected)
+    assert found
 
 
 def test_a_heading_without_end_is_not_compared_with_each_before_it() -> None:
