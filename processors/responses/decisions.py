@@ -10,7 +10,7 @@ import msgspec
 from processors.responses.duplicates import Match
 from processors.responses.elements import Element
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
-from processors.responses.history import BOLD_LEVEL, Begun, History, Said, says_enough
+from processors.responses.history import BOLD_LEVEL, Begun, Said, says_enough
 from processors.responses.lines import Kind
 from processors.responses.release import Release
 from processors.responses.sentences import stands_in_verse
@@ -20,6 +20,10 @@ _OPEN = (Kind.SENTENCE, Kind.HEADING)
 
 #: Kinds that may begin a passage: others belong to what stands before them.
 _BEGINNERS = (Kind.SENTENCE, Kind.LINE, Kind.HEADING)
+
+#: Of what repeats nothing: where it was said, what it repeats and whether it goes for that.
+_NOWHERE: tuple[int, ...] = ()
+_NOTHING: tuple[Match | None, bool] = (None, False)
 
 T = TypeVar("T")
 
@@ -70,13 +74,17 @@ class Decisions:
         if state.shown and 0 < said.level <= state.shown[2]:
             state.shown = None
         short = self._is_short(said)
-        run = self._try(lambda: self._history.going_on(state.run, said.same), ()) if state.run and short else ()
+        run = (
+            self._try(lambda: self._history.going_on(state.run, said.same), _NOWHERE)
+            if state.run and short
+            else _NOWHERE
+        )
         if state.held and not run:
             self.break_off()
         # "where x is the price" goes on with what is shown before it.
         continues = said.first and text[:1].islower()
         alone = not (self._is_in_verse(element) or continues)
-        match, goes = self._try(lambda: self._match(said), (None, False)) if alone else (None, False)
+        match, goes = self._try(lambda: self._match(said), _NOTHING) if alone else _NOTHING
         repeats = match if match and goes and short else Match("", 1.0)
         held = Held(
             said,
@@ -87,7 +95,7 @@ class Decisions:
             repeats.score,
             goes_on=bool(run and not state.held),
         )
-        places = run or (self._starts(held) if short and not continues else ())
+        places = run or (self._starts(held) if short and not continues else _NOWHERE)
         left, shown = state.sent > element.gap, self._is_shown(places)
         if places and not left and not shown:
             state.held, state.run = (*state.held, held), places
@@ -107,7 +115,7 @@ class Decisions:
     def _match(self, said: Said) -> tuple[Match | None, bool]:
         """Return what a sentence repeats by itself, or is similar to, and whether it goes for that."""
         if said.kind != Kind.SENTENCE or not said.is_plain or not says_enough(said.text):
-            return None, False
+            return _NOTHING
         if places := self._history.saying(said.text):
             return Match(self._history[places[-1]].text, 1.0), True
         earlier = [each.text for each in self._history[self._history.start :] if each.kind == Kind.SENTENCE]
@@ -118,9 +126,9 @@ class Decisions:
         """Return where an element was said that repeats something, by itself or as a passage's beginning."""
         said, history = held.element, self._history
         if held.similar:
-            return self._try(lambda: history.saying(said.text) or history.saying(held.similar), ())
+            return self._try(lambda: history.saying(said.text) or history.saying(held.similar), _NOWHERE)
         begins = said.kind in _BEGINNERS and (said.first or said.introduces) and not said.is_quoted
-        return self._try(lambda: history.beginning(said), ()) if begins else ()
+        return self._try(lambda: history.beginning(said), _NOWHERE) if begins else _NOWHERE
 
     def _is_shown(self, places: tuple[int, ...]) -> bool:
         """Say whether what stood at ``places`` is shown again on purpose: what stands before it announces it (a

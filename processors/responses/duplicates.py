@@ -26,7 +26,6 @@ from processors.text.stemming import stem_of
 _ADDED_WORD = 3.0
 _LIGHT_WORD = 0.25
 
-
 _LIGHT = """
     a an the this that these those is are was were be been being am do does did has have had of to at
     as it its s there here and also really very just even quite indeed actually then please well so too such
@@ -94,8 +93,8 @@ def _score(a: Words, b: Words) -> float:
 class Words(msgspec.Struct, frozen=True, gc=False):
     """What a sentence is made of, each in the order of the sentence.
 
-    ``content``: the stems of the words that carry the meaning; ``light``: the other words.  ``fixed``: what must
-    be the same: numbers, negations, code spans and addresses as written, and that it is a question.
+    ``content``: the stems of the words that carry the meaning; ``light``: the other words.  ``fixed``: what
+    must be the same: numbers, negations, code spans and addresses as written, and that it is a question.
     """
 
     content: tuple[str, ...]

@@ -84,7 +84,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     that left last is to what follows; ``verse``: the line before stands in verse.
 
     What has come: ``text`` that is not settled, from character ``position`` of the response on, behind
-    ``context``; its first ``sent`` characters have left.  ``line``: they are of a line, which only its end ends.
+    ``context``; its first ``sent`` characters have left.  ``line``: they are of one that only its end ends.
 
     What is withheld: ``held`` elements may belong to a passage; ``run``: where the last one that waits or went
     was said.  ``owed`` headings were taken out and come back if anything under them stays.  ``gap``: white

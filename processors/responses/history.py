@@ -162,8 +162,7 @@ class Begun:
 
 
 class History(list[Said]):
-    """What was said, oldest first.  What is added in a step stays to its end; ``start``: the place from which on
-    it is remembered."""
+    """What was said, oldest first; from place ``start`` on it is remembered."""
 
     _indexed = 0
 
@@ -173,6 +172,7 @@ class History(list[Said]):
 
     @property
     def start(self) -> int:
+        """The place of the oldest that is remembered: what a step adds moves no places."""
         return max(0, len(self) - MEMORY)
 
     def add(self, said: Said) -> None:
@@ -193,7 +193,7 @@ class History(list[Said]):
         return self._found((said.kind, key(said.kind, said.text)))
 
     def section(self) -> tuple[int, int]:
-        """Return where the heading stands under which the next element stands, and its level; -1 and 0 if none."""
+        """Return where the last heading stands, and its level; -1 and 0 if there is none."""
         for at in range(len(self) - 1, self.start - 1, -1):
             if level := self[at].level:
                 return at, level

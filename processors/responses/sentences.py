@@ -90,6 +90,11 @@ def _rest_of(mark: str) -> re.Pattern[str]:
     return re.compile(rf".*?(?<={_NO_OPENING}){_QUOTE}")
 
 
+def _past(space: re.Pattern[str], text: str, at: int) -> int:
+    found = space.match(text, at)
+    return found.end() if found else at
+
+
 class _Reader:
     """Reads the sentence that a text begins with: goes from stop to stop, past all that is in pairs."""
 
@@ -145,7 +150,7 @@ class _Reader:
         text = self._text
         if closed == len(text):
             return closed, self._final
-        after = _SPACE.match(text, closed).end()
+        after = _past(_SPACE, text, closed)
         word_at = max(0, start - _LONGEST_WORD)
         if after == closed:
             # "... at nine.The museum": between two chunks there may be no space.
@@ -155,7 +160,8 @@ class _Reader:
                 if not self._final and _WORD_MAY_FOLLOW.match(text, closed):
                     return closed, False
             return closed
-        before = _LAST_WORD.search(text, word_at, start)[0]
+        word = _LAST_WORD.search(text, word_at, start)
+        before = word[0] if word else ""
         line_ends = text.find("\n", closed, after)
         if line_ends >= 0:
             stopped = text[start:end] != "." or before.lower() not in _ABBREVIATIONS
@@ -185,7 +191,7 @@ class _Reader:
     def _line_end(self, end: int, following: int, *, stopped: bool) -> int | Extent:
         """The line ends at ``end``, the next one begins at ``following``: does the sentence go on there?"""
         text = self._text
-        at = _INLINE_SPACE.match(text, following).end()
+        at = _past(_INLINE_SPACE, text, following)
         if at == len(text):
             return end, self._final
         kind, _ = line_kind(text, at, self._final)

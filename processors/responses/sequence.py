@@ -58,10 +58,10 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
 class Sequenced:
     """One step of a response: a copy of its state, which it changes, what goes out, and what there is to count.
 
-    ``state`` is ``None`` if it is to be forgotten.  ``late`` chunks came after the response had gone on without
-    them, or ended: they are not in the output.  ``repeated`` chunks had come before, ``missing`` ones were given
-    up.  ``held``, ``waited`` and ``errors`` are those of :class:`Filtered`.  ``silent``: no final chunk ever
-    came.  ``said``: when the response ends, what it has said, for a memory that spans the conversation.
+    ``state`` is ``None`` if it is to be forgotten.  ``late`` chunks came after the response had gone on
+    without them, or ended: they are not in the output.  ``repeated`` chunks had come before, ``missing`` ones
+    were given up.  ``held``, ``waited`` and ``errors`` are those of :class:`Filtered`.  ``silent``: no final
+    chunk ever came.  ``said``: when the response ends, what it has said, for the conversation's memory.
     """
 
     def __init__(self, state: ResponseState, response_filter: ResponseFilter) -> None:
